@@ -1,0 +1,190 @@
+//! Content blocks, as the Messages API, Claude Code's logs and its live output all write them.
+
+use crate::model::{
+    Args, Author, CallKind, Event, ItemId, ItemKind, ItemTail, Media, MediaSource, Opaque, OpaqueKind, Part,
+    Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
+};
+use crate::pipe::Sink;
+use crate::tape::{Kind, Val};
+use crate::text::Str;
+
+/// Who issues signatures and encrypted thinking.
+pub(crate) const ISSUER: &str = "anthropic";
+
+/// How many of the content's blocks are parts of the message itself, not items within it.
+pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
+    let own = |block: &Val<'_>| block.get("type").is_some_and(|kind| kind.is("text") || is_media(*block));
+    match content {
+        Some(list) if list.elements().filter(own).count() > 1 => Shape::List,
+        _ => Shape::One,
+    }
+}
+
+/// Reads a message's content: a string, or blocks. Unknown blocks stay where they are.
+pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
+    if let Some(text) = content.take_text() {
+        out.delta(message, 0, Part::Text(text));
+    }
+    for (number, block) in content.elements().enumerate() {
+        read_block(block, number as u32, message, out);
+    }
+}
+
+/// Reads one block of `message`, which is its part `number`.
+pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) {
+    let Some(kind) = block.get("type").and_then(|kind| kind.str()) else { return };
+    let kind = kind.as_escaped();
+    match kind {
+        "text" => {
+            let Some(text) = block.take_str("text") else { return };
+            out.delta(message, number, Part::Text(text));
+        }
+        "thinking" | "redacted_thinking" => read_thinking(block, message, out),
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => read_call(block, kind, message, out),
+        "image" | "document" => {
+            let Some(media) = read_media(block) else { return };
+            out.delta(message, number, Part::Media(media));
+        }
+        // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
+        _ if kind == "tool_result" || kind.ends_with("_tool_result") => read_result(block, message, out),
+        // Anything else keeps its bytes and its name; the report will show it.
+        _ => return,
+    }
+    block.note_str("type");
+}
+
+fn read_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
+    let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+    head.within = Some(message);
+    let item = out.start(head);
+    if let Some(text) = block.take_str("thinking") {
+        out.delta(item, 0, Part::Text(text));
+    }
+    if let Some(value) = block.take_str("signature") {
+        out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Signature, issuer: ISSUER, value }));
+    }
+    if let Some(value) = block.take_str("data") {
+        out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value }));
+    }
+    out.complete(item);
+}
+
+fn read_call(block: Val<'_>, kind: &str, message: ItemId, out: &mut Sink<'_>) {
+    let call = call(block, kind);
+    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+    head.within = Some(message);
+    let item = out.start(head);
+    if let Some(input) = block.get("input") {
+        out.delta(item, 0, Part::Args(Args::Json(input.take())));
+    }
+    out.complete(item);
+}
+
+/// The call a `tool_use` block makes, without its input.
+pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
+    ToolCall {
+        call_id: block.take_str("id"),
+        kind: match kind {
+            "server_tool_use" => CallKind::Server,
+            "mcp_tool_use" => CallKind::Mcp,
+            _ => CallKind::Function,
+        },
+        namespace: if kind == "mcp_tool_use" { block.take_str("server_name") } else { None },
+        name: block.take_str("name").unwrap_or_default(),
+    }
+}
+
+fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
+    let content = block.get("content");
+    // A list of texts and media is read part by part; any other content is one JSON value.
+    let list = content.is_some_and(|list| {
+        list.kind() == Kind::Array
+            && list
+                .elements()
+                .all(|part| part.get("type").is_some_and(|kind| kind.is("text")) || is_media(part))
+    });
+    let result = ToolResult { call_id: block.take_str("tool_use_id"), name: None };
+    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
+    head.within = Some(message);
+    head.shape = if list { Shape::List } else { Shape::One };
+    let id = out.start(head);
+    if let Some(content) = content {
+        if let Some(text) = content.take_text() {
+            out.delta(id, 0, Part::Text(text));
+        } else if list {
+            for (number, part) in content.elements().enumerate() {
+                let value = match part.take_str("text") {
+                    Some(text) => Part::Text(text),
+                    None => match read_media(part) {
+                        Some(media) => Part::Media(media),
+                        None => continue,
+                    },
+                };
+                part.note_str("type");
+                out.delta(id, number as u32, value);
+            }
+        } else {
+            out.delta(id, 0, Part::Json(content.take()));
+        }
+    }
+    let is_error = block.take_bool("is_error");
+    let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+    out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
+}
+
+/// Whether an `image` or `document` block has a source we can carry.
+fn is_media(block: Val<'_>) -> bool {
+    block.get("type").is_some_and(|kind| kind.is("image") || kind.is("document"))
+        && block
+            .get("source")
+            .and_then(|source| source.get("type"))
+            .is_some_and(|kind| kind.is("base64") || kind.is("url") || kind.is("file"))
+}
+
+fn read_media(block: Val<'_>) -> Option<Media<'_>> {
+    if !is_media(block) {
+        return None;
+    }
+    let source = block.get("source")?;
+    let place = if source.get("type")?.is("base64") {
+        MediaSource::Base64(source.take_str("data")?)
+    } else if source.get("type")?.is("url") {
+        MediaSource::Url(source.take_str("url")?)
+    } else {
+        MediaSource::File(source.take_str("file_id")?)
+    };
+    source.note_str("type");
+    Some(Media { media_type: source.take_str("media_type"), source: place, name: block.take_str("title") })
+}
+
+/// Reads a usage object, which stays where it is.
+pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
+    let thinking = usage.get("output_tokens_details").and_then(|details| details.note_u64("thinking_tokens"));
+    let by_age = usage.get("cache_creation");
+    let short = by_age.and_then(|ages| ages.note_u64("ephemeral_5m_input_tokens"));
+    let long = by_age.and_then(|ages| ages.note_u64("ephemeral_1h_input_tokens"));
+    let written = usage.note_u64("cache_creation_input_tokens");
+    Usage {
+        input: usage.note_u64("input_tokens"),
+        cache_read: usage.note_u64("cache_read_input_tokens"),
+        cache_write: written.or(short.zip(long).map(|(short, long)| short.saturating_add(long))),
+        cache_write_long: long,
+        output: usage.note_u64("output_tokens"),
+        reasoning: thinking,
+    }
+}
+
+/// Our word for a stop reason.
+pub(crate) fn stop<'t>(raw: Str<'t>, sequence: Option<Str<'t>>) -> Stop<'t> {
+    let class = match raw.as_escaped() {
+        "end_turn" => StopClass::End,
+        "stop_sequence" => StopClass::Sequence,
+        "tool_use" => StopClass::ToolUse,
+        "max_tokens" => StopClass::MaxTokens,
+        "model_context_window_exceeded" => StopClass::ContextFull,
+        "pause_turn" => StopClass::Paused,
+        "refusal" => StopClass::Refusal,
+        _ => StopClass::Other,
+    };
+    Stop { class, raw: Some(raw), sequence }
+}

@@ -1,0 +1,3 @@
+//! Anthropic Messages.
+
+pub(crate) mod blocks;

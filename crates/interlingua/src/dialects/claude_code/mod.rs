@@ -1,0 +1,43 @@
+//! Claude Code's session logs: one JSON document a line, chained by `parentUuid`.
+
+mod read;
+mod write;
+
+use super::{Dialect, Plane, Role, RoleSpec};
+use crate::framing::Framing;
+use crate::sniff::Head;
+
+/// Claude Code session logs.
+pub static DIALECT: Dialect = Dialect {
+    name: "claude-code",
+    plane: Plane::Log,
+    about: "Claude Code session logs (~/.claude/projects/…/*.jsonl)",
+    detected_by: "lines with `uuid`, `parentUuid` or `sessionId` beside `type`",
+    roles: &[RoleSpec {
+        role: Role::Log,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::ClaudeReader::default())),
+        write: Some(|options| Box::new(write::ClaudeWriter::new(options))),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let line = head.doc;
+    let kind = line.get("type")?.str()?;
+    let spoken = line.get("message").is_some_and(|message| message.get("role").is_some())
+        && matches!(kind.as_escaped(), "user" | "assistant");
+    let chained = line.get("parentUuid").is_some() && line.get("uuid").is_some();
+    // Live output has `session_id` where the log has `sessionId`.
+    if line.get("session_id").is_some() {
+        return None;
+    }
+    match (chained, line.get("sessionId").is_some()) {
+        (true, _) => Some((Role::Log, 10)),
+        (false, true) => Some((Role::Log, 6)),
+        (false, false) if spoken => Some((Role::Log, 3)),
+        (false, false) => {
+            matches!(kind.as_escaped(), "summary" | "file-history-snapshot").then_some((Role::Log, 4))
+        }
+    }
+}

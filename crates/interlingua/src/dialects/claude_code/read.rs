@@ -1,0 +1,117 @@
+//! Lines to events. A `user` or `assistant` line is a message; every other line is a notice, whatever its type.
+
+use crate::dialects::anthropic::blocks;
+use crate::model::{Author, Event, ItemKind, Notice, Session, Turn};
+use crate::pipe::{Doc, Reader, Sink};
+use crate::tape::{Kind, Val};
+use crate::text::Str;
+
+#[derive(Default)]
+pub(super) struct ClaudeReader {
+    started: bool,
+    session: Known,
+    cwd: Known,
+    version: Known,
+    branch: Known,
+    title: Known,
+}
+
+/// The last value seen of something that every line repeats.
+#[derive(Default)]
+struct Known(String);
+
+impl Known {
+    /// The value, if it is not the one we know.
+    fn news<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
+        let value = value.filter(|value| value.as_escaped() != self.0)?;
+        self.0.clear();
+        self.0.push_str(value.as_escaped());
+        Some(value)
+    }
+}
+
+impl Reader for ClaudeReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
+        let line = doc.root;
+        self.session(line, out);
+        let kind = line.note_str("type");
+        let author = match kind.as_ref().map(Str::as_escaped) {
+            Some("user") => Author::User,
+            Some("assistant") => Author::Assistant,
+            // `api-request-blob` lines have a `message` too: only the type tells.
+            _ => return notice(line, kind, out),
+        };
+        match line.get("message") {
+            Some(message) if message.kind() == Kind::Object => said(line, message, author, out),
+            _ => notice(line, kind, out),
+        }
+    }
+}
+
+impl ClaudeReader {
+    /// What each line repeats about the session, said once and whenever it changes.
+    fn session(&mut self, line: Val<'_>, out: &mut Sink<'_>) {
+        let session = Session {
+            id: self.session.news(line.note_str("sessionId")),
+            cwd: self.cwd.news(line.note_str("cwd")),
+            cli_version: self.version.news(line.note_str("version")),
+            branch: self.branch.news(line.note_str("gitBranch")),
+            title: self.title.news(line.note_str("customTitle")),
+            ..Session::default()
+        };
+        if session == Session::default() {
+            return;
+        }
+        if self.started {
+            out.event(&Event::SessionUpdated(session));
+        } else {
+            self.started = true;
+            out.event(&Event::SessionStarted(Session {
+                agent: Some("claude-code"),
+                provider: Some(Str::escaped("anthropic")),
+                ..session
+            }));
+        }
+    }
+}
+
+fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
+    message.note_str("role");
+    let content = message.get("content");
+    let mut head = out.head(ItemKind::Message, author);
+    head.native_id = line.take_str("uuid");
+    head.parent = line.take_str("parentUuid");
+    head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
+    head.model = message.take_str("model");
+    head.shape = blocks::shape(content);
+    let model = head.model.clone();
+    let item = out.start(head);
+    if let Some(content) = content {
+        blocks::read_content(content, item, out);
+    }
+    out.complete(item);
+    // One response may be spread over several lines, each with its usage so far; its id tells them apart.
+    if let Some(usage) = message.get("usage").filter(|usage| usage.kind() == Kind::Object) {
+        out.event(&Event::Usage(Turn {
+            id: message.note_str("id"),
+            model,
+            stop: message
+                .note_str("stop_reason")
+                .map(|raw| blocks::stop(raw, message.note_str("stop_sequence"))),
+            usage: Some(blocks::read_usage(usage)),
+            ..Turn::default()
+        }));
+    }
+}
+
+fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
+    // `system` lines tell by their subtype what they are.
+    let subtype = line.note_str("subtype").filter(|_| kind.as_ref().is_some_and(|kind| kind.is("system")));
+    let event_type = subtype.or(kind).unwrap_or(Str::escaped("unknown"));
+    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    head.native_id = line.take_str("uuid");
+    head.parent = line.take_str("parentUuid");
+    head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
+    let item = out.start(head);
+    out.complete(item);
+}

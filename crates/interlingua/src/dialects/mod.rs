@@ -1,0 +1,123 @@
+//! The registry: one line per dialect. Command-line lists, completions, detection, the matrix in the README, laws and
+//! goldens all follow from it.
+
+use crate::framing::Framing;
+use crate::pipe::{Reader, Writer};
+use crate::sniff::Head;
+use crate::tape::Limits;
+
+pub mod anthropic;
+pub mod claude_code;
+pub mod record;
+
+/// Every dialect.
+pub static DIALECTS: &[&Dialect] = &[&claude_code::DIALECT, &record::DIALECT];
+
+/// One language that agents or models speak.
+#[derive(Debug)]
+pub struct Dialect {
+    /// Its name on the command line and in records.
+    pub name: &'static str,
+    /// Where it is spoken.
+    pub plane: Plane,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// By what it is recognised, in a line.
+    pub detected_by: &'static str,
+    /// What it is used for, and how each use is framed, read and written.
+    pub roles: &'static [RoleSpec],
+    /// Judges a document: the role it would have, and how sure (1: could be, 10: nothing else looks like this).
+    pub sniff: fn(&Head<'_>) -> Option<(Role, u32)>,
+}
+
+impl Dialect {
+    /// The dialect of that name.
+    pub fn named(name: &str) -> Option<&'static Dialect> {
+        DIALECTS.iter().copied().find(|dialect| dialect.name == name)
+    }
+
+    /// How the dialect does that role.
+    pub fn role(&self, role: Role) -> Option<&'static RoleSpec> {
+        self.roles.iter().find(|spec| spec.role == role)
+    }
+}
+
+/// One use of a dialect.
+#[derive(Debug)]
+pub struct RoleSpec {
+    /// The use.
+    pub role: Role,
+    /// How its bytes are cut.
+    pub framing: Framing,
+    /// Makes a reader.
+    pub read: Option<fn(&Options) -> Box<dyn Reader>>,
+    /// Makes a writer.
+    pub write: Option<fn(&Options) -> Box<dyn Writer>>,
+}
+
+/// Where a dialect is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plane {
+    /// Between clients and model APIs.
+    Wire,
+    /// By running agents.
+    Live,
+    /// In what agents leave on disk.
+    Log,
+    /// By us.
+    Ours,
+}
+
+impl Plane {
+    /// The word in tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Plane::Wire => "wire",
+            Plane::Live => "live",
+            Plane::Log => "log",
+            Plane::Ours => "ours",
+        }
+    }
+}
+
+/// What bytes of a dialect are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A call to a model API.
+    Request,
+    /// Its answer, or its error, in one piece.
+    Response,
+    /// Its answer as it comes.
+    Stream,
+    /// What a running agent says.
+    Live,
+    /// What an agent left on disk.
+    Log,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Role; 5] = [Role::Request, Role::Response, Role::Stream, Role::Live, Role::Log];
+
+    /// The word on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Role::Request => "request",
+            Role::Response => "response",
+            Role::Stream => "stream",
+            Role::Live => "live",
+            Role::Log => "log",
+        }
+    }
+}
+
+/// Settings of a conversion.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How large a frame may get.
+    pub limits: Limits,
+    /// Whether universal events carry the agent's own line.
+    pub include_raw: bool,
+    /// What the source is called, for sources that carry no id of their own.
+    pub source_name: Option<String>,
+}

@@ -1,0 +1,758 @@
+//! Events to a record. Entries are written as they come; nothing is held but a line whose item is still open.
+
+use super::VERSION;
+use crate::dialects::Options;
+use crate::emit::{Emit, EmitState};
+use crate::ledger::{Reason, Rest, RestBody};
+use crate::model::{
+    Args, Author, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Opaque, Part, Session, Shape, ToolCall, ToolResult, Turn, Usage,
+};
+use crate::pipe::{Out, Writer};
+use crate::text::{Raw, Str};
+
+#[derive(Default)]
+pub(super) struct RecordWriter {
+    source_name: Option<String>,
+    facts: Facts,
+    head_written: bool,
+    entry: Option<Entry>,
+    meter: Meter,
+    /// Usage that belongs to the open entry.
+    usage: Option<Usage>,
+    /// Lines whose item is still open.
+    held: EmitState,
+    /// Where the first held line ends.
+    first_held: Option<usize>,
+    no_final_newline: bool,
+}
+
+/// What is known about the session, for before or after the entries.
+#[derive(Default)]
+struct Facts {
+    id: Option<String>,
+    parent: Option<String>,
+    cwd: Option<String>,
+    cli_name: Option<&'static str>,
+    cli_version: Option<String>,
+    models: Vec<String>,
+    provider: Option<String>,
+    branch: Option<String>,
+    commit: Option<String>,
+    repository: Option<String>,
+    title: Option<String>,
+    start: Option<String>,
+    end: Option<String>,
+}
+
+/// The entry being written.
+struct Entry {
+    node: Node,
+    children: bool,
+    child: Option<Node>,
+    /// Items of this entry that are not complete.
+    open_items: usize,
+    ext: Ext,
+}
+
+/// How far the entry's `vendor-ext` is written.
+#[derive(PartialEq, Eq)]
+enum Ext {
+    None,
+    Data,
+    More,
+}
+
+/// An entry or a child: what of its content is written.
+struct Node {
+    item: ItemId,
+    kind: NodeKind,
+    shape: Shape,
+    content: Content,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NodeKind {
+    User,
+    Assistant,
+    /// A system or developer message: the schema has no entry for it, so it is an event with content.
+    System,
+    ToolCall,
+    ToolResult,
+    Reasoning,
+    Event,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    None,
+    /// A string that part is still being added to.
+    Text(u32),
+    /// A list whose last element is a text that part is still being added to, or complete.
+    List(Option<u32>),
+    Closed,
+}
+
+impl RecordWriter {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { source_name: options.source_name.clone(), ..Self::default() }
+    }
+
+    fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
+        self.close_entry(out);
+        self.write_head(out);
+        let node = Node::open(head, &mut out.json);
+        self.entry = Some(Entry { node, children: false, child: None, open_items: 1, ext: Ext::None });
+    }
+
+    fn write_head(&mut self, out: &mut Out<'_>) {
+        if std::mem::replace(&mut self.head_written, true) {
+            return;
+        }
+        let json = &mut out.json;
+        json.object().key("version").word(VERSION);
+        if let Some(id) = &self.facts.id {
+            json.key("id").word(id);
+        }
+        json.key("session").object();
+        if let Some(id) = self.facts.id.take() {
+            json.key("session-id").word(&id);
+            // The tail must not say it again.
+            self.facts.id = Some(String::new());
+        }
+        json.key("entries").array();
+    }
+
+    fn write_tail(&mut self, out: &mut Out<'_>) {
+        let Facts {
+            id,
+            parent,
+            cwd,
+            cli_name,
+            cli_version,
+            models,
+            provider,
+            branch,
+            commit,
+            repository,
+            title,
+            start,
+            end,
+        } = std::mem::take(&mut self.facts);
+        let json = &mut out.json;
+        json.end_array();
+        let late_id = match id {
+            Some(id) if id.is_empty() => None,
+            Some(id) => Some(id),
+            None => Some(self.source_name.take().unwrap_or_else(|| "unknown".to_owned())),
+        };
+        if let Some(id) = &late_id {
+            json.key("session-id").word(Str::plain(id).as_escaped());
+        }
+        if let Some(start) = &start {
+            json.key("session-start").raw(&Raw::new(start));
+        }
+        if let Some(end) = &end {
+            json.key("session-end").raw(&Raw::new(end));
+        }
+        json.key("agent-meta").object();
+        json.key("model-id").word(models.first().map_or("unknown", String::as_str));
+        json.key("model-provider").word(provider.as_deref().unwrap_or("unknown"));
+        if models.len() > 1 {
+            json.key("models").array();
+            for model in &models {
+                json.word(model);
+            }
+            json.end_array();
+        }
+        if let Some(name) = cli_name {
+            json.key("cli-name").word(name);
+        }
+        if let Some(version) = &cli_version {
+            json.key("cli-version").word(version);
+        }
+        json.end_object();
+        let vcs = [("revision", &commit), ("branch", &branch), ("repository", &repository)];
+        if let Some(cwd) = &cwd {
+            json.key("environment").object().key("working-dir").word(cwd);
+            if vcs.iter().any(|(_, value)| value.is_some()) {
+                json.key("vcs").object().key("type").word("git");
+                for (name, value) in vcs {
+                    if let Some(value) = value {
+                        json.key(name).word(value);
+                    }
+                }
+                json.end_object();
+            }
+            json.end_object();
+        }
+        if parent.is_some() || title.is_some() || self.no_final_newline {
+            json.key("vendor-ext").object().key("vendor").word("interlingua").key("data").object();
+            if let Some(parent) = &parent {
+                json.key("parent-session-id").word(parent);
+            }
+            if let Some(title) = &title {
+                json.key("title").word(title);
+            }
+            if self.no_final_newline {
+                json.key("final-newline").bool(false);
+            }
+            json.end_object().end_object();
+        }
+        json.end_object();
+        if let Some(id) = &late_id {
+            json.key("id").word(Str::plain(id).as_escaped());
+        }
+        json.end_object();
+        json.frame("\n");
+    }
+
+    /// Ends everything about the entry but its `vendor-ext`.
+    fn end_content(&mut self, out: &mut Out<'_>) {
+        let Some(entry) = &mut self.entry else { return };
+        if entry.ext != Ext::None {
+            return;
+        }
+        entry.end_children(&mut out.json);
+        entry.node.close(&mut out.json);
+        if let Some(usage) = self.usage.take() {
+            write_usage(&usage, &mut out.json);
+        }
+    }
+
+    fn close_entry(&mut self, out: &mut Out<'_>) {
+        self.end_content(out);
+        let Some(entry) = self.entry.take() else { return };
+        match entry.ext {
+            Ext::None => {}
+            Ext::Data => {
+                out.json.end_object();
+            }
+            Ext::More => {
+                out.json.end_array().end_object();
+            }
+        }
+        out.json.end_object();
+    }
+
+    fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
+        let Session {
+            id,
+            parent,
+            cwd,
+            cli_version,
+            model,
+            provider,
+            branch,
+            commit,
+            repository,
+            title,
+            start,
+            agent,
+        } = session;
+        let facts = &mut self.facts;
+        let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
+        // A file may hold lines of several sessions (forks, resumes); the first names the record.
+        if facts.id.is_none() {
+            facts.id = own(id);
+        } else if id.is_some() {
+            out.ledger.note("more than one session id in one source; the first names the record");
+        }
+        facts.parent = facts.parent.take().or_else(|| own(parent));
+        facts.cwd = facts.cwd.take().or_else(|| own(cwd));
+        facts.cli_version = facts.cli_version.take().or_else(|| own(cli_version));
+        facts.provider = facts.provider.take().or_else(|| own(provider));
+        facts.branch = facts.branch.take().or_else(|| own(branch));
+        facts.commit = facts.commit.take().or_else(|| own(commit));
+        facts.repository = facts.repository.take().or_else(|| own(repository));
+        facts.title = own(title).or_else(|| facts.title.take());
+        facts.cli_name = facts.cli_name.or(*agent);
+        facts.start = facts.start.take().or_else(|| start.as_ref().map(|time| time.as_str().to_owned()));
+        if let Some(model) = model {
+            self.model(model);
+        }
+    }
+
+    fn model(&mut self, model: &Str<'_>) {
+        // Claude Code writes `<synthetic>` where it speaks itself.
+        let known = self.facts.models.iter().any(|known| known == model.as_escaped());
+        if !known && model.as_escaped() != "<synthetic>" && self.facts.models.len() < 64 {
+            self.facts.models.push(model.as_escaped().to_owned());
+        }
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
+        if let Some(model) = &head.model {
+            self.model(model);
+        }
+        if let Some(time) = &head.time {
+            if self.facts.start.is_none() {
+                self.facts.start = Some(time.as_str().to_owned());
+            }
+            let end = self.facts.end.get_or_insert_default();
+            end.clear();
+            end.push_str(time.as_str());
+        }
+        match &mut self.entry {
+            Some(entry) if head.within == Some(entry.node.item) && entry.ext == Ext::None => {
+                entry.begin_child(&mut out.json);
+                entry.child = Some(Node::open(head, &mut out.json));
+                entry.open_items += 1;
+            }
+            _ => self.open_entry(head, out),
+        }
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
+        let Some(entry) = &mut self.entry else { return };
+        if let Some(child) = &mut entry.child
+            && (child.item == delta.item && child.content != Content::Closed)
+            && (entry.node.item != delta.item || child.content == Content::Text(delta.part))
+        {
+            child.add(delta, out);
+        } else if entry.node.item != delta.item {
+            out.ledger.note("piece of an item that is already written");
+        } else if entry.children || !entry.node.fits(delta) {
+            // Content after an item within the message, or a second part where one was announced: a child of the
+            // same type, so that the order stands.
+            entry.begin_child(&mut out.json);
+            let (kind, word) = match entry.node.kind {
+                NodeKind::User => (NodeKind::User, "user"),
+                _ => (NodeKind::Assistant, "assistant"),
+            };
+            out.json.object().key("type").word(word);
+            let mut node = Node { item: delta.item, kind, shape: Shape::One, content: Content::None };
+            node.add(delta, out);
+            entry.child = Some(node);
+        } else {
+            entry.node.add(delta, out);
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Out<'_>) {
+        let ItemTail { id, status: _, native_status, is_error } = tail;
+        let Some(entry) = &mut self.entry else { return };
+        let json = &mut out.json;
+        entry.open_items = entry.open_items.saturating_sub(1);
+        let node = match &mut entry.child {
+            Some(child) if child.item == *id && entry.node.item != *id => child,
+            _ if entry.node.item == *id => {
+                entry.end_children(json);
+                &mut entry.node
+            }
+            _ => return,
+        };
+        node.close(json);
+        json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
+        if entry.node.item != *id {
+            json.end_object();
+            entry.child = None;
+        }
+    }
+
+    fn line(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        if self.entry.is_none() {
+            // A line that said nothing of its own, before any entry.
+            self.write_head(out);
+            out.json.object().key("type").word("system-event").key("event-type").word("line");
+            let node = Node::event(ItemId(0));
+            self.entry = Some(Entry { node, children: false, child: None, open_items: 0, ext: Ext::None });
+        }
+        if self.entry.as_ref().is_some_and(|entry| entry.open_items > 0) {
+            rest.keep(out.ledger, &mut self.held.hold());
+            self.first_held.get_or_insert(self.held.held().len());
+            return;
+        }
+        self.end_content(out);
+        let owner = rest.owner;
+        if let Some(first) = self.first_held.take() {
+            let held = self.held.held();
+            begin_ext(owner, out);
+            out.json.begin_raw();
+            out.json.bytes(&held.as_bytes()[..first]);
+            out.json.key("more").array();
+            if held.len() > first {
+                out.json.begin_raw();
+                out.json.bytes(&held.as_bytes()[first + 1..]);
+            }
+            self.held.clear();
+            rest.keep(out.ledger, &mut out.json);
+            if let Some(entry) = &mut self.entry {
+                entry.ext = Ext::More;
+            }
+            return;
+        }
+        let Some(entry) = &mut self.entry else { return };
+        match entry.ext {
+            Ext::None => {
+                begin_ext(owner, out);
+                entry.ext = Ext::Data;
+            }
+            Ext::Data => {
+                out.json.key("more").array();
+                entry.ext = Ext::More;
+            }
+            Ext::More => {}
+        }
+        rest.keep(out.ledger, &mut out.json);
+    }
+
+    fn unparsed(&mut self, bytes: &[u8], why: &str, more: bool, out: &mut Out<'_>) {
+        self.close_entry(out);
+        self.write_head(out);
+        let json = &mut out.json;
+        json.object().key("type").word("system-event").key("event-type").word("unparsed");
+        json.key("data").object().key("reason").word(why);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => json.key("raw").word(Str::plain(text).as_escaped()),
+            Err(_) => json.key("base64").word(&crate::text::base64(bytes)),
+        };
+        if more {
+            json.key("more").bool(true);
+        }
+        json.end_object().end_object();
+    }
+}
+
+fn begin_ext(owner: &str, out: &mut Out<'_>) {
+    out.json.key("vendor-ext").object().key("vendor").word(owner).key("data");
+}
+
+impl Writer for RecordWriter {
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        match event {
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
+            Event::ItemStarted(head) => self.started(head, out),
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            Event::Usage(turn) | Event::TurnEnded(turn) | Event::TurnStarted(turn) => {
+                let Turn { id, model, time: _, stop: _, usage, cost: _ } = turn;
+                if let Some(model) = model {
+                    self.model(model);
+                }
+                if let Some(usage) = usage {
+                    self.usage = self.meter.increase(id.as_ref(), usage);
+                }
+            }
+            Event::SessionEnded(_) => {}
+            Event::Request(_) => out.ledger.note("the settings of a request have no place in a record"),
+            Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => out.ledger.note("live events have no place in a record yet"),
+        }
+    }
+
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        match rest.body {
+            RestBody::Frame(_) | RestBody::Line(_) => self.line(rest, out),
+            RestBody::Unparsed { bytes, why, more } => {
+                self.unparsed(bytes, why, more, out);
+                rest.keep_elsewhere(out.ledger);
+            }
+            RestBody::NoFinalNewline => self.no_final_newline = true,
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        if let (Some(first), Some(entry)) = (self.first_held.take(), &self.entry) {
+            // The source stopped before the item's last line came.
+            debug_assert!(entry.ext == Ext::None);
+            self.end_content(out);
+            let held = self.held.held().to_owned();
+            begin_ext(self.facts.cli_name.unwrap_or("unknown"), out);
+            out.json.raw(&Raw::new(&held[..first]));
+            if let Some(entry) = &mut self.entry {
+                entry.ext = Ext::Data;
+                if held.len() > first {
+                    out.json.key("more").array().raw(&Raw::new(&held[first + 1..]));
+                    entry.ext = Ext::More;
+                }
+            }
+        }
+        self.close_entry(out);
+        self.write_head(out);
+        self.write_tail(out);
+    }
+}
+
+impl Entry {
+    fn begin_child(&mut self, json: &mut Emit<'_>) {
+        self.end_child(json);
+        if !self.children {
+            self.node.close(json);
+            self.children = true;
+            json.key("children").array();
+        }
+    }
+
+    fn end_child(&mut self, json: &mut Emit<'_>) {
+        if let Some(mut child) = self.child.take() {
+            child.close(json);
+            json.end_object();
+        }
+    }
+
+    fn end_children(&mut self, json: &mut Emit<'_>) {
+        self.end_child(json);
+        if std::mem::take(&mut self.children) {
+            json.end_array();
+            self.node.content = Content::Closed;
+        }
+    }
+}
+
+impl Node {
+    fn event(item: ItemId) -> Self {
+        Self { item, kind: NodeKind::Event, shape: Shape::One, content: Content::None }
+    }
+
+    /// Writes what the head says and leaves the object open.
+    fn open(head: &ItemHead<'_>, json: &mut Emit<'_>) -> Self {
+        let ItemHead { id, kind, author, within: _, native_id, parent, time, model, shape } = head;
+        json.object().key("type");
+        let node_kind = match kind {
+            ItemKind::Message => match author {
+                Author::User | Author::Tool => {
+                    json.word("user");
+                    NodeKind::User
+                }
+                Author::Assistant => {
+                    json.word("assistant");
+                    NodeKind::Assistant
+                }
+                Author::System | Author::Developer => {
+                    let word = if *author == Author::System { "system" } else { "developer" };
+                    json.word("system-event").key("event-type").word(word);
+                    NodeKind::System
+                }
+            },
+            ItemKind::Reasoning => {
+                json.word("reasoning");
+                NodeKind::Reasoning
+            }
+            ItemKind::ToolCall(ToolCall { call_id, kind: _, namespace, name }) => {
+                json.word("tool-call").key("name").str(name);
+                json.opt_str("namespace", namespace.as_ref()).opt_str("call-id", call_id.as_ref());
+                NodeKind::ToolCall
+            }
+            ItemKind::ToolResult(ToolResult { call_id, name }) => {
+                json.word("tool-result").opt_str("call-id", call_id.as_ref()).opt_str("name", name.as_ref());
+                NodeKind::ToolResult
+            }
+            ItemKind::Notice(Notice { event_type }) => {
+                json.word("system-event").key("event-type").str(event_type);
+                NodeKind::Event
+            }
+        };
+        json.opt_str("id", native_id.as_ref())
+            .opt_raw("timestamp", time.as_ref())
+            .opt_str("parent-id", parent.as_ref())
+            .opt_str("model-id", model.as_ref());
+        Self { item: *id, kind: node_kind, shape: *shape, content: Content::None }
+    }
+
+    const fn content_key(&self) -> &'static str {
+        match self.kind {
+            NodeKind::ToolCall => "input",
+            NodeKind::ToolResult => "output",
+            _ => "content",
+        }
+    }
+
+    /// Whether the piece can go into this node's own content.
+    fn fits(&self, delta: &Delta<'_>) -> bool {
+        match (&delta.value, self.content) {
+            (Part::Opaque(_), _) => true,
+            (_, Content::None) => true,
+            (Part::Text(_) | Part::Summary(_) | Part::Args(Args::Text(_)), Content::Text(part)) => {
+                part == delta.part
+            }
+            (_, Content::List(_)) => true,
+            (_, Content::Text(_) | Content::Closed) => {
+                !matches!(self.kind, NodeKind::User | NodeKind::Assistant)
+            }
+        }
+    }
+
+    fn add(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
+        let json = &mut out.json;
+        match (&delta.value, self.content, self.shape) {
+            (Part::Opaque(Opaque { kind: _, issuer: _, value }), _, _) => {
+                if self.kind == NodeKind::Reasoning {
+                    self.close(json);
+                    json.key("encrypted").str(value);
+                } else {
+                    out.ledger.lose("opaque", Reason::NoSlot, "\"\"");
+                }
+            }
+            (Part::Text(text) | Part::Args(Args::Text(text)), Content::Text(part), _)
+                if part == delta.part =>
+            {
+                json.piece(text);
+            }
+            (Part::Text(text) | Part::Args(Args::Text(text)), Content::None, Shape::One) => {
+                self.begin(json);
+                json.open_string().piece(text);
+                self.content = Content::Text(delta.part);
+            }
+            (Part::Args(Args::Json(value)) | Part::Json(value), Content::None, Shape::One) => {
+                self.begin(json);
+                json.raw(value);
+                self.end_wrapper(json);
+                self.content = Content::Closed;
+            }
+            (Part::Text(text) | Part::Summary(text), Content::List(Some(part)), _) if part == delta.part => {
+                json.piece(text);
+            }
+            (value, Content::None | Content::List(_), _) => {
+                if self.content == Content::None {
+                    self.begin(json);
+                    json.array();
+                }
+                if let Content::List(Some(_)) = self.content {
+                    json.close_string().end_object();
+                }
+                self.content = Content::List(list_part(value, delta.part, json));
+            }
+            // A second part where one was announced: only a source that is itself a stream does this.
+            (_, Content::Text(_) | Content::Closed, _) => {
+                out.ledger.note("a second part where one was announced");
+                out.ledger.lose(self.content_key(), Reason::NoSlot, "\"\"");
+            }
+        }
+    }
+
+    fn begin(&self, json: &mut Emit<'_>) {
+        if self.kind == NodeKind::System {
+            json.key("data").object();
+        }
+        json.key(self.content_key());
+    }
+
+    fn end_wrapper(&self, json: &mut Emit<'_>) {
+        if self.kind == NodeKind::System {
+            json.end_object();
+        }
+    }
+
+    /// Ends the content, giving what the schema requires.
+    fn close(&mut self, json: &mut Emit<'_>) {
+        match self.content {
+            Content::None => match self.kind {
+                NodeKind::ToolCall | NodeKind::ToolResult => {
+                    json.key(self.content_key()).null();
+                }
+                NodeKind::Reasoning => {
+                    json.key("content").null();
+                }
+                NodeKind::User | NodeKind::Assistant | NodeKind::System | NodeKind::Event => return,
+            },
+            Content::Text(_) => {
+                json.close_string();
+                self.end_wrapper(json);
+            }
+            Content::List(part) => {
+                if part.is_some() {
+                    json.close_string().end_object();
+                }
+                json.end_array();
+                self.end_wrapper(json);
+            }
+            Content::Closed => return,
+        }
+        self.content = Content::Closed;
+    }
+}
+
+/// Writes one element of a content list; returns its part number if more text may follow.
+fn list_part(value: &Part<'_>, part: u32, json: &mut Emit<'_>) -> Option<u32> {
+    json.object().key("type");
+    match value {
+        Part::Text(text) => {
+            json.word("text").key("text").open_string().piece(text);
+            return Some(part);
+        }
+        Part::Summary(text) => {
+            json.word("summary").key("text").open_string().piece(text);
+            return Some(part);
+        }
+        Part::Refusal(text) => {
+            json.word("refusal").key("text").str(text);
+        }
+        Part::Media(Media { media_type, source, name }) => {
+            json.word("media").opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
+            match source {
+                MediaSource::Base64(data) => json.key("data").str(data),
+                MediaSource::Url(url) => json.key("url").str(url),
+                MediaSource::File(id) => json.key("file").str(id),
+            };
+        }
+        Part::Json(value) | Part::Args(Args::Json(value)) => {
+            json.word("json").key("json").raw(value);
+        }
+        Part::Args(Args::Text(text)) => {
+            json.word("arguments").key("text").str(text);
+        }
+        Part::File(FileRef { path, action, diff }) => {
+            json.word("file").key("path").str(path).key("action").str(action).opt_str("diff", diff.as_ref());
+        }
+        Part::Citation(value) => {
+            json.word("citation").key("citation").raw(value);
+        }
+        Part::Opaque(Opaque { kind: _, issuer: _, value }) => {
+            json.word("opaque").key("encrypted").str(value);
+        }
+    }
+    json.end_object();
+    None
+}
+
+fn write_usage(usage: &Usage, json: &mut Emit<'_>) {
+    let Usage { input: _, cache_read, cache_write: _, cache_write_long: _, output, reasoning } = usage;
+    let input = usage.all_input();
+    let total = input.zip(*output).map(|(input, output)| input.saturating_add(output));
+    json.key("token-usage").object();
+    json.opt_u64("input", input)
+        .opt_u64("output", *output)
+        .opt_u64("cached", *cache_read)
+        .opt_u64("reasoning", *reasoning)
+        .opt_u64("total", total);
+    json.end_object();
+}
+
+/// Turns cumulative usage per response into what each entry adds, so that entries add up to the session.
+#[derive(Default)]
+struct Meter {
+    /// The responses seen last, with what they had used. Lines of one response stand close together.
+    recent: std::collections::VecDeque<(String, Usage)>,
+}
+
+impl Meter {
+    const MOST: usize = 32;
+
+    fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Option<Usage> {
+        let Some(id) = id else { return Some(*usage) };
+        if let Some((_, known)) = self.recent.iter_mut().rev().find(|(known, _)| known == id.as_escaped()) {
+            let more = usage.increase_over(known);
+            known.overwrite(usage);
+            let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = more;
+            let any = [input, cache_read, cache_write, output, reasoning]
+                .into_iter()
+                .flatten()
+                .any(|count| count > 0);
+            return any.then_some(more);
+        }
+        // The oldest slot's string is used again.
+        let mut slot = if self.recent.len() < Self::MOST {
+            String::with_capacity(64)
+        } else {
+            self.recent.pop_front().map(|(id, _)| id).unwrap_or_default()
+        };
+        slot.clear();
+        slot.push_str(id.as_escaped());
+        self.recent.push_back((slot, *usage));
+        Some(*usage)
+    }
+}

@@ -1,0 +1,280 @@
+//! Writing JSON: commas are placed for you, escaped text is copied, large slices go straight through.
+
+use crate::text::{Raw, Str};
+
+/// Where bytes go. The pipe writes in pieces of at most [`Emit::BUFFER`] bytes, or larger ones unbuffered.
+pub trait Output {
+    /// Takes the next bytes.
+    fn write(&mut self, bytes: &[u8]);
+}
+
+impl Output for Vec<u8> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// A JSON writer over a small buffer.
+pub struct Emit<'o> {
+    buffer: &'o mut Vec<u8>,
+    comma: &'o mut bool,
+    /// `None`: everything stays in the buffer.
+    out: Option<&'o mut dyn Output>,
+}
+
+impl std::fmt::Debug for Emit<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Emit").field("buffered", &self.buffer.len()).finish_non_exhaustive()
+    }
+}
+
+/// What an [`Emit`] remembers between calls.
+#[derive(Debug, Default)]
+pub struct EmitState {
+    buffer: Vec<u8>,
+    comma: bool,
+}
+
+impl EmitState {
+    /// A writer that buffers here and spills into `out`.
+    pub fn emit<'o>(&'o mut self, out: &'o mut dyn Output) -> Emit<'o> {
+        Emit { buffer: &mut self.buffer, comma: &mut self.comma, out: Some(out) }
+    }
+
+    /// A writer that keeps everything here.
+    pub fn hold(&mut self) -> Emit<'_> {
+        Emit { buffer: &mut self.buffer, comma: &mut self.comma, out: None }
+    }
+
+    /// What has been held, as text.
+    pub fn held(&self) -> &str {
+        // Only `Emit` writes here, and it writes slices of `str` and JSON punctuation.
+        std::str::from_utf8(&self.buffer).unwrap_or("")
+    }
+
+    /// Forgets what has been held.
+    pub fn clear(&mut self) {
+        self.buffer.clear();
+        self.comma = false;
+    }
+}
+
+impl Emit<'_> {
+    /// How much is gathered before it is passed on.
+    pub const BUFFER: usize = 64 << 10;
+
+    /// The same writer for a shorter time.
+    pub fn reborrow(&mut self) -> Emit<'_> {
+        let out: Option<&mut dyn Output> = match &mut self.out {
+            Some(out) => Some(&mut **out),
+            None => None,
+        };
+        Emit { buffer: self.buffer, comma: self.comma, out }
+    }
+
+    /// Passes on what is gathered.
+    pub fn flush(&mut self) {
+        if let Some(out) = self.out.as_deref_mut() {
+            out.write(self.buffer);
+            self.buffer.clear();
+        }
+    }
+
+    /// Bytes as they are, without a comma.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        if self.out.is_some() && self.buffer.len() + bytes.len() > Self::BUFFER {
+            self.spill(bytes);
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+    }
+
+    #[cold]
+    fn spill(&mut self, bytes: &[u8]) {
+        self.flush();
+        match self.out.as_deref_mut() {
+            Some(out) if bytes.len() > Self::BUFFER => out.write(bytes),
+            _ => self.buffer.extend_from_slice(bytes),
+        }
+    }
+
+    /// Text as it is, without a comma: framing such as `data: `. The next value starts afresh.
+    pub fn frame(&mut self, text: &str) -> &mut Self {
+        self.bytes(text.as_bytes());
+        *self.comma = false;
+        self
+    }
+
+    #[inline]
+    fn separate(&mut self) {
+        if *self.comma {
+            self.bytes(b",");
+        }
+        *self.comma = true;
+    }
+
+    /// A value follows through [`Emit::bytes`].
+    pub fn begin_raw(&mut self) {
+        self.separate();
+    }
+
+    /// `{`
+    pub fn object(&mut self) -> &mut Self {
+        self.open(b"{")
+    }
+
+    /// `}`
+    pub fn end_object(&mut self) -> &mut Self {
+        self.close(b"}")
+    }
+
+    /// `[`
+    pub fn array(&mut self) -> &mut Self {
+        self.open(b"[")
+    }
+
+    /// `]`
+    pub fn end_array(&mut self) -> &mut Self {
+        self.close(b"]")
+    }
+
+    fn open(&mut self, bracket: &[u8]) -> &mut Self {
+        self.separate();
+        self.bytes(bracket);
+        *self.comma = false;
+        self
+    }
+
+    fn close(&mut self, bracket: &[u8]) -> &mut Self {
+        self.bytes(bracket);
+        *self.comma = true;
+        self
+    }
+
+    /// A member name that needs no escaping.
+    #[inline]
+    pub fn key(&mut self, name: &str) -> &mut Self {
+        self.separate();
+        self.bytes(b"\"");
+        self.bytes(name.as_bytes());
+        self.bytes(b"\":");
+        *self.comma = false;
+        self
+    }
+
+    /// A string value.
+    #[inline]
+    pub fn str(&mut self, text: &Str<'_>) -> &mut Self {
+        self.word(text.as_escaped())
+    }
+
+    /// A string value that needs no escaping.
+    #[inline]
+    pub fn word(&mut self, text: &str) -> &mut Self {
+        self.separate();
+        self.bytes(b"\"");
+        self.bytes(text.as_bytes());
+        self.bytes(b"\"");
+        self
+    }
+
+    /// Begins a string that comes in pieces through [`Emit::piece`].
+    pub fn open_string(&mut self) -> &mut Self {
+        self.separate();
+        self.bytes(b"\"");
+        self
+    }
+
+    /// A piece of an open string.
+    #[inline]
+    pub fn piece(&mut self, text: &Str<'_>) -> &mut Self {
+        self.bytes(text.as_escaped().as_bytes());
+        self
+    }
+
+    /// Ends an open string.
+    pub fn close_string(&mut self) -> &mut Self {
+        self.bytes(b"\"");
+        *self.comma = true;
+        self
+    }
+
+    /// A JSON value inside a string: escaped once more.
+    pub fn json_in_string(&mut self, json: &Raw<'_>) -> &mut Self {
+        self.word(Str::plain(json.as_str()).as_escaped())
+    }
+
+    /// Any value, verbatim.
+    #[inline]
+    pub fn raw(&mut self, json: &Raw<'_>) -> &mut Self {
+        self.separate();
+        self.bytes(json.as_str().as_bytes());
+        self
+    }
+
+    /// A whole number.
+    pub fn u64(&mut self, number: u64) -> &mut Self {
+        self.separate();
+        let mut digits = [0u8; 20];
+        let mut at = digits.len();
+        let mut left = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        self.bytes(&digits[at..]);
+        self
+    }
+
+    /// `true` or `false`
+    pub fn bool(&mut self, value: bool) -> &mut Self {
+        self.separate();
+        self.bytes(if value { b"true" } else { b"false" });
+        self
+    }
+
+    /// `null`
+    pub fn null(&mut self) -> &mut Self {
+        self.separate();
+        self.bytes(b"null");
+        self
+    }
+
+    /// A string member, if there is one.
+    #[inline]
+    pub fn opt_str(&mut self, name: &str, text: Option<&Str<'_>>) -> &mut Self {
+        match text {
+            Some(text) => self.key(name).str(text),
+            None => self,
+        }
+    }
+
+    /// A member of any type, if there is one.
+    pub fn opt_raw(&mut self, name: &str, json: Option<&Raw<'_>>) -> &mut Self {
+        match json {
+            Some(json) => self.key(name).raw(json),
+            None => self,
+        }
+    }
+
+    /// A number member, if there is one.
+    pub fn opt_u64(&mut self, name: &str, number: Option<u64>) -> &mut Self {
+        match number {
+            Some(number) => self.key(name).u64(number),
+            None => self,
+        }
+    }
+
+    /// A boolean member, if there is one.
+    pub fn opt_bool(&mut self, name: &str, value: Option<bool>) -> &mut Self {
+        match value {
+            Some(value) => self.key(name).bool(value),
+            None => self,
+        }
+    }
+}

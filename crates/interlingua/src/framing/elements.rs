@@ -1,0 +1,211 @@
+//! One document with a long array inside, cut into its elements without holding the document.
+//!
+//! `{"a":1,"list":[X,Y],"b":2}` becomes the head `{"a":1,"list":[]}`, the elements `X` and `Y`, and the tail
+//! `{"b":2}`: each a document of its own, so readers need no second grammar. Spacing between elements is not kept.
+
+use super::{Frame, FrameKind, Framer, gather};
+
+/// The array framer.
+#[derive(Debug)]
+pub struct Elements {
+    path: &'static [&'static str],
+    limit: usize,
+    state: State,
+    /// The document outside the array so far, or the element being gathered.
+    buffer: Vec<u8>,
+    /// Open brackets, as they must be closed.
+    open: Vec<u8>,
+    /// How many names of the path the open brackets match.
+    matched: usize,
+    /// In a string, and whether the last byte was a backslash.
+    string: Option<bool>,
+    /// Where the last string outside the array begins in the buffer, quotes included.
+    last_string: std::ops::Range<usize>,
+    oversized: bool,
+}
+
+/// Stands on the stack of open brackets where an element begins.
+const ELEMENT: u8 = b',';
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Before the array.
+    Head,
+    /// Between elements.
+    Between,
+    /// In an element.
+    Element,
+    /// After the array.
+    Tail,
+}
+
+impl Elements {
+    /// Cuts the array at `path`, gathering at most `limit` bytes at a time.
+    pub fn new(path: &'static [&'static str], limit: usize) -> Self {
+        Self {
+            path,
+            limit,
+            state: State::Head,
+            buffer: Vec::new(),
+            open: Vec::new(),
+            matched: 0,
+            string: None,
+            last_string: 0..0,
+            oversized: false,
+        }
+    }
+
+    /// One byte outside the array, or opening or closing it.
+    fn outside(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) {
+        match byte {
+            b'"' => {
+                self.string = Some(false);
+                self.last_string = self.buffer.len()..usize::MAX;
+            }
+            b'{' | b'[' => {
+                let named = self.path.get(self.matched).is_some_and(|name| self.follows_name(name));
+                let last = self.matched + 1 == self.path.len();
+                if self.state == State::Head && named && self.open.len() == self.matched + 1 {
+                    if last && byte == b'[' {
+                        return self.enter_array(each);
+                    }
+                    if !last && byte == b'{' {
+                        self.matched += 1;
+                    }
+                }
+                self.open.push(if byte == b'{' { b'}' } else { b']' });
+            }
+            b'}' | b']' => {
+                self.open.pop();
+                self.matched = self.matched.min(self.open.len().saturating_sub(1));
+            }
+            // The comma that followed the array has nothing before it in the tail.
+            b',' if self.state == State::Tail && self.buffer.trim_ascii_end().last() == Some(&b'{') => return,
+            _ => {}
+        }
+        self.buffer.push(byte);
+    }
+
+    /// Whether the buffer ends with `"name":`, spacing aside.
+    fn follows_name(&self, name: &str) -> bool {
+        let quoted = self.buffer.get(self.last_string.clone()).unwrap_or_default();
+        let between = self.buffer.get(self.last_string.end..).unwrap_or_default();
+        quoted.len() == name.len() + 2
+            && &quoted[1..=name.len()] == name.as_bytes()
+            && between.iter().filter(|byte| !byte.is_ascii_whitespace()).eq([&b':'])
+    }
+
+    fn enter_array(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        self.buffer.extend_from_slice(b"[]");
+        self.buffer.extend(self.open.iter().rev());
+        each(Frame { bytes: &self.buffer, kind: FrameKind::Head });
+        self.buffer.clear();
+        self.state = State::Between;
+    }
+
+    /// One byte between elements.
+    fn between(&mut self, byte: u8) {
+        match byte {
+            b',' | b' ' | b'\n' | b'\r' | b'\t' => {}
+            b']' => {
+                self.state = State::Tail;
+                self.buffer.push(b'{');
+                for name in &self.path[..self.path.len() - 1] {
+                    self.buffer.extend_from_slice(format!("\"{name}\":{{").as_bytes());
+                }
+            }
+            _ => {
+                self.state = State::Element;
+                self.open.push(ELEMENT);
+                self.inside(byte);
+            }
+        }
+    }
+
+    /// One byte of an element. Returns whether the element ended before it.
+    fn inside(&mut self, byte: u8) -> bool {
+        match byte {
+            b'"' => self.string = Some(false),
+            b'{' | b'[' => self.open.push(byte),
+            b',' | b']' | b'}' if self.open.last() == Some(&ELEMENT) => {
+                self.open.pop();
+                return true;
+            }
+            b'}' | b']' => {
+                self.open.pop();
+            }
+            _ => {}
+        }
+        self.buffer.push(byte);
+        false
+    }
+
+    fn end_element(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        let kind = if std::mem::take(&mut self.oversized) {
+            FrameKind::Piece { why: "too-large", more: false }
+        } else {
+            FrameKind::Element
+        };
+        let spaces = self.buffer.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
+        each(Frame { bytes: &self.buffer[..self.buffer.len() - spaces], kind });
+        self.buffer.clear();
+    }
+}
+
+impl Framer for Elements {
+    fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        while let Some(&byte) = bytes.first() {
+            if let Some(escaped) = self.string {
+                // Most bytes of a record are inside strings: copy up to the next quote or backslash.
+                let end = if escaped {
+                    1
+                } else {
+                    memchr::memchr2(b'"', b'\\', bytes).map_or(bytes.len(), |at| at + 1)
+                };
+                let (part, tail) = bytes.split_at(end);
+                gather(&mut self.buffer, part);
+                self.string = match part.last() {
+                    Some(b'"') if !escaped => None,
+                    Some(b'\\') if !escaped => Some(true),
+                    _ => Some(false),
+                };
+                if self.string.is_none() && self.last_string.end == usize::MAX {
+                    self.last_string.end = self.buffer.len();
+                }
+                bytes = tail;
+            } else {
+                bytes = &bytes[1..];
+                match self.state {
+                    State::Head | State::Tail => self.outside(byte, each),
+                    State::Between => self.between(byte),
+                    State::Element => {
+                        if self.inside(byte) {
+                            self.end_element(each);
+                            self.state = State::Between;
+                            self.between(byte);
+                        }
+                    }
+                }
+            }
+            if self.buffer.len() > self.limit {
+                self.oversized = true;
+                each(Frame { bytes: &self.buffer, kind: FrameKind::Piece { why: "too-large", more: true } });
+                self.buffer.clear();
+                self.last_string = 0..0;
+            }
+        }
+    }
+
+    fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        match self.state {
+            // No array was found: the whole document is the head.
+            State::Head if !self.buffer.is_empty() => {
+                each(Frame { bytes: &self.buffer, kind: FrameKind::Head })
+            }
+            State::Element => self.end_element(each),
+            State::Tail => each(Frame { bytes: &self.buffer, kind: FrameKind::Tail }),
+            State::Head | State::Between => {}
+        }
+        self.buffer.clear();
+    }
+}

@@ -1,0 +1,89 @@
+//! One document a line. A line that is complete in the bytes at hand is not copied.
+
+use super::{Frame, FrameKind, Framer, gather};
+
+/// The line framer.
+#[derive(Debug)]
+pub struct Lines {
+    /// The beginning of a line whose end has not come yet.
+    partial: Vec<u8>,
+    limit: usize,
+    /// The current line is over the limit and passes in pieces.
+    oversized: bool,
+    /// Bytes of a byte order mark still possible at the start; `None` once decided.
+    start: Option<usize>,
+}
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+impl Lines {
+    /// A framer that gathers at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { partial: Vec::new(), limit, oversized: false, start: Some(0) }
+    }
+
+    /// Sets a byte order mark aside, however it is cut.
+    fn skip_mark<'b>(&mut self, mut bytes: &'b [u8], each: &mut dyn FnMut(Frame<'_>)) -> &'b [u8] {
+        while let (Some(seen), Some(&byte)) = (self.start, bytes.first()) {
+            if BOM.get(seen) == Some(&byte) {
+                bytes = &bytes[1..];
+                self.start = Some(seen + 1);
+                if seen + 1 == BOM.len() {
+                    each(Frame { bytes: BOM, kind: FrameKind::Piece { why: "bom", more: true } });
+                    self.start = None;
+                }
+            } else {
+                self.partial.extend_from_slice(&BOM[..seen]);
+                self.start = None;
+            }
+        }
+        bytes
+    }
+
+    fn line(&mut self, bytes: &[u8], kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
+        if self.oversized {
+            each(Frame { bytes, kind: FrameKind::Piece { why: "too-large", more: false } });
+            self.oversized = false;
+        } else {
+            each(Frame { bytes, kind });
+        }
+    }
+}
+
+impl Framer for Lines {
+    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        let mut bytes = self.skip_mark(bytes, each);
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            let (line, tail) = (&bytes[..end], &bytes[end + 1..]);
+            if self.partial.is_empty() {
+                self.line(line, FrameKind::Line, each);
+            } else {
+                let mut whole = std::mem::take(&mut self.partial);
+                gather(&mut whole, line);
+                self.line(&whole, FrameKind::Line, each);
+                whole.clear();
+                // A huge line's memory is given back; a usual one's is used again.
+                if whole.capacity() <= 1 << 20 {
+                    self.partial = whole;
+                }
+            }
+            bytes = tail;
+        }
+        gather(&mut self.partial, bytes);
+        if self.partial.len() > self.limit {
+            self.oversized = true;
+            each(Frame { bytes: &self.partial, kind: FrameKind::Piece { why: "too-large", more: true } });
+            self.partial = Vec::new();
+        }
+    }
+
+    fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        if let Some(seen) = self.start.take() {
+            self.partial.extend_from_slice(&BOM[..seen]);
+        }
+        let last = std::mem::take(&mut self.partial);
+        if !last.is_empty() || self.oversized {
+            self.line(&last, FrameKind::LastLine, each);
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! The ledger: what became of every leaf. Nothing is lost silently.
+//!
+//! A leaf is a scalar or an empty container. Readers claim what they understand; when a frame is done the pipe hands
+//! what is left to the writer as a [`Rest`], and the writer either keeps it or gives it up with a reason. So for every
+//! run `leaves in = mapped + kept + lost`, and [`Report`] says which paths were kept and which were lost, and why.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::emit::Emit;
+use crate::error::{Place, Problem};
+use crate::model::ItemId;
+use crate::tape::{Claim, Kind, Limits, Step, Tape, TapeBuf, Val};
+
+/// Stands in a kept line for a value that has a place of its own in the model.
+pub const HOLE: &str = "\"~\"";
+
+/// Why something was lost on the way to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// The target has no place for it.
+    NoSlot,
+    /// The target says something close, but less.
+    Narrowed,
+    /// Several things became one.
+    Merged,
+    /// The target says it another way already.
+    Redundant,
+    /// It belongs to another provider and must not be sent on.
+    Foreign,
+    /// The target would refuse it.
+    Refused,
+    /// The source itself is damaged there.
+    Invalid,
+}
+
+impl Reason {
+    /// The word in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Reason::NoSlot => "no-slot",
+            Reason::Narrowed => "narrowed",
+            Reason::Merged => "merged",
+            Reason::Redundant => "redundant",
+            Reason::Foreign => "foreign",
+            Reason::Refused => "refused",
+            Reason::Invalid => "invalid",
+        }
+    }
+}
+
+/// The counts of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Frames read.
+    pub frames: u64,
+    /// Leaves read.
+    pub leaves: u64,
+    /// Leaves expressed in the target's own terms.
+    pub mapped: u64,
+    /// Leaves carried along verbatim.
+    pub kept: u64,
+    /// Leaves that found no place.
+    pub lost: u64,
+    /// Kept paths, most frequent first.
+    pub kept_paths: Vec<Row>,
+    /// Lost paths, most frequent first.
+    pub lost_paths: Vec<Row>,
+    /// What was emulated, repaired or guessed, with counts.
+    pub notes: Vec<(&'static str, u64)>,
+    /// What is wrong with the input.
+    pub problems: Vec<Problem>,
+    /// Problems beyond those listed.
+    pub more_problems: u64,
+}
+
+impl Report {
+    /// The law: every leaf has exactly one fate.
+    pub fn adds_up(&self) -> bool {
+        self.leaves == self.mapped + self.kept + self.lost
+    }
+
+    /// Whether anything could not be read as what it claims to be.
+    pub fn is_damaged(&self) -> bool {
+        self.problems.iter().any(|problem| problem.is_damage())
+    }
+}
+
+/// One path in a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Where, with `[]` for any index.
+    pub path: String,
+    /// Why; `None` for kept paths.
+    pub reason: Option<Reason>,
+    /// Leaves.
+    pub count: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// The first frame it was seen in, from 1.
+    pub first_frame: u64,
+}
+
+/// The book itself; lives in the pipe.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    frames: u64,
+    leaves: u64,
+    claimed: u64,
+    kept: u64,
+    lost: u64,
+    lost_after_mapping: u64,
+    kept_paths: Paths,
+    lost_paths: Paths,
+    notes: Vec<(&'static str, u64)>,
+    problems: Vec<Problem>,
+    more_problems: u64,
+    next_item: u64,
+    settled: u64,
+    names: Names,
+}
+
+impl Ledger {
+    /// A frame begins. Returns its number, from 1.
+    pub(crate) fn frame(&mut self) -> u64 {
+        self.frames += 1;
+        self.frames
+    }
+
+    /// The number of the frame being read.
+    pub fn frame_number(&self) -> u64 {
+        self.frames
+    }
+
+    /// A fresh item number.
+    pub fn next_item(&mut self) -> ItemId {
+        self.next_item += 1;
+        ItemId(self.next_item)
+    }
+
+    /// A mapped value that the target cannot express after all. `path` is in the model's words.
+    pub fn lose(&mut self, path: &str, reason: Reason, json: &str) {
+        let leaves =
+            TapeBuf::default().parse(json, &Limits::default()).map_or(1, |tape| u64::from(tape.leaves()));
+        self.lost_after_mapping += leaves;
+        let frame = self.frames;
+        self.lost_paths
+            .add(hash(SEED, path.as_bytes()), reason, leaves, json.len() as u64, frame, || path.to_owned());
+    }
+
+    /// Something was emulated, repaired or guessed.
+    pub fn note(&mut self, what: &'static str) {
+        match self.notes.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, count)) => *count += 1,
+            None => self.notes.push((what, 1)),
+        }
+    }
+
+    /// Something is wrong with the input. The first hundred are kept.
+    pub fn problem(&mut self, problem: Problem) {
+        if self.problems.len() < 100 {
+            self.problems.push(problem);
+        } else {
+            self.more_problems += 1;
+        }
+    }
+
+    /// The place of `pointer` in the current frame.
+    pub fn place(&self, byte: Option<usize>, pointer: Option<String>) -> Place {
+        Place { frame: self.frames, byte, pointer }
+    }
+
+    /// The counts so far.
+    pub fn report(&self) -> Report {
+        Report {
+            frames: self.frames,
+            leaves: self.leaves,
+            mapped: self.claimed.saturating_sub(self.lost_after_mapping),
+            kept: self.kept,
+            lost: self.lost + self.lost_after_mapping,
+            kept_paths: self.kept_paths.rows(false),
+            lost_paths: self.lost_paths.rows(true),
+            notes: self.notes.clone(),
+            problems: self.problems.clone(),
+            more_problems: self.more_problems,
+        }
+    }
+}
+
+/// What nobody claimed. A writer keeps it or loses it; one that does neither has lost it.
+#[derive(Debug)]
+pub struct Rest<'t> {
+    /// The dialect whose words these are.
+    pub owner: &'t str,
+    /// What there is.
+    pub body: RestBody<'t>,
+}
+
+/// What there is to keep.
+#[derive(Clone, Copy, Debug)]
+pub enum RestBody<'t> {
+    /// The frame just read; what its reader took is no longer in it.
+    Frame(&'t Tape<'t>),
+    /// A line that another dialect kept earlier, with holes where the model has the values.
+    Line(Val<'t>),
+    /// A frame, or a piece of one, that is not a document we read. Counts as one leaf.
+    Unparsed {
+        /// Its bytes.
+        bytes: &'t [u8],
+        /// What is wrong with it: a code's name, or `blank`, `bom`.
+        why: &'static str,
+        /// The frame goes on in the next piece.
+        more: bool,
+    },
+    /// The source does not end with a newline. No leaf, but needed to give the same bytes back.
+    NoFinalNewline,
+}
+
+impl Rest<'_> {
+    /// Writes the line with a hole for each value that was taken, everything else byte for byte.
+    pub fn keep(self, ledger: &mut Ledger, out: &mut Emit<'_>) {
+        out.begin_raw();
+        match self.body {
+            RestBody::Frame(tape) => {
+                let text = tape.text();
+                let mut copied = 0;
+                ledger.settle(self.body, None, &mut |val, claim| match claim {
+                    Claim::Taken => {
+                        let span = val.span();
+                        out.bytes(&text.as_bytes()[copied..span.start]);
+                        out.bytes(HOLE.as_bytes());
+                        copied = span.end;
+                    }
+                    // A genuine string of tildes gets one more, so that it is no hole.
+                    Claim::Free | Claim::Noted | Claim::Placed if is_tildes(val) => {
+                        let end = val.span().end - 1;
+                        out.bytes(&text.as_bytes()[copied..end]);
+                        out.bytes(b"~");
+                        copied = end;
+                    }
+                    Claim::Free | Claim::Noted | Claim::Placed => {}
+                });
+                out.bytes(&text.as_bytes()[copied..]);
+            }
+            RestBody::Line(val) => {
+                out.bytes(val.text().as_bytes());
+                ledger.settle(self.body, None, &mut |_, _| {});
+            }
+            RestBody::Unparsed { .. } | RestBody::NoFinalNewline => self.keep_elsewhere(ledger),
+        }
+    }
+
+    /// Counts everything as kept, for a target that has put it somewhere itself.
+    pub fn keep_elsewhere(self, ledger: &mut Ledger) {
+        ledger.settle(self.body, None, &mut |_, _| {});
+    }
+
+    /// Gives everything up for one reason.
+    pub fn lose(self, ledger: &mut Ledger, reason: Reason) {
+        ledger.settle(self.body, Some(reason), &mut |_, _| {});
+    }
+}
+
+impl Ledger {
+    /// Whether the rest of the current frame has been kept or lost.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled == self.frames
+    }
+
+    /// Books every free leaf as kept (`None`) or lost, in one walk, and shows each value to `visit`.
+    fn settle(&mut self, body: RestBody<'_>, reason: Option<Reason>, visit: &mut dyn FnMut(Val<'_>, Claim)) {
+        let frame = self.frames;
+        let (paths, free) = match reason {
+            None => (&mut self.kept_paths, &mut self.kept),
+            Some(_) => (&mut self.lost_paths, &mut self.lost),
+        };
+        let why = reason.unwrap_or(Reason::NoSlot);
+        let root = match body {
+            RestBody::Frame(tape) => {
+                self.settled = frame;
+                self.leaves += u64::from(tape.leaves());
+                tape.root()
+            }
+            RestBody::Line(val) => val,
+            RestBody::Unparsed { bytes, .. } => {
+                self.settled = frame;
+                self.leaves += 1;
+                *free += 1;
+                paths.add(UNPARSED_HASH, why, 1, bytes.len() as u64, frame, || "(unparsed)".to_owned());
+                return;
+            }
+            RestBody::NoFinalNewline => return,
+        };
+        let names = &mut self.names;
+        names.clear();
+        let claimed = &mut self.claimed;
+        let mut name = None;
+        root.walk(&mut |step| match step {
+            Step::Name(key) => name = Some(key),
+            Step::Enter => names.enter(name.take()),
+            Step::Leave => names.leave(),
+            Step::Value(val, claim) => {
+                let key = name.take();
+                visit(val, claim);
+                let leaves = u64::from(val.leaves());
+                match claim {
+                    Claim::Free => {
+                        *free += leaves;
+                        let bytes = val.span().len() as u64;
+                        paths.add(names.hash_of(key), why, leaves, bytes, frame, || names.text_of(root, key));
+                    }
+                    Claim::Taken | Claim::Noted => *claimed += leaves,
+                    Claim::Placed => {}
+                }
+            }
+        });
+        if let RestBody::Line(val) = body {
+            val.claim(Claim::Placed);
+        }
+    }
+}
+
+/// The names of the containers we are in: where each stands in the frame, and the hash of the path so far.
+#[derive(Debug, Default)]
+struct Names(Vec<(std::ops::Range<usize>, u64)>);
+
+impl Names {
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn enter(&mut self, name: Option<Val<'_>>) {
+        let hash = self.hash_of(name);
+        self.0.push((name.map_or(0..0, |key| key.span()), hash));
+    }
+
+    fn leave(&mut self) {
+        self.0.pop();
+    }
+
+    #[inline]
+    fn hash_of(&self, name: Option<Val<'_>>) -> u64 {
+        let so_far = self.0.last().map_or(SEED, |&(_, hash)| hash);
+        match name {
+            Some(key) => hash(so_far, key.text().as_bytes()),
+            // An array's element has no name.
+            None => so_far.rotate_left(5) ^ 0x9e37_79b9,
+        }
+    }
+
+    /// The path for people, built once per distinct path.
+    fn text_of(&self, root: Val<'_>, last: Option<Val<'_>>) -> String {
+        let frame = root.frame_text();
+        let mut text = String::new();
+        // The document itself is the first container and has no name.
+        let spans = self.0.iter().skip(1).map(|(span, _)| span.clone());
+        for span in spans.chain([last.map_or(0..0, |key| key.span())]) {
+            if span.is_empty() {
+                text.push_str("[]");
+            } else {
+                text.push('/');
+                text.push_str(&frame[span.start + 1..span.end - 1]);
+            }
+        }
+        text
+    }
+}
+
+/// Paths with their counts. Bounded: past [`Paths::MOST`] distinct ones the rest is counted together.
+#[derive(Debug, Default)]
+struct Paths {
+    rows: HashMap<u64, Row, BuildHasherDefault<Identity>>,
+}
+
+impl Paths {
+    const MOST: usize = 4096;
+
+    fn add(
+        &mut self,
+        key: u64,
+        reason: Reason,
+        count: u64,
+        bytes: u64,
+        frame: u64,
+        path: impl FnOnce() -> String,
+    ) {
+        let mut key = key ^ reason as u64;
+        if self.rows.len() >= Self::MOST && !self.rows.contains_key(&key) {
+            key = reason as u64;
+        }
+        let row = self.rows.entry(key).or_insert_with(|| Row {
+            path: if key == reason as u64 { "(other paths)".to_owned() } else { path() },
+            reason: Some(reason),
+            count: 0,
+            bytes: 0,
+            first_frame: frame,
+        });
+        row.count += count;
+        row.bytes += bytes;
+    }
+
+    fn rows(&self, with_reason: bool) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.rows.values().cloned().collect();
+        if !with_reason {
+            rows.iter_mut().for_each(|row| row.reason = None);
+        }
+        rows.sort_by(|a, b| {
+            b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)).then(a.reason.cmp(&b.reason))
+        });
+        rows
+    }
+}
+
+/// Keys are hashes already.
+#[derive(Default)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = hash(self.0, bytes);
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+const SEED: u64 = 0x51_7c_c1_b7_27_22_0a_95;
+const UNPARSED_HASH: u64 = 1;
+
+/// A fast hash for short names. Two paths with the same hash would share a row in the report, nothing more.
+#[inline]
+fn hash(seed: u64, bytes: &[u8]) -> u64 {
+    const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut state = seed ^ (bytes.len() as u64).wrapping_mul(K);
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        state = (state ^ u64::from_le_bytes(word)).wrapping_mul(K).rotate_left(29);
+    }
+    let mut word = [0; 8];
+    word[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+    (state ^ u64::from_le_bytes(word)).wrapping_mul(K).rotate_left(29)
+}
+
+fn is_tildes(val: Val<'_>) -> bool {
+    let text = val.text().as_bytes();
+    val.kind() == Kind::String
+        && text.get(1) == Some(&b'~')
+        && text[1..text.len() - 1].iter().all(|&byte| byte == b'~')
+}

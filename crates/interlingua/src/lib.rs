@@ -1,0 +1,46 @@
+//! One language between all coding agents and all model APIs: the core.
+//!
+//! ```text
+//!            framing            dialect            lifecycle          dialect           framing
+//! bytes  ->  frames   ->  reader: frame -> events  ->  order  ->  writer: event -> frames  ->  bytes
+//!           lines, sse,            \                                   /
+//!           whole, elements         +------------ ledger -------------+     every leaf: mapped, kept or lost
+//! ```
+//!
+//! Everything is a stream of events; a conversation is what the events fold into. The core does no IO: no files,
+//! sockets, clock, randomness, logging or threads. Bytes go in, bytes come out.
+//!
+//! ```
+//! use interlingua::dialects::{Dialect, Options, Role};
+//! use interlingua::pipe::Pipe;
+//!
+//! let log = br#"{"type":"user","uuid":"u1","message":{"role":"user","content":"hi"},"cwd":"/tmp"}"#;
+//! let claude = Dialect::named("claude-code").expect("registered");
+//! let record = Dialect::named("record").expect("registered");
+//!
+//! let mut out = Vec::new();
+//! let mut pipe = Pipe::new((claude, Role::Log), (record, Role::Log), &Options::default())?;
+//! pipe.push(log, &mut out); // in pieces of any size
+//! let report = pipe.finish(&mut out);
+//!
+//! assert!(report.adds_up());
+//! assert_eq!(report.lost, 0);
+//! assert!(String::from_utf8(out)?.contains(r#""content":"hi""#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Read on with [`model`], then [`pipe`], then one dialect.
+
+pub mod dialects;
+pub mod emit;
+pub mod error;
+pub mod framing;
+pub mod ledger;
+pub mod lifecycle;
+pub mod model;
+mod owned;
+pub mod pipe;
+pub mod restore;
+pub mod sniff;
+pub mod tape;
+pub mod text;

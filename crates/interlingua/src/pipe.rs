@@ -1,0 +1,409 @@
+//! The pipe: framer, tape, reader, lifecycle, writer, joined. Bytes in, bytes out, nothing else.
+//!
+//! ```text
+//! push(bytes) -> Framer -> frame -> Tape -> Reader -> Event -> Lifecycle -> Writer -> bytes
+//!                                      \-- what no one claimed --> Rest --> Writer
+//! ```
+//!
+//! A frame that cannot be read is handed to the writer as it is and booked as a problem; the run goes on. Reader and
+//! writer of the same dialect and role are never built: the bytes pass untouched.
+
+use crate::dialects::{Dialect, Options, Role};
+use crate::emit::{Emit, EmitState, Output};
+use crate::error::{Code, Error, Problem};
+use crate::framing::{Frame, FrameKind, Framer};
+use crate::ledger::{Ledger, Reason, Report, Rest, RestBody};
+use crate::lifecycle::{Lifecycle, Verdict};
+use crate::model::{Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status};
+use crate::tape::{Fault, Limits, TapeBuf, Val};
+
+/// Reads one dialect: documents in, events out.
+pub trait Reader: Send {
+    /// Reads one document. Claims what it understands; the rest takes care of itself.
+    fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>);
+
+    /// Reads a frame that is not JSON, such as `[DONE]`. Returns whether it was understood.
+    fn sentinel(&mut self, text: &str, out: &mut Sink<'_>) -> bool {
+        let _ = (text, out);
+        false
+    }
+
+    /// The source is complete (or cut off): say what was held back.
+    fn finish(&mut self, out: &mut Sink<'_>) {
+        let _ = out;
+    }
+}
+
+/// One document to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Doc<'t> {
+    /// The document.
+    pub root: Val<'t>,
+    /// What part of the source it is.
+    pub kind: FrameKind<'t>,
+}
+
+/// Writes one dialect: events in, bytes out.
+pub trait Writer: Send {
+    /// Writes one event, or gathers it. Destructure without `..`: a new field must be a question for every writer.
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>);
+
+    /// Keeps or loses what no one claimed of the frame whose events have just been written.
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>);
+
+    /// Everything has been said.
+    fn finish(&mut self, out: &mut Out<'_>);
+}
+
+/// What a writer writes to.
+#[derive(Debug)]
+pub struct Out<'o> {
+    /// The bytes.
+    pub json: Emit<'o>,
+    /// The books.
+    pub ledger: &'o mut Ledger,
+}
+
+impl Out<'_> {
+    fn reborrow(&mut self) -> Out<'_> {
+        Out { json: self.json.reborrow(), ledger: self.ledger }
+    }
+}
+
+/// What a reader says its events to.
+pub struct Sink<'o> {
+    writer: &'o mut dyn Writer,
+    lifecycle: &'o mut Lifecycle,
+    out: Out<'o>,
+}
+
+impl std::fmt::Debug for Sink<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sink").field("lifecycle", &self.lifecycle).finish_non_exhaustive()
+    }
+}
+
+impl Sink<'_> {
+    /// Says one event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match self.lifecycle.observe(event) {
+            Verdict::Pass => self.writer.event(event, &mut self.out),
+            Verdict::Refuse(how) => self.problem(Code::Lifecycle, None, how),
+        }
+    }
+
+    /// Starts an item; fill in `head` with [`Sink::head`].
+    pub fn start(&mut self, head: ItemHead<'_>) -> ItemId {
+        let id = head.id;
+        self.event(&Event::ItemStarted(head));
+        id
+    }
+
+    /// A head with a fresh id and nothing else known.
+    pub fn head<'a>(&mut self, kind: ItemKind<'a>, author: Author) -> ItemHead<'a> {
+        ItemHead {
+            id: self.out.ledger.next_item(),
+            kind,
+            author,
+            within: None,
+            native_id: None,
+            parent: None,
+            time: None,
+            model: None,
+            shape: Shape::One,
+        }
+    }
+
+    /// Adds a piece to an item.
+    pub fn delta(&mut self, item: ItemId, part: u32, value: Part<'_>) {
+        self.event(&Event::ItemDelta(Delta { item, part, value }));
+    }
+
+    /// Completes an item without more to say.
+    pub fn complete(&mut self, id: ItemId) {
+        self.event(&Event::ItemCompleted(ItemTail {
+            id,
+            status: Status::Completed,
+            native_status: None,
+            is_error: None,
+        }));
+    }
+
+    /// Hands on a line that `owner` kept in an earlier conversion.
+    pub fn kept_line(&mut self, owner: &str, line: Val<'_>) {
+        self.writer.rest(Rest { owner, body: RestBody::Line(line) }, &mut self.out);
+        if line.claimed() != crate::tape::Claim::Placed {
+            Rest { owner, body: RestBody::Line(line) }.lose(self.out.ledger, Reason::NoSlot);
+        }
+    }
+
+    /// Hands on bytes that could not be read in an earlier conversion.
+    pub fn kept_bytes(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) {
+        self.writer.rest(Rest { owner, body: RestBody::Unparsed { bytes, why, more } }, &mut self.out);
+    }
+
+    /// Says that the source of an earlier conversion had no final newline.
+    pub fn kept_no_final_newline(&mut self, owner: &str) {
+        self.writer.rest(Rest { owner, body: RestBody::NoFinalNewline }, &mut self.out);
+    }
+
+    /// Books something that is wrong with the input.
+    pub fn problem(&mut self, code: Code, pointer: Option<String>, detail: &str) {
+        let place = self.out.ledger.place(None, pointer);
+        self.out.ledger.problem(Problem { code, place, detail: detail.to_owned(), window: String::new() });
+    }
+
+    /// Books something that was emulated, repaired or guessed.
+    pub fn note(&mut self, what: &'static str) {
+        self.out.ledger.note(what);
+    }
+
+    /// The number of the frame being read, from 1.
+    pub fn frame_number(&self) -> u64 {
+        self.out.ledger.frame_number()
+    }
+}
+
+/// One conversion.
+pub struct Pipe {
+    works: Option<Works>,
+    ledger: Ledger,
+    emit: EmitState,
+}
+
+struct Works {
+    owner: &'static str,
+    framer: Box<dyn Framer>,
+    limits: Limits,
+    tape: TapeBuf,
+    reader: Box<dyn Reader>,
+    lifecycle: Lifecycle,
+    writer: Box<dyn Writer>,
+    /// Whether any frame was more than blank.
+    content: bool,
+    no_final_newline: bool,
+}
+
+impl std::fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipe").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
+}
+
+impl Pipe {
+    /// Joins the reader of one dialect to the writer of another.
+    pub fn new(from: (&Dialect, Role), to: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
+        let (source, target) = (from.0.role(from.1), to.0.role(to.1));
+        let writer = target.and_then(|spec| spec.write).ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
+        let (spec, reader) = source
+            .and_then(|spec| Some((spec, spec.read?)))
+            .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
+        if from.0.name == to.0.name && from.1 == to.1 {
+            return Ok(Self { works: None, ledger: Ledger::default(), emit: EmitState::default() });
+        }
+        Ok(Self::join(
+            from.0.name,
+            spec.framing.framer(options.limits.bytes),
+            reader(options),
+            writer(options),
+            options,
+        ))
+    }
+
+    /// Joins a reader to any writer, such as one that only checks.
+    pub fn with_writer(
+        from: (&Dialect, Role),
+        writer: Box<dyn Writer>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let (spec, reader) = from
+            .0
+            .role(from.1)
+            .and_then(|spec| Some((spec, spec.read?)))
+            .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
+        Ok(Self::join(
+            from.0.name,
+            spec.framing.framer(options.limits.bytes),
+            reader(options),
+            writer,
+            options,
+        ))
+    }
+
+    fn join(
+        owner: &'static str,
+        framer: Box<dyn Framer>,
+        reader: Box<dyn Reader>,
+        writer: Box<dyn Writer>,
+        options: &Options,
+    ) -> Self {
+        let works = Works {
+            owner,
+            framer,
+            limits: options.limits,
+            tape: TapeBuf::default(),
+            reader,
+            lifecycle: Lifecycle::default(),
+            writer,
+            content: false,
+            no_final_newline: false,
+        };
+        Self { works: Some(works), ledger: Ledger::default(), emit: EmitState::default() }
+    }
+
+    /// Takes the next bytes, of any length; writes what can be written.
+    pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
+        let Some(works) = &mut self.works else { return out.write(bytes) };
+        let Works { framer, .. } = works;
+        // The framer and what its frames go through are borrowed apart.
+        let mut framer = std::mem::replace(framer, Box::new(NoFramer));
+        framer.push(bytes, &mut |frame| {
+            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger })
+        });
+        works.framer = framer;
+        self.emit.emit(out).flush();
+    }
+
+    /// Ends the input and returns the books. Call once.
+    pub fn finish(&mut self, out: &mut dyn Output) -> Report {
+        if let Some(mut works) = self.works.take() {
+            let mut framer = std::mem::replace(&mut works.framer, Box::new(NoFramer));
+            framer.finish(&mut |frame| {
+                works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger })
+            });
+            works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger });
+            self.emit.emit(out).flush();
+        }
+        self.ledger.report()
+    }
+}
+
+impl Works {
+    fn frame(&mut self, frame: Frame<'_>, mut out: Out<'_>) {
+        out.ledger.frame();
+        self.no_final_newline = frame.kind == FrameKind::LastLine;
+        if let FrameKind::Piece { why, more } = frame.kind {
+            if why == "bom" {
+                out.ledger.note("byte order mark set aside");
+                return self.unreadable(frame.bytes, why, more, out);
+            }
+            self.content = true;
+            out.ledger.problem(Problem {
+                code: Code::TooLarge,
+                place: out.ledger.place(None, None),
+                detail: format!("a frame over {} bytes", self.limits.bytes),
+                window: String::new(),
+            });
+            return self.unreadable(frame.bytes, why, more, out);
+        }
+        if frame.bytes.trim_ascii().is_empty() {
+            return self.unreadable(frame.bytes, "blank", false, out);
+        }
+        self.content = true;
+        let text = match std::str::from_utf8(frame.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                return self.damaged(frame.bytes, Code::InvalidUtf8, error.valid_up_to(), "UTF-8", out);
+            }
+        };
+        let mut buf = std::mem::take(&mut self.tape);
+        match buf.parse(text, &self.limits) {
+            Ok(tape) => {
+                notice_oddities(&tape, out.ledger);
+                let (writer, lifecycle) = (&mut *self.writer, &mut self.lifecycle);
+                let mut sink = Sink { writer, lifecycle, out: out.reborrow() };
+                self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut sink);
+                self.writer.rest(Rest { owner: self.owner, body: RestBody::Frame(&tape) }, &mut out);
+                if !out.ledger.is_settled() {
+                    Rest { owner: self.owner, body: RestBody::Frame(&tape) }.lose(out.ledger, Reason::NoSlot);
+                }
+            }
+            Err(fault) => {
+                let (writer, lifecycle) = (&mut *self.writer, &mut self.lifecycle);
+                let mut sink = Sink { writer, lifecycle, out: out.reborrow() };
+                if !self.reader.sentinel(text, &mut sink) {
+                    let (code, at, expected) = describe(fault, frame.bytes);
+                    self.damaged(frame.bytes, code, at, expected, out);
+                }
+            }
+        }
+        self.tape = buf;
+    }
+
+    fn damaged(&mut self, bytes: &[u8], code: Code, at: usize, expected: &str, out: Out<'_>) {
+        let place = out.ledger.place(Some(at), None);
+        let detail = format!("expected {expected}");
+        out.ledger.problem(Problem { code, place, detail, window: window(bytes, at) });
+        self.unreadable(bytes, code.name(), false, out);
+    }
+
+    fn unreadable(&mut self, bytes: &[u8], why: &'static str, more: bool, mut out: Out<'_>) {
+        let body = RestBody::Unparsed { bytes, why, more };
+        self.writer.rest(Rest { owner: self.owner, body }, &mut out);
+        if !out.ledger.is_settled() {
+            Rest { owner: self.owner, body }.lose(out.ledger, Reason::Invalid);
+        }
+    }
+
+    fn finish(&mut self, mut out: Out<'_>) {
+        if !self.content {
+            out.ledger.problem(Problem {
+                code: Code::Empty,
+                place: Default::default(),
+                detail: String::new(),
+                window: String::new(),
+            });
+        }
+        let Works { reader, writer, lifecycle, .. } = self;
+        reader.finish(&mut Sink { writer: &mut **writer, lifecycle, out: out.reborrow() });
+        for event in lifecycle.closing() {
+            out.ledger.note("closed what the source left open");
+            writer.event(&event, &mut out);
+        }
+        if self.no_final_newline {
+            writer.rest(Rest { owner: self.owner, body: RestBody::NoFinalNewline }, &mut out);
+        }
+        writer.finish(&mut out);
+    }
+}
+
+/// Legal, but someone should know.
+fn notice_oddities(tape: &crate::tape::Tape<'_>, ledger: &mut Ledger) {
+    let odd = [(Code::DuplicateKey, tape.duplicate_key), (Code::LoneSurrogate, tape.lone_surrogate)];
+    for (code, at) in odd {
+        if let Some(at) = at {
+            let place = ledger.place(Some(at), None);
+            let window = window(tape.text().as_bytes(), at);
+            ledger.problem(Problem { code, place, detail: String::new(), window });
+        }
+    }
+}
+
+fn describe(fault: Fault, bytes: &[u8]) -> (Code, usize, &'static str) {
+    if let Some(nul) = memchr::memchr(0, bytes) {
+        return (Code::NulBytes, nul, "text");
+    }
+    let (at, expected) = match fault {
+        Fault::Syntax { at, expected } => (at, expected),
+        Fault::Torn { at } => (at, "more"),
+        Fault::Trailing { at } => (at, "the end of the document"),
+        Fault::TooDeep { at } => (at, "less nesting"),
+        Fault::TooManyValues { at } => (at, "fewer values"),
+    };
+    (fault.into(), at, expected)
+}
+
+/// Up to 40 bytes on either side, as text.
+fn window(bytes: &[u8], at: usize) -> String {
+    let slice = &bytes[at.saturating_sub(40).min(bytes.len())..(at + 40).min(bytes.len())];
+    String::from_utf8_lossy(slice).replace(|c: char| c.is_control(), "\u{fffd}")
+}
+
+/// Stands in while the real framer is borrowed.
+struct NoFramer;
+
+impl Framer for NoFramer {
+    fn push(&mut self, _: &[u8], _: &mut dyn FnMut(Frame<'_>)) {}
+
+    fn finish(&mut self, _: &mut dyn FnMut(Frame<'_>)) {}
+}

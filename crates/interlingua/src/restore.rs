@@ -1,0 +1,195 @@
+//! Giving a line back: the values of the model go to their native places.
+//!
+//! A log writer says where its dialect puts each value ([`Slots`]). If the source line was kept, its holes are filled
+//! from there and every other byte stays what it was; if not, the line is built from the slots alone. One mapping
+//! serves both.
+
+use crate::emit::Emit;
+use crate::tape::{Kind, Val};
+use crate::text::{Raw, Str};
+
+/// Native values with their places, in the order the dialect writes them. A place is `message/content/0/text`.
+#[derive(Debug, Default)]
+pub struct Slots(Vec<(String, Raw<'static>)>);
+
+impl Slots {
+    /// Puts a value at a place.
+    pub fn put(&mut self, place: impl Into<String>, value: Raw<'_>) {
+        self.0.push((place.into(), value.into_owned()));
+    }
+
+    /// Puts a string at a place.
+    pub fn put_str(&mut self, place: impl Into<String>, text: &Str<'_>) {
+        self.0.push((place.into(), Raw::owned(format!("\"{}\"", text.as_escaped()))));
+    }
+
+    /// Adds text to the string at a place, for values that arrive in pieces.
+    pub fn append_str(&mut self, place: &str, text: &Str<'_>) {
+        match self.0.iter_mut().find(|(known, _)| known == place) {
+            Some((_, value)) => {
+                let mut joined = value.as_str().to_owned();
+                joined.pop();
+                joined.push_str(text.as_escaped());
+                joined.push('"');
+                *value = Raw::owned(joined);
+            }
+            None => self.put_str(place, text),
+        }
+    }
+
+    /// Puts everything here under a place of `other`.
+    pub fn copy_under(&self, place: &str, other: &mut Slots) {
+        other.0.extend(self.0.iter().map(|(inner, value)| (format!("{place}/{inner}"), value.clone())));
+    }
+
+    /// The value at a place.
+    pub fn get(&self, place: &str) -> Option<&Raw<'static>> {
+        self.0.iter().find(|(known, _)| known == place).map(|(_, value)| value)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether nothing has been put.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Writes a kept line with its holes filled. Returns the places nothing was found for.
+    pub fn fill(&self, line: Val<'_>, out: &mut Emit<'_>) -> Vec<String> {
+        let mut fill =
+            Fill { slots: self, text: line.frame_text(), copied: line.span().start, missing: Vec::new() };
+        let mut place = String::new();
+        fill.value(line, &mut place, out);
+        out.bytes(&fill.text.as_bytes()[fill.copied..line.span().end]);
+        fill.missing
+    }
+
+    /// Writes a line that has only these values.
+    pub fn build(&self, out: &mut Emit<'_>) {
+        let mut tree = Tree::Object(Vec::new());
+        for (place, value) in &self.0 {
+            tree.insert(place, value);
+        }
+        tree.write(out);
+    }
+}
+
+struct Fill<'a> {
+    slots: &'a Slots,
+    text: &'a str,
+    copied: usize,
+    missing: Vec<String>,
+}
+
+impl Fill<'_> {
+    fn value(&mut self, val: Val<'_>, place: &mut String, out: &mut Emit<'_>) {
+        match val.kind() {
+            Kind::Object => {
+                for (name, member) in val.members() {
+                    self.step(name.as_escaped(), member, place, out);
+                }
+            }
+            Kind::Array => {
+                for (index, element) in val.elements().enumerate() {
+                    self.step(&index.to_string(), element, place, out);
+                }
+            }
+            Kind::String => {
+                let inner = &val.text()[1..val.text().len() - 1];
+                if !inner.is_empty() && inner.bytes().all(|byte| byte == b'~') {
+                    self.hole(val, inner, place, out);
+                }
+            }
+            Kind::Null | Kind::Bool | Kind::Number | Kind::Key => {}
+        }
+    }
+
+    fn step(&mut self, name: &str, val: Val<'_>, place: &mut String, out: &mut Emit<'_>) {
+        let length = place.len();
+        if !place.is_empty() {
+            place.push('/');
+        }
+        place.push_str(name);
+        self.value(val, place, out);
+        place.truncate(length);
+    }
+
+    fn hole(&mut self, val: Val<'_>, inner: &str, place: &str, out: &mut Emit<'_>) {
+        let span = val.span();
+        out.bytes(&self.text.as_bytes()[self.copied..span.start]);
+        self.copied = span.end;
+        if inner.len() > 1 {
+            // A genuine string of tildes: it was given one more.
+            out.bytes(&val.text().as_bytes()[1..]);
+        } else if let Some(value) = self.slots.get(place) {
+            out.bytes(value.as_str().as_bytes());
+        } else {
+            out.bytes(b"null");
+            self.missing.push(place.to_owned());
+        }
+    }
+}
+
+enum Tree<'a> {
+    Object(Vec<(&'a str, Tree<'a>)>),
+    Array(Vec<Tree<'a>>),
+    Leaf(&'a Raw<'a>),
+}
+
+impl<'a> Tree<'a> {
+    fn insert(&mut self, place: &'a str, value: &'a Raw<'a>) {
+        let (name, deeper) =
+            place.split_once('/').map_or((place, None), |(name, deeper)| (name, Some(deeper)));
+        let fresh = || match deeper.and_then(|rest| rest.bytes().next()) {
+            None => Tree::Leaf(value),
+            Some(b'0'..=b'9') => Tree::Array(Vec::new()),
+            Some(_) => Tree::Object(Vec::new()),
+        };
+        let child = match self {
+            Tree::Object(members) => {
+                let at = members.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                    members.push((name, fresh()));
+                    members.len() - 1
+                });
+                &mut members[at].1
+            }
+            Tree::Array(elements) => {
+                let at = name.parse::<usize>().unwrap_or(0).min(elements.len());
+                if at == elements.len() {
+                    elements.push(fresh());
+                }
+                &mut elements[at]
+            }
+            Tree::Leaf(_) => return,
+        };
+        if let Some(deeper) = deeper {
+            child.insert(deeper, value);
+        }
+    }
+
+    fn write(&self, out: &mut Emit<'_>) {
+        match self {
+            Tree::Object(members) => {
+                out.object();
+                for (name, value) in members {
+                    out.key(name);
+                    value.write(out);
+                }
+                out.end_object();
+            }
+            Tree::Array(elements) => {
+                out.array();
+                for element in elements {
+                    element.write(out);
+                }
+                out.end_array();
+            }
+            Tree::Leaf(value) => {
+                out.raw(value);
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Which dialect is this? Looks at the first documents, never at the whole input.
+
+use crate::dialects::{DIALECTS, Dialect, Role};
+use crate::framing::{Frame, FrameKind, Framing};
+use crate::tape::{Limits, TapeBuf, Val};
+
+/// How much of the input is looked at.
+pub const HEAD: usize = 256 << 10;
+
+/// The beginning of an input, as far as dialects can judge it.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'h> {
+    /// A document from it.
+    pub doc: Val<'h>,
+    /// How it stood there.
+    pub kind: FrameKind<'h>,
+}
+
+/// What the input seems to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Guess {
+    /// The dialect.
+    pub dialect: &'static Dialect,
+    /// The role.
+    pub role: Role,
+    /// How many of the documents looked at speak for it, weighted.
+    pub score: u32,
+}
+
+/// Asks every dialect in the registry about the first documents; the best answer wins.
+///
+/// `head` is the beginning of the input, [`HEAD`] bytes at most; `complete` says that it is all of it.
+pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let framing = if starts_like_sse(head) { Framing::Sse } else { Framing::Lines };
+    let mut guesses: Vec<Guess> = Vec::new();
+    let mut seen = 0;
+    let mut ask = |frame: Frame<'_>| {
+        // Twenty documents are enough; a torn last one is nobody's.
+        if seen < 20 && (complete || frame.kind != FrameKind::LastLine) {
+            seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
+        }
+    };
+    let mut framer = framing.framer(HEAD);
+    framer.push(head, &mut ask);
+    framer.finish(&mut ask);
+    if seen == 0 {
+        ask_all(head, FrameKind::Whole, &mut guesses);
+    }
+    if guesses.is_empty() {
+        // A document with a long array, of which we may only have the beginning.
+        for spec in DIALECTS.iter().flat_map(|dialect| dialect.roles) {
+            if let Framing::Elements(_) = spec.framing {
+                let mut framer = spec.framing.framer(HEAD);
+                framer.push(head, &mut |frame| {
+                    if frame.kind == FrameKind::Head {
+                        ask_all(frame.bytes, FrameKind::Head, &mut guesses);
+                    }
+                });
+            }
+        }
+    }
+    // The first dialect in the registry wins a draw.
+    guesses.into_iter().rev().max_by_key(|guess| guess.score)
+}
+
+/// Whether the bytes were a document.
+fn ask_all(bytes: &[u8], kind: FrameKind<'_>, guesses: &mut Vec<Guess>) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let mut buf = TapeBuf::default();
+    let Ok(tape) = buf.parse(text, &Limits::default()) else { return false };
+    let head = Head { doc: tape.root(), kind };
+    for &dialect in DIALECTS {
+        let Some((role, score)) = (dialect.sniff)(&head) else { continue };
+        match guesses.iter_mut().find(|guess| guess.dialect.name == dialect.name && guess.role == role) {
+            Some(guess) => guess.score += score,
+            None => guesses.push(Guess { dialect, role, score }),
+        }
+    }
+    true
+}
+
+fn starts_like_sse(head: &[u8]) -> bool {
+    let start = head.trim_ascii_start();
+    [&b"data:"[..], b"event:", b"id:", b"retry:", b":"].iter().any(|field| start.starts_with(field))
+}

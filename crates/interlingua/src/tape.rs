@@ -1,0 +1,780 @@
+//! The tape: one strict pass over a frame marks where each JSON value begins and ends.
+//!
+//! Nothing is decoded or copied; a [`Val`] is a place on the tape and its text is a slice of the frame. Each node
+//! also has a *claim*: reading a member claims it, and what nobody claimed is still there when the reader is done
+//! (see [`crate::ledger`]). The tape refuses what RFC 8259 refuses; it does not judge meaning: duplicate keys and
+//! lone surrogates are legal here, but noticed.
+
+use std::cell::Cell;
+
+use crate::text::{Raw, Str};
+
+/// How large a frame may get before it is passed through unread.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes in one frame.
+    pub bytes: usize,
+    /// Values and keys in one frame; `[0,0,0,…]` costs ten times its size on the tape.
+    pub nodes: usize,
+    /// Nesting. A line is embedded eight levels deep in a record, and common parsers stop at 128.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 256 << 20, nodes: 1 << 20, depth: 120 }
+    }
+}
+
+/// The kind of a JSON value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number, as spelled
+    Number,
+    /// A string
+    String,
+    /// A member name; never seen through [`Val::kind`]
+    Key,
+    /// An object
+    Object,
+    /// An array
+    Array,
+}
+
+/// What a reader did with a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// Nobody asked for it: it will be kept or reported lost.
+    Free,
+    /// Its value moved into the model; the same dialect's writer can put it back.
+    Taken,
+    /// It was understood, but it also stays where it is (a type tag, a usage object).
+    Noted,
+    /// It was already handed on as [`crate::ledger::Rest`].
+    Placed,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    start: u32,
+    end: u32,
+    /// The node after this one's subtree.
+    next: u32,
+    /// Leaves before this node.
+    leaves: u32,
+    kind: Kind,
+}
+
+/// Why a frame is not a JSON document we read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The grammar breaks at this byte.
+    Syntax {
+        /// Offset in the frame.
+        at: usize,
+        /// What would have been allowed there.
+        expected: &'static str,
+    },
+    /// The document is cut off.
+    Torn {
+        /// Offset of the end.
+        at: usize,
+    },
+    /// More than one document in the frame.
+    Trailing {
+        /// Offset of the first byte after the document.
+        at: usize,
+    },
+    /// Nested deeper than the limit.
+    TooDeep {
+        /// Offset of the opening bracket that was one too many.
+        at: usize,
+    },
+    /// More values than the limit.
+    TooManyValues {
+        /// Offset of the value that was one too many.
+        at: usize,
+    },
+}
+
+/// The memory of a tape, reused from frame to frame.
+#[derive(Debug, Default)]
+pub struct TapeBuf {
+    nodes: Vec<Node>,
+    claims: Vec<Cell<Claim>>,
+    /// Open containers: node number and a bit set of the keys seen.
+    open: Vec<(u32, u64)>,
+}
+
+impl TapeBuf {
+    /// Reads one document.
+    pub fn parse<'t>(&'t mut self, text: &'t str, limits: &Limits) -> Result<Tape<'t>, Fault> {
+        self.nodes.clear();
+        self.open.clear();
+        let mut parser = Parser {
+            bytes: text.as_bytes(),
+            nodes: &mut self.nodes,
+            open: &mut self.open,
+            limits: *limits,
+            leaves: 0,
+            duplicate_key: None,
+            lone_surrogate: None,
+        };
+        parser.document()?;
+        let (leaves, duplicate_key, lone_surrogate) =
+            (parser.leaves, parser.duplicate_key, parser.lone_surrogate);
+        self.claims.clear();
+        self.claims.resize(self.nodes.len(), Cell::new(Claim::Free));
+        Ok(Tape { text, nodes: &self.nodes, claims: &self.claims, leaves, duplicate_key, lone_surrogate })
+    }
+}
+
+/// One document, indexed.
+#[derive(Clone, Copy, Debug)]
+pub struct Tape<'t> {
+    text: &'t str,
+    nodes: &'t [Node],
+    claims: &'t [Cell<Claim>],
+    leaves: u32,
+    /// Where a member name stands a second time in its object (objects of up to 64 members are watched).
+    pub duplicate_key: Option<usize>,
+    /// Where an escape names half a surrogate pair.
+    pub lone_surrogate: Option<usize>,
+}
+
+impl<'t> Tape<'t> {
+    /// The document itself.
+    pub fn root(&self) -> Val<'_> {
+        Val { tape: self, at: 0 }
+    }
+
+    /// The text of the frame.
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// Scalars and empty containers in the document.
+    pub fn leaves(&self) -> u32 {
+        self.leaves
+    }
+
+    fn leaves_before(&self, node: u32) -> u32 {
+        self.nodes.get(node as usize).map_or(self.leaves, |node| node.leaves)
+    }
+}
+
+/// A value on a tape.
+#[derive(Clone, Copy)]
+pub struct Val<'t> {
+    tape: &'t Tape<'t>,
+    at: u32,
+}
+
+impl<'t> Val<'t> {
+    fn node(&self) -> &'t Node {
+        // A `Val` is only made from node numbers that its own tape gave out.
+        &self.tape.nodes[self.at as usize]
+    }
+
+    /// The kind of this value.
+    pub fn kind(&self) -> Kind {
+        self.node().kind
+    }
+
+    /// The value as it stands in the frame.
+    pub fn text(&self) -> &'t str {
+        let node = self.node();
+        &self.tape.text[node.start as usize..node.end as usize]
+    }
+
+    /// The text of the whole frame.
+    pub(crate) fn frame_text(&self) -> &'t str {
+        self.tape.text
+    }
+
+    /// The value, verbatim.
+    pub fn raw(&self) -> Raw<'t> {
+        Raw::new(self.text())
+    }
+
+    /// Where the value begins and ends in the frame.
+    pub fn span(&self) -> std::ops::Range<usize> {
+        let node = self.node();
+        node.start as usize..node.end as usize
+    }
+
+    /// Scalars and empty containers in this value.
+    pub fn leaves(&self) -> u32 {
+        self.tape.leaves_before(self.node().next) - self.node().leaves
+    }
+
+    /// The string, if it is one.
+    pub fn str(&self) -> Option<Str<'t>> {
+        let text = self.text();
+        (self.kind() == Kind::String).then(|| Str::escaped(&text[1..text.len() - 1]))
+    }
+
+    /// The number, if it is a whole one that fits.
+    pub fn u64(&self) -> Option<u64> {
+        if self.kind() == Kind::Number { self.text().parse().ok() } else { None }
+    }
+
+    /// The truth value, if it is one.
+    pub fn bool(&self) -> Option<bool> {
+        (self.kind() == Kind::Bool).then(|| self.text() == "true")
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// Whether this is a string with exactly this plain text.
+    pub fn is(&self, plain: &str) -> bool {
+        self.str().is_some_and(|text| text.is(plain))
+    }
+
+    /// The first member of that name, if this is an object. Looks without claiming.
+    pub fn get(&self, name: &str) -> Option<Val<'t>> {
+        let node = self.node();
+        if node.kind != Kind::Object {
+            return None;
+        }
+        let bytes = self.tape.text.as_bytes();
+        let mut key = self.at + 1;
+        while key < node.next {
+            let span = &self.tape.nodes[key as usize];
+            let inner = &bytes[span.start as usize + 1..span.end as usize - 1];
+            if inner == name.as_bytes() {
+                return Some(Val { tape: self.tape, at: key + 1 });
+            }
+            key = self.tape.nodes[key as usize + 1].next;
+        }
+        None
+    }
+
+    /// Members in order, if this is an object.
+    pub fn members(&self) -> impl Iterator<Item = (Str<'t>, Val<'t>)> + use<'t> {
+        let tape = self.tape;
+        self.children(Kind::Object, 2).map(move |at| {
+            let key = Val { tape, at }.text();
+            (Str::escaped(&key[1..key.len() - 1]), Val { tape, at: at + 1 })
+        })
+    }
+
+    /// Elements in order, if this is an array.
+    pub fn elements(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        let tape = self.tape;
+        self.children(Kind::Array, 1).map(move |at| Val { tape, at })
+    }
+
+    /// Node numbers of the children, `stride` nodes apart plus their subtrees.
+    fn children(&self, kind: Kind, stride: u32) -> impl Iterator<Item = u32> + use<'t> {
+        let node = self.node();
+        let tape = self.tape;
+        let end = if node.kind == kind { node.next } else { self.at };
+        let mut next = self.at + 1;
+        std::iter::from_fn(move || {
+            let at = next;
+            if at >= end {
+                return None;
+            }
+            next = tape.nodes[(at + stride - 1) as usize].next;
+            Some(at)
+        })
+    }
+
+    /// Claims this value and everything in it.
+    pub fn claim(&self, claim: Claim) {
+        self.tape.claims[self.at as usize].set(claim);
+    }
+
+    /// The claim on exactly this value.
+    pub fn claimed(&self) -> Claim {
+        self.tape.claims[self.at as usize].get()
+    }
+
+    /// Takes the value: it moves into the model.
+    pub fn take(&self) -> Raw<'t> {
+        self.claim(Claim::Taken);
+        self.raw()
+    }
+
+    /// Notes the value: understood, and it stays.
+    pub fn note(&self) -> Raw<'t> {
+        self.claim(Claim::Noted);
+        self.raw()
+    }
+
+    /// Takes this string; anything else is left alone.
+    pub fn take_text(&self) -> Option<Str<'t>> {
+        self.claim_if(Claim::Taken, self.str())
+    }
+
+    /// Takes a string member; a member of another type is left alone.
+    pub fn take_str(&self, name: &str) -> Option<Str<'t>> {
+        self.get(name).and_then(|val| val.take_text())
+    }
+
+    /// Notes a string member; a member of another type is left alone.
+    pub fn note_str(&self, name: &str) -> Option<Str<'t>> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Noted, val.str()))
+    }
+
+    /// Takes a whole-number member.
+    pub fn take_u64(&self, name: &str) -> Option<u64> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Taken, val.u64()))
+    }
+
+    /// Notes a whole-number member.
+    pub fn note_u64(&self, name: &str) -> Option<u64> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Noted, val.u64()))
+    }
+
+    /// Takes a boolean member.
+    pub fn take_bool(&self, name: &str) -> Option<bool> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Taken, val.bool()))
+    }
+
+    /// Takes a member of any type but `null`.
+    pub fn take_raw(&self, name: &str) -> Option<Raw<'t>> {
+        self.get(name).filter(|val| !val.is_null()).map(|val| val.take())
+    }
+
+    /// Notes a member of any type.
+    pub fn note_raw(&self, name: &str) -> Option<Raw<'t>> {
+        self.get(name).map(|val| val.note())
+    }
+
+    fn claim_if<T>(&self, claim: Claim, value: Option<T>) -> Option<T> {
+        if value.is_some() {
+            self.claim(claim);
+        }
+        value
+    }
+
+    /// Walks the subtree in order, telling what to do with each stretch. See [`Step`].
+    pub(crate) fn walk(&self, visit: &mut dyn FnMut(Step<'t>)) {
+        let end = self.node().next;
+        let mut at = self.at;
+        // The ends of the containers we are in.
+        let mut open: [u32; 128] = [0; 128];
+        let mut depth = 0;
+        while at < end {
+            while depth > 0 && open[depth - 1] == at {
+                depth -= 1;
+                visit(Step::Leave);
+            }
+            let val = Val { tape: self.tape, at };
+            let node = val.node();
+            if node.kind == Kind::Key {
+                visit(Step::Name(val));
+                at += 1;
+                continue;
+            }
+            let claim = val.claimed();
+            let leaf = node.next == at + 1;
+            if claim != Claim::Free || leaf || depth == open.len() {
+                visit(Step::Value(val, claim));
+                at = node.next;
+            } else {
+                visit(Step::Enter);
+                open[depth] = node.next;
+                depth += 1;
+                at += 1;
+            }
+        }
+        for _ in 0..depth {
+            visit(Step::Leave);
+        }
+    }
+}
+
+impl std::fmt::Debug for Val<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// One step of [`Val::walk`].
+pub(crate) enum Step<'t> {
+    /// The name of the next member.
+    Name(Val<'t>),
+    /// A value with its claim: a leaf, or a container that was claimed as a whole.
+    Value(Val<'t>, Claim),
+    /// A container with something free in it begins.
+    Enter,
+    /// The innermost container ends.
+    Leave,
+}
+
+struct Parser<'p> {
+    bytes: &'p [u8],
+    nodes: &'p mut Vec<Node>,
+    open: &'p mut Vec<(u32, u64)>,
+    limits: Limits,
+    leaves: u32,
+    duplicate_key: Option<usize>,
+    lone_surrogate: Option<usize>,
+}
+
+impl Parser<'_> {
+    fn document(&mut self) -> Result<(), Fault> {
+        let mut at = self.space(0);
+        loop {
+            // A value stands at `at`.
+            at = match self.byte(at) {
+                b'"' => self.string(at, Kind::String)?,
+                b'{' => {
+                    self.enter(at, Kind::Object)?;
+                    let next = self.space(at + 1);
+                    if self.byte(next) == b'}' {
+                        self.leave(next + 1)
+                    } else {
+                        at = self.key(next)?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    self.enter(at, Kind::Array)?;
+                    let next = self.space(at + 1);
+                    if self.byte(next) == b']' {
+                        self.leave(next + 1)
+                    } else {
+                        at = next;
+                        continue;
+                    }
+                }
+                b'-' | b'0'..=b'9' => self.number(at)?,
+                b't' => self.word(at, b"true", Kind::Bool)?,
+                b'f' => self.word(at, b"false", Kind::Bool)?,
+                b'n' => self.word(at, b"null", Kind::Null)?,
+                _ => return Err(self.fault(at, "a value")),
+            };
+            // A value ended before `at`: close what closes, then go to the next value.
+            loop {
+                at = self.space(at);
+                let Some(&(container, _)) = self.open.last() else {
+                    return if at == self.bytes.len() { Ok(()) } else { Err(Fault::Trailing { at }) };
+                };
+                let object = self.nodes[container as usize].kind == Kind::Object;
+                match self.byte(at) {
+                    b',' if object => {
+                        let key = self.space(at + 1);
+                        at = self.key(key)?;
+                        break;
+                    }
+                    b',' => {
+                        at = self.space(at + 1);
+                        break;
+                    }
+                    b'}' if object => at = self.leave(at + 1),
+                    b']' if !object => at = self.leave(at + 1),
+                    _ if object => return Err(self.fault(at, "`,` or `}`")),
+                    _ => return Err(self.fault(at, "`,` or `]`")),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn space(&self, mut at: usize) -> usize {
+        while let b' ' | b'\n' | b'\r' | b'\t' = self.byte(at) {
+            at += 1;
+        }
+        at
+    }
+
+    #[inline]
+    fn push(&mut self, start: usize, end: usize, kind: Kind) -> Result<(), Fault> {
+        let number = self.nodes.len();
+        if number >= self.limits.nodes {
+            return Err(Fault::TooManyValues { at: start });
+        }
+        self.nodes.push(Node {
+            start: start as u32,
+            end: end as u32,
+            next: number as u32 + 1,
+            leaves: self.leaves,
+            kind,
+        });
+        Ok(())
+    }
+
+    fn enter(&mut self, at: usize, kind: Kind) -> Result<(), Fault> {
+        if self.open.len() >= self.limits.depth {
+            return Err(Fault::TooDeep { at });
+        }
+        self.open.push((self.nodes.len() as u32, 0));
+        self.push(at, at, kind)
+    }
+
+    /// Closes the innermost container; `end` is the byte after its bracket.
+    fn leave(&mut self, end: usize) -> usize {
+        if let Some((container, _)) = self.open.pop() {
+            let next = self.nodes.len() as u32;
+            let node = &mut self.nodes[container as usize];
+            node.end = end as u32;
+            node.next = next;
+            if next == container + 1 {
+                self.leaves += 1;
+            }
+        }
+        end
+    }
+
+    /// Reads `"name" :` and returns where the value stands.
+    fn key(&mut self, at: usize) -> Result<usize, Fault> {
+        if self.byte(at) != b'"' {
+            return Err(self.fault(at, "a member name"));
+        }
+        let end = self.string(at, Kind::Key)?;
+        self.watch_duplicates(at, end);
+        let colon = self.space(end);
+        if self.byte(colon) != b':' {
+            return Err(self.fault(colon, "`:`"));
+        }
+        Ok(self.space(colon + 1))
+    }
+
+    #[inline]
+    fn watch_duplicates(&mut self, start: usize, end: usize) {
+        let key = &self.bytes[start..end];
+        let mark = key.len() ^ (usize::from(key[1]) << 2) ^ (usize::from(key[key.len() / 2]) << 1);
+        let Some((container, seen)) = self.open.last_mut() else { return };
+        let bit = 1u64 << (mark & 63);
+        let known = *seen & bit != 0;
+        *seen |= bit;
+        if known && self.duplicate_key.is_none() {
+            let mut node = *container as usize + 1;
+            let last = self.nodes.len() - 1;
+            // A wide object would make this quadratic; 64 members are watched.
+            for _ in 0..64 {
+                if node >= last {
+                    return;
+                }
+                let Node { start, end, .. } = self.nodes[node];
+                if &self.bytes[start as usize..end as usize] == key {
+                    self.duplicate_key = Some(start as usize);
+                    return;
+                }
+                node = self.nodes[node + 1].next as usize;
+            }
+        }
+    }
+
+    fn string(&mut self, start: usize, kind: Kind) -> Result<usize, Fault> {
+        let mut at = start + 1;
+        loop {
+            at = skip_plain(self.bytes, at);
+            match self.bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at = self.escape(at)?,
+                Some(_) => return Err(self.fault(at, "no raw control character in a string")),
+                None => return Err(Fault::Torn { at }),
+            }
+        }
+        self.push(start, at + 1, kind)?;
+        if kind == Kind::String {
+            self.leaves += 1;
+        }
+        Ok(at + 1)
+    }
+
+    /// Reads the escape at `at` and returns where the text goes on.
+    fn escape(&mut self, at: usize) -> Result<usize, Fault> {
+        match self.bytes.get(at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+            Some(b'u') => {
+                let unit = self.hex(at + 2)?;
+                match unit {
+                    0xd800..=0xdbff
+                        if self.bytes.get(at + 6..at + 8) == Some(b"\\u")
+                            && matches!(self.hex(at + 8), Ok(0xdc00..=0xdfff)) =>
+                    {
+                        return Ok(at + 12);
+                    }
+                    0xd800..=0xdfff if self.lone_surrogate.is_none() => self.lone_surrogate = Some(at),
+                    _ => {}
+                }
+                Ok(at + 6)
+            }
+            Some(_) => Err(self.fault(at, "a known escape")),
+            None => Err(Fault::Torn { at: at + 1 }),
+        }
+    }
+
+    fn hex(&self, at: usize) -> Result<u32, Fault> {
+        let mut unit = 0;
+        for offset in 0..4 {
+            let digit = char::from(self.byte(at + offset)).to_digit(16);
+            unit = unit * 16 + digit.ok_or_else(|| self.fault(at + offset, "a hexadecimal digit"))?;
+        }
+        Ok(unit)
+    }
+
+    fn number(&mut self, start: usize) -> Result<usize, Fault> {
+        let mut at = start + usize::from(self.byte(start) == b'-');
+        at = match self.byte(at) {
+            b'0' => at + 1,
+            b'1'..=b'9' => self.digits(at)?,
+            _ => return Err(self.fault(at, "a digit")),
+        };
+        if self.byte(at) == b'.' {
+            at = self.digits(at + 1)?;
+        }
+        if let b'e' | b'E' = self.byte(at) {
+            let sign = usize::from(matches!(self.byte(at + 1), b'+' | b'-'));
+            at = self.digits(at + 1 + sign)?;
+        }
+        self.push(start, at, Kind::Number)?;
+        self.leaves += 1;
+        Ok(at)
+    }
+
+    fn digits(&self, start: usize) -> Result<usize, Fault> {
+        let mut at = start;
+        while self.byte(at).is_ascii_digit() {
+            at += 1;
+        }
+        if at == start { Err(self.fault(at, "a digit")) } else { Ok(at) }
+    }
+
+    fn word(&mut self, start: usize, word: &[u8], kind: Kind) -> Result<usize, Fault> {
+        let end = start + word.len();
+        let have = &self.bytes[start..end.min(self.bytes.len())];
+        if have != word {
+            return Err(if word.starts_with(have) {
+                Fault::Torn { at: self.bytes.len() }
+            } else {
+                self.fault(start, "a value")
+            });
+        }
+        self.push(start, end, kind)?;
+        self.leaves += 1;
+        Ok(end)
+    }
+
+    #[cold]
+    fn fault(&self, at: usize, expected: &'static str) -> Fault {
+        if at >= self.bytes.len() {
+            Fault::Torn { at: self.bytes.len() }
+        } else {
+            Fault::Syntax { at, expected }
+        }
+    }
+}
+
+/// The first byte at or after `at` that is a quote, a backslash or a control character.
+#[inline]
+fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
+    // Most strings are short: look at 8 bytes at a time first, at 32 once it turns out long.
+    let long = at + 32;
+    while let Some(chunk) = bytes.get(at..at + 8) {
+        let word = u64::from_le_bytes([
+            chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
+        ]);
+        let special = special_bytes(word);
+        if special != 0 {
+            return at + special.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        if at >= long {
+            while let Some(chunk) = bytes.get(at..at + 32) {
+                if chunk.iter().fold(false, |any, &byte| any | is_special(byte)) {
+                    break;
+                }
+                at += 32;
+            }
+        }
+    }
+    while at < bytes.len() && !is_special(bytes[at]) {
+        at += 1;
+    }
+    at
+}
+
+const fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// The high bit of each byte that is special; bits above the lowest set one may be wrong.
+const fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let quote = word ^ (ONES * b'"' as u64);
+    let slash = word ^ (ONES * b'\\' as u64);
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (quote.wrapping_sub(ONES) & !quote | slash.wrapping_sub(ONES) & !slash | control) & HIGHS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(text: &str) -> Result<u32, Fault> {
+        TapeBuf::default().parse(text, &Limits::default()).map(|tape| tape.leaves())
+    }
+
+    #[test]
+    fn leaves_are_scalars_and_empty_containers() {
+        assert_eq!(verdict(r#"{"a":1,"b":{},"c":[],"d":[1,{"e":null}],"a":2}"#), Ok(6));
+        assert_eq!(verdict(" \"x\" "), Ok(1));
+    }
+
+    #[test]
+    fn faults_say_where_and_what() {
+        assert_eq!(verdict(r#"{"a":1"#), Err(Fault::Torn { at: 6 }));
+        assert_eq!(verdict(r#"{"a" 1}"#), Err(Fault::Syntax { at: 5, expected: "`:`" }));
+        assert_eq!(verdict("{} {}"), Err(Fault::Trailing { at: 3 }));
+        assert_eq!(
+            verdict("\"a\u{1}\""),
+            Err(Fault::Syntax { at: 2, expected: "no raw control character in a string" })
+        );
+        assert_eq!(verdict(&"[".repeat(10_000)), Err(Fault::TooDeep { at: 120 }));
+        assert_eq!(verdict("tru"), Err(Fault::Torn { at: 3 }));
+        assert_eq!(verdict("01"), Err(Fault::Trailing { at: 1 }));
+    }
+
+    #[test]
+    fn oddities_are_legal_but_noticed() {
+        let mut buf = TapeBuf::default();
+        let tape = buf.parse(r#"{"k":"\ud800","b":1,"k":2}"#, &Limits::default()).expect("legal");
+        assert_eq!(tape.lone_surrogate, Some(6));
+        assert_eq!(tape.duplicate_key, Some(1));
+        assert_eq!(tape.root().get("k").map(|val| val.text()), Some(r#""\ud800""#));
+    }
+
+    #[test]
+    fn long_strings_end_at_their_quote() {
+        for length in 0..200 {
+            for tail in ["\"", "\\n\"", "\\\"x\""] {
+                let text = format!("\"{}{tail}", "x".repeat(length));
+                assert_eq!(verdict(&text), Ok(1), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_tape_and_serde_json_agree_on_a_mutated_document() {
+        let seed = br#"{"a":[1,-2.5e+3,"x\u00e9\n",{"b":null,"c":true},[],{}],"d":"\"q\""}"#;
+        for at in 0..seed.len() {
+            for byte in 0..128u8 {
+                let mut bytes = seed.to_vec();
+                bytes[at] = byte;
+                let text = String::from_utf8(bytes).expect("ascii");
+                let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+                assert_eq!(verdict(&text).is_ok(), theirs, "{text}");
+            }
+        }
+    }
+}

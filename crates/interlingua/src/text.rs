@@ -1,0 +1,240 @@
+//! Text as it stands in JSON: strings stay escaped and values stay verbatim until someone needs more.
+//!
+//! Copying JSON to JSON then costs a `memcpy` and cannot change a spelling: `\u00e9` stays `\u00e9`, `1.0` stays
+//! `1.0`, a lone surrogate passes untouched. Decoding is lazy and only for those who compare or measure.
+
+use std::borrow::Cow;
+
+/// The content of a JSON string, without its quotes, still escaped.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Str<'a>(Cow<'a, str>);
+
+impl<'a> Str<'a> {
+    /// Wraps text that already is the inside of a JSON string.
+    pub const fn escaped(text: &'a str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    /// Escapes plain text; borrows when nothing needs escaping.
+    pub fn plain(text: &'a str) -> Self {
+        if text.bytes().any(needs_escape) {
+            let mut out = String::with_capacity(text.len() + 8);
+            escape_into(text, &mut out);
+            Self(Cow::Owned(out))
+        } else {
+            Self(Cow::Borrowed(text))
+        }
+    }
+
+    /// Escapes owned plain text.
+    pub fn from_plain(text: &str) -> Str<'static> {
+        Str::plain(text).into_owned()
+    }
+
+    /// The escaped text, ready to stand between quotes.
+    pub fn as_escaped(&self) -> &str {
+        &self.0
+    }
+
+    /// The plain text. A lone surrogate half, which no Rust string can hold, becomes U+FFFD.
+    pub fn decode(&self) -> Cow<'_, str> {
+        if self.0.contains('\\') { Cow::Owned(unescape(&self.0)) } else { Cow::Borrowed(&self.0) }
+    }
+
+    /// Whether the plain text equals `plain`.
+    pub fn is(&self, plain: &str) -> bool {
+        self.decode() == plain
+    }
+
+    /// Whether there is no text at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The same text with a shorter lifetime, without copying.
+    pub fn reborrow(&self) -> Str<'_> {
+        Str(Cow::Borrowed(&self.0))
+    }
+
+    /// A copy that owns its text.
+    pub fn into_owned(self) -> Str<'static> {
+        Str(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl std::fmt::Debug for Str<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "\"{}\"", self.0)
+    }
+}
+
+/// One JSON value, verbatim: spacing, key order and number spelling as the source wrote them.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Raw<'a>(Cow<'a, str>);
+
+impl<'a> Raw<'a> {
+    /// Wraps text that is exactly one JSON value.
+    pub const fn new(json: &'a str) -> Self {
+        Self(Cow::Borrowed(json))
+    }
+
+    /// Wraps owned text that is exactly one JSON value.
+    pub const fn owned(json: String) -> Raw<'static> {
+        Raw(Cow::Owned(json))
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same value with a shorter lifetime, without copying.
+    pub fn reborrow(&self) -> Raw<'_> {
+        Raw(Cow::Borrowed(&self.0))
+    }
+
+    /// A copy that owns its text.
+    pub fn into_owned(self) -> Raw<'static> {
+        Raw(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl std::fmt::Debug for Raw<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Appends `text` to `out` as the inside of a JSON string.
+pub fn escape_into(text: &str, out: &mut String) {
+    let mut clean_from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if !needs_escape(byte) {
+            continue;
+        }
+        out.push_str(&text[clean_from..at]);
+        clean_from = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            _ => {
+                out.push_str("\\u00");
+                out.push(char::from(HEX[usize::from(byte >> 4)]));
+                out.push(char::from(HEX[usize::from(byte & 15)]));
+            }
+        }
+    }
+    out.push_str(&text[clean_from..]);
+}
+
+const fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Undoes JSON escapes. Text from a [`crate::tape::Tape`] is well formed; a bad escape elsewhere is copied as it is.
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at + 1..];
+        let (plain, used) = match tail.as_bytes().first() {
+            Some(b'n') => ('\n', 1),
+            Some(b'r') => ('\r', 1),
+            Some(b't') => ('\t', 1),
+            Some(b'b') => ('\u{8}', 1),
+            Some(b'f') => ('\u{c}', 1),
+            Some(b'u') => unescape_unicode(tail),
+            Some(&other) if other.is_ascii() => (char::from(other), 1),
+            _ => ('\\', 0),
+        };
+        out.push(plain);
+        rest = &tail[used..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Reads `uXXXX` (and the second half of a pair); returns the character and how many bytes of `tail` it took.
+fn unescape_unicode(tail: &str) -> (char, usize) {
+    let hex = |at: usize| tail.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let Some(first) = hex(1) else { return ('u', 1) };
+    if let 0xd800..=0xdbff = first
+        && tail.get(5..7) == Some("\\u")
+        && let Some(second @ 0xdc00..=0xdfff) = hex(7)
+    {
+        let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 11);
+    }
+    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
+}
+
+/// Standard base64 with padding.
+pub fn base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let word =
+            chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
+        for digit in 0..4 {
+            let index = word >> (18 - 6 * digit) & 63;
+            out.push(if digit > chunk.len() { '=' } else { char::from(BASE64[index as usize]) });
+        }
+    }
+    out
+}
+
+/// Undoes [`base64`]; `None` if the text is not that.
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.as_bytes();
+    let digits = text.iter().rposition(|&byte| byte != b'=').map_or(0, |last| last + 1);
+    if !text.len().is_multiple_of(4) || text.len() - digits > 2 {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    for chunk in text[..digits].chunks(4) {
+        let mut word = 0u32;
+        for &byte in chunk {
+            word = word << 6 | BASE64.iter().position(|&digit| digit == byte)? as u32;
+        }
+        word <<= 6 * (4 - chunk.len());
+        out.extend_from_slice(&word.to_be_bytes()[1..chunk.len()]);
+    }
+    Some(out)
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaping_and_decoding_are_inverse() {
+        for plain in ["", "plain", "a\"b\\c\nd\te\u{1}f", "zażółć 🦀", "\u{8}\u{c}\r"] {
+            assert_eq!(Str::plain(plain).decode(), plain);
+        }
+    }
+
+    #[test]
+    fn base64_is_inverse() {
+        for length in 0..40u8 {
+            let bytes: Vec<u8> = (0..length).map(|byte| byte.wrapping_mul(37)).collect();
+            assert_eq!(from_base64(&base64(&bytes)).as_deref(), Some(&bytes[..]));
+        }
+        assert_eq!(base64(b"hello"), "aGVsbG8=");
+        assert_eq!(from_base64("a"), None);
+    }
+
+    #[test]
+    fn surrogate_pairs_decode_and_lone_halves_are_replaced() {
+        assert_eq!(Str::escaped("\\ud83e\\udd80").decode(), "🦀");
+        assert_eq!(Str::escaped("a\\ud83e!").decode(), "a\u{fffd}!");
+    }
+}
