@@ -202,7 +202,12 @@ pub enum RestBody<'t> {
     /// The frame just read; what its reader took is no longer in it.
     Frame(&'t Tape<'t>),
     /// A line that another dialect kept earlier, with holes where the model has the values.
-    Line(Val<'t>),
+    Line {
+        /// The line.
+        line: Val<'t>,
+        /// The spacing that stood before and after it.
+        space: (&'t str, &'t str),
+    },
     /// A frame, or a piece of one, that is not a document we read. Counts as one leaf.
     Unparsed {
         /// Its bytes.
@@ -216,14 +221,26 @@ pub enum RestBody<'t> {
     NoFinalNewline,
 }
 
-impl Rest<'_> {
+impl<'t> Rest<'t> {
+    /// The spacing around the document, such as the carriage return of a foreign line end.
+    pub fn space(&self) -> (&'t str, &'t str) {
+        match self.body {
+            RestBody::Frame(tape) => {
+                let span = tape.root().span();
+                (&tape.text()[..span.start], &tape.text()[span.end..])
+            }
+            RestBody::Line { space, .. } => space,
+            RestBody::Unparsed { .. } | RestBody::NoFinalNewline => ("", ""),
+        }
+    }
+
     /// Writes the line with a hole for each value that was taken, everything else byte for byte.
     pub fn keep(self, ledger: &mut Ledger, out: &mut Emit<'_>) {
         out.begin_raw();
         match self.body {
             RestBody::Frame(tape) => {
                 let text = tape.text();
-                let mut copied = 0;
+                let std::ops::Range { start: mut copied, end } = tape.root().span();
                 ledger.settle(self.body, None, &mut |val, claim| match claim {
                     Claim::Taken => {
                         let span = val.span();
@@ -233,17 +250,17 @@ impl Rest<'_> {
                     }
                     // A genuine string of tildes gets one more, so that it is no hole.
                     Claim::Free | Claim::Noted | Claim::Placed if is_tildes(val) => {
-                        let end = val.span().end - 1;
-                        out.bytes(&text.as_bytes()[copied..end]);
+                        let quote = val.span().end - 1;
+                        out.bytes(&text.as_bytes()[copied..quote]);
                         out.bytes(b"~");
-                        copied = end;
+                        copied = quote;
                     }
                     Claim::Free | Claim::Noted | Claim::Placed => {}
                 });
-                out.bytes(&text.as_bytes()[copied..]);
+                out.bytes(&text.as_bytes()[copied..end]);
             }
-            RestBody::Line(val) => {
-                out.bytes(val.text().as_bytes());
+            RestBody::Line { line, .. } => {
+                out.bytes(line.text().as_bytes());
                 ledger.settle(self.body, None, &mut |_, _| {});
             }
             RestBody::Unparsed { .. } | RestBody::NoFinalNewline => self.keep_elsewhere(ledger),
@@ -281,7 +298,7 @@ impl Ledger {
                 self.leaves += u64::from(tape.leaves());
                 tape.root()
             }
-            RestBody::Line(val) => val,
+            RestBody::Line { line, .. } => line,
             RestBody::Unparsed { bytes, .. } => {
                 self.settled = frame;
                 self.leaves += 1;
@@ -314,8 +331,8 @@ impl Ledger {
                 }
             }
         });
-        if let RestBody::Line(val) = body {
-            val.claim(Claim::Placed);
+        if let RestBody::Line { line, .. } = body {
+            line.claim(Claim::Placed);
         }
     }
 }

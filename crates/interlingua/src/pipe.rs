@@ -15,7 +15,7 @@ use crate::framing::{Frame, FrameKind, Framer};
 use crate::ledger::{Ledger, Reason, Report, Rest, RestBody};
 use crate::lifecycle::{Lifecycle, Verdict};
 use crate::model::{Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status};
-use crate::tape::{Fault, Limits, TapeBuf, Val};
+use crate::tape::{Claim, Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.
 pub trait Reader: Send {
@@ -129,11 +129,12 @@ impl Sink<'_> {
         }));
     }
 
-    /// Hands on a line that `owner` kept in an earlier conversion.
-    pub fn kept_line(&mut self, owner: &str, line: Val<'_>) {
-        self.writer.rest(Rest { owner, body: RestBody::Line(line) }, &mut self.out);
-        if line.claimed() != crate::tape::Claim::Placed {
-            Rest { owner, body: RestBody::Line(line) }.lose(self.out.ledger, Reason::NoSlot);
+    /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
+    pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
+        let body = RestBody::Line { line, space };
+        self.writer.rest(Rest { owner, body }, &mut self.out);
+        if line.claimed() != Claim::Placed {
+            Rest { owner, body }.lose(self.out.ledger, Reason::NoSlot);
         }
     }
 

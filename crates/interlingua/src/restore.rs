@@ -42,6 +42,11 @@ impl Slots {
         other.0.extend(self.0.iter().map(|(inner, value)| (format!("{place}/{inner}"), value.clone())));
     }
 
+    /// Shows every value with its place.
+    pub fn each(&self, mut show: impl FnMut(&str, &Raw<'_>)) {
+        self.0.iter().for_each(|(place, value)| show(place, value));
+    }
+
     /// The value at a place.
     pub fn get(&self, place: &str) -> Option<&Raw<'static>> {
         self.0.iter().find(|(known, _)| known == place).map(|(_, value)| value)
@@ -123,7 +128,8 @@ impl Fill<'_> {
         self.copied = span.end;
         if inner.len() > 1 {
             // A genuine string of tildes: it was given one more.
-            out.bytes(&val.text().as_bytes()[1..]);
+            out.bytes(b"\"");
+            out.bytes(&val.text().as_bytes()[2..]);
         } else if let Some(value) = self.slots.get(place) {
             out.bytes(value.as_str().as_bytes());
         } else {

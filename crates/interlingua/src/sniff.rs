@@ -44,7 +44,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
     let mut framer = framing.framer(HEAD);
     framer.push(head, &mut ask);
     framer.finish(&mut ask);
-    if seen == 0 {
+    if guesses.is_empty() {
         ask_all(head, FrameKind::Whole, &mut guesses);
     }
     if guesses.is_empty() {

@@ -153,7 +153,7 @@ impl ClaudeWriter {
     }
 
     /// A line we wrote earlier: fill its holes.
-    fn restore(&mut self, kept: Val<'_>, out: &mut Out<'_>) {
+    fn restore(&mut self, kept: Val<'_>, (before, after): (&str, &str), out: &mut Out<'_>) {
         let mut line = self.line.take();
         let empty = Slots::default();
         let slots = match &mut line {
@@ -165,7 +165,9 @@ impl ClaudeWriter {
             None => &empty,
         };
         self.newline(out);
+        out.json.bytes(before.as_bytes());
         let missing = slots.fill(kept, &mut out.json);
+        out.json.bytes(after.as_bytes());
         for place in missing {
             let place = out.ledger.place(None, Some(format!("/{place}")));
             let (code, detail, window) = (Code::UnfilledHole, String::new(), String::new());
@@ -181,7 +183,10 @@ impl ClaudeWriter {
             return;
         }
         if line.kind == LineKind::Notice {
-            out.ledger.lose("notice", Reason::NoSlot, "\"\"");
+            line.slots.each(|place, value| {
+                out.ledger.lose(&format!("notice/{place}"), Reason::NoSlot, value.as_str())
+            });
+            out.ledger.lose("notice/event_type", Reason::NoSlot, "\"\"");
             return;
         }
         let id = match line.slots.get("uuid") {
@@ -258,8 +263,8 @@ impl Writer for ClaudeWriter {
 
     fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         match rest.body {
-            RestBody::Line(line) if rest.owner == super::DIALECT.name => {
-                self.restore(line, out);
+            RestBody::Line { line, space } if rest.owner == super::DIALECT.name => {
+                self.restore(line, space, out);
                 rest.keep_elsewhere(out.ledger);
             }
             RestBody::Unparsed { bytes, more, .. } => {
@@ -270,7 +275,7 @@ impl Writer for ClaudeWriter {
                 rest.keep_elsewhere(out.ledger);
             }
             RestBody::NoFinalNewline => self.no_final_newline = true,
-            RestBody::Line(_) | RestBody::Frame(_) => rest.lose(out.ledger, Reason::NoSlot),
+            RestBody::Line { .. } | RestBody::Frame(_) => rest.lose(out.ledger, Reason::NoSlot),
         }
     }
 

@@ -120,11 +120,14 @@ fn entry(entry: Val<'_>, out: &mut Sink<'_>) {
     }
     if let Some(ext) = ext.filter(|ext| ext.kind() == Kind::Object) {
         ext.take_str("vendor");
-        if let Some(line) = ext.get("data") {
-            out.kept_line(vendor, line);
-        }
-        for line in ext.get("more").into_iter().flat_map(|more| more.elements()) {
-            out.kept_line(vendor, line);
+        let spaces = ext.get("space");
+        let more = ext.get("more").into_iter().flat_map(|more| more.elements());
+        for (number, line) in ext.get("data").into_iter().chain(more).enumerate() {
+            let space = spaces.and_then(|spaces| spaces.elements().nth(number));
+            let mut around =
+                space.into_iter().flat_map(|pair| pair.elements()).filter_map(|side| side.take_text());
+            let (before, after) = (around.next().unwrap_or_default(), around.next().unwrap_or_default());
+            out.kept_line(vendor, line, (&before.decode(), &after.decode()));
         }
     }
 }

@@ -24,6 +24,10 @@ pub(super) struct RecordWriter {
     held: EmitState,
     /// Where the first held line ends.
     first_held: Option<usize>,
+    /// The spacing around each line of the entry; empty while there is none.
+    spaces: Vec<(String, String)>,
+    /// Lines of the entry so far.
+    lines: usize,
     no_final_newline: bool,
 }
 
@@ -223,16 +227,22 @@ impl RecordWriter {
     fn close_entry(&mut self, out: &mut Out<'_>) {
         self.end_content(out);
         let Some(entry) = self.entry.take() else { return };
-        match entry.ext {
-            Ext::None => {}
-            Ext::Data => {
-                out.json.end_object();
-            }
-            Ext::More => {
-                out.json.end_array().end_object();
-            }
+        let json = &mut out.json;
+        if entry.ext == Ext::More {
+            json.end_array();
         }
-        out.json.end_object();
+        if !self.spaces.is_empty() {
+            json.key("space").array();
+            for (before, after) in self.spaces.drain(..) {
+                json.array().str(&Str::plain(&before)).str(&Str::plain(&after)).end_array();
+            }
+            json.end_array();
+        }
+        if entry.ext != Ext::None {
+            json.end_object();
+        }
+        json.end_object();
+        self.lines = 0;
     }
 
     fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
@@ -358,6 +368,12 @@ impl RecordWriter {
             let node = Node::event(ItemId(0));
             self.entry = Some(Entry { node, children: false, child: None, open_items: 0, ext: Ext::None });
         }
+        let (before, after) = rest.space();
+        self.lines += 1;
+        if !before.is_empty() || !after.is_empty() || !self.spaces.is_empty() {
+            self.spaces.resize(self.lines - 1, Default::default());
+            self.spaces.push((before.to_owned(), after.to_owned()));
+        }
         if self.entry.as_ref().is_some_and(|entry| entry.open_items > 0) {
             rest.keep(out.ledger, &mut self.held.hold());
             self.first_held.get_or_insert(self.held.held().len());
@@ -446,7 +462,7 @@ impl Writer for RecordWriter {
 
     fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         match rest.body {
-            RestBody::Frame(_) | RestBody::Line(_) => self.line(rest, out),
+            RestBody::Frame(_) | RestBody::Line { .. } => self.line(rest, out),
             RestBody::Unparsed { bytes, why, more } => {
                 self.unparsed(bytes, why, more, out);
                 rest.keep_elsewhere(out.ledger);
