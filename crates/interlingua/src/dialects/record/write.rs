@@ -1,19 +1,19 @@
 //! Events to a record. Entries are written as they come; nothing is held but a line whose item is still open.
 
-use super::VERSION;
+use super::session::Facts;
+use super::usage::{Meter, write_usage};
 use crate::dialects::Options;
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
     Args, Author, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Opaque, Part, Session, Shape, ToolCall, ToolResult, Turn, Usage,
+    Opaque, Part, Shape, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Out, Writer};
 use crate::text::{Raw, Str};
 
 #[derive(Default)]
 pub(super) struct RecordWriter {
-    source_name: Option<String>,
     facts: Facts,
     head_written: bool,
     entry: Option<Entry>,
@@ -22,6 +22,8 @@ pub(super) struct RecordWriter {
     usage: Option<Usage>,
     /// Lines whose item is still open.
     held: EmitState,
+    /// Whose lines they are.
+    held_owner: String,
     /// Where the first held line ends.
     first_held: Option<usize>,
     /// The spacing around each line of the entry; empty while there is none.
@@ -29,24 +31,6 @@ pub(super) struct RecordWriter {
     /// Lines of the entry so far.
     lines: usize,
     no_final_newline: bool,
-}
-
-/// What is known about the session, for before or after the entries.
-#[derive(Default)]
-struct Facts {
-    id: Option<String>,
-    parent: Option<String>,
-    cwd: Option<String>,
-    cli_name: Option<&'static str>,
-    cli_version: Option<String>,
-    models: Vec<String>,
-    provider: Option<String>,
-    branch: Option<String>,
-    commit: Option<String>,
-    repository: Option<String>,
-    title: Option<String>,
-    start: Option<String>,
-    end: Option<String>,
 }
 
 /// The entry being written.
@@ -99,7 +83,7 @@ enum Content {
 
 impl RecordWriter {
     pub(super) fn new(options: &Options) -> Self {
-        Self { source_name: options.source_name.clone(), ..Self::default() }
+        Self { facts: Facts::new(options.source_name.clone()), ..Self::default() }
     }
 
     fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
@@ -110,105 +94,9 @@ impl RecordWriter {
     }
 
     fn write_head(&mut self, out: &mut Out<'_>) {
-        if std::mem::replace(&mut self.head_written, true) {
-            return;
+        if !std::mem::replace(&mut self.head_written, true) {
+            self.facts.write_head(&mut out.json);
         }
-        let json = &mut out.json;
-        json.object().key("version").word(VERSION);
-        if let Some(id) = &self.facts.id {
-            json.key("id").word(id);
-        }
-        json.key("session").object();
-        if let Some(id) = self.facts.id.take() {
-            json.key("session-id").word(&id);
-            // The tail must not say it again.
-            self.facts.id = Some(String::new());
-        }
-        json.key("entries").array();
-    }
-
-    fn write_tail(&mut self, out: &mut Out<'_>) {
-        let Facts {
-            id,
-            parent,
-            cwd,
-            cli_name,
-            cli_version,
-            models,
-            provider,
-            branch,
-            commit,
-            repository,
-            title,
-            start,
-            end,
-        } = std::mem::take(&mut self.facts);
-        let json = &mut out.json;
-        json.end_array();
-        let late_id = match id {
-            Some(id) if id.is_empty() => None,
-            Some(id) => Some(id),
-            None => Some(self.source_name.take().unwrap_or_else(|| "unknown".to_owned())),
-        };
-        if let Some(id) = &late_id {
-            json.key("session-id").word(Str::plain(id).as_escaped());
-        }
-        if let Some(start) = &start {
-            json.key("session-start").raw(&Raw::new(start));
-        }
-        if let Some(end) = &end {
-            json.key("session-end").raw(&Raw::new(end));
-        }
-        json.key("agent-meta").object();
-        json.key("model-id").word(models.first().map_or("unknown", String::as_str));
-        json.key("model-provider").word(provider.as_deref().unwrap_or("unknown"));
-        if models.len() > 1 {
-            json.key("models").array();
-            for model in &models {
-                json.word(model);
-            }
-            json.end_array();
-        }
-        if let Some(name) = cli_name {
-            json.key("cli-name").word(name);
-        }
-        if let Some(version) = &cli_version {
-            json.key("cli-version").word(version);
-        }
-        json.end_object();
-        let vcs = [("revision", &commit), ("branch", &branch), ("repository", &repository)];
-        if let Some(cwd) = &cwd {
-            json.key("environment").object().key("working-dir").word(cwd);
-            if vcs.iter().any(|(_, value)| value.is_some()) {
-                json.key("vcs").object().key("type").word("git");
-                for (name, value) in vcs {
-                    if let Some(value) = value {
-                        json.key(name).word(value);
-                    }
-                }
-                json.end_object();
-            }
-            json.end_object();
-        }
-        if parent.is_some() || title.is_some() || self.no_final_newline {
-            json.key("vendor-ext").object().key("vendor").word("interlingua").key("data").object();
-            if let Some(parent) = &parent {
-                json.key("parent-session-id").word(parent);
-            }
-            if let Some(title) = &title {
-                json.key("title").word(title);
-            }
-            if self.no_final_newline {
-                json.key("final-newline").bool(false);
-            }
-            json.end_object().end_object();
-        }
-        json.end_object();
-        if let Some(id) = &late_id {
-            json.key("id").word(Str::plain(id).as_escaped());
-        }
-        json.end_object();
-        json.frame("\n");
     }
 
     /// Ends everything about the entry but its `vendor-ext`.
@@ -224,8 +112,24 @@ impl RecordWriter {
         }
     }
 
+    /// Writes the lines that were held while their item was open.
+    fn flush_held(&mut self, out: &mut Out<'_>) {
+        let (Some(first), Some(entry)) = (self.first_held.take(), &mut self.entry) else { return };
+        begin_ext(&self.held_owner, out);
+        let (data, more) = self.held.held().split_at(first);
+        out.json.raw(&Raw::new(data));
+        entry.ext = Ext::Data;
+        // Held lines are separated by commas.
+        if let Some(more) = more.strip_prefix(',') {
+            out.json.key("more").array().raw(&Raw::new(more));
+            entry.ext = Ext::More;
+        }
+        self.held.clear();
+    }
+
     fn close_entry(&mut self, out: &mut Out<'_>) {
         self.end_content(out);
+        self.flush_held(out);
         let Some(entry) = self.entry.take() else { return };
         let json = &mut out.json;
         if entry.ext == Ext::More {
@@ -245,63 +149,12 @@ impl RecordWriter {
         self.lines = 0;
     }
 
-    fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
-        let Session {
-            id,
-            parent,
-            cwd,
-            cli_version,
-            model,
-            provider,
-            branch,
-            commit,
-            repository,
-            title,
-            start,
-            agent,
-        } = session;
-        let facts = &mut self.facts;
-        let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
-        // A file may hold lines of several sessions (forks, resumes); the first names the record.
-        if facts.id.is_none() {
-            facts.id = own(id);
-        } else if id.is_some() {
-            out.ledger.note("more than one session id in one source; the first names the record");
-        }
-        facts.parent = facts.parent.take().or_else(|| own(parent));
-        facts.cwd = facts.cwd.take().or_else(|| own(cwd));
-        facts.cli_version = facts.cli_version.take().or_else(|| own(cli_version));
-        facts.provider = facts.provider.take().or_else(|| own(provider));
-        facts.branch = facts.branch.take().or_else(|| own(branch));
-        facts.commit = facts.commit.take().or_else(|| own(commit));
-        facts.repository = facts.repository.take().or_else(|| own(repository));
-        facts.title = own(title).or_else(|| facts.title.take());
-        facts.cli_name = facts.cli_name.or(*agent);
-        facts.start = facts.start.take().or_else(|| start.as_ref().map(|time| time.as_str().to_owned()));
-        if let Some(model) = model {
-            self.model(model);
-        }
-    }
-
-    fn model(&mut self, model: &Str<'_>) {
-        // Claude Code writes `<synthetic>` where it speaks itself.
-        let known = self.facts.models.iter().any(|known| known == model.as_escaped());
-        if !known && model.as_escaped() != "<synthetic>" && self.facts.models.len() < 64 {
-            self.facts.models.push(model.as_escaped().to_owned());
-        }
-    }
-
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
         if let Some(model) = &head.model {
-            self.model(model);
+            self.facts.model(model);
         }
         if let Some(time) = &head.time {
-            if self.facts.start.is_none() {
-                self.facts.start = Some(time.as_str().to_owned());
-            }
-            let end = self.facts.end.get_or_insert_default();
-            end.clear();
-            end.push_str(time.as_str());
+            self.facts.time(time);
         }
         match &mut self.entry {
             Some(entry) if head.within == Some(entry.node.item) && entry.ext == Ext::None => {
@@ -375,33 +228,17 @@ impl RecordWriter {
             self.spaces.push((before.to_owned(), after.to_owned()));
         }
         if self.entry.as_ref().is_some_and(|entry| entry.open_items > 0) {
+            rest.owner.clone_into(&mut self.held_owner);
             rest.keep(out.ledger, &mut self.held.hold());
             self.first_held.get_or_insert(self.held.held().len());
             return;
         }
         self.end_content(out);
-        let owner = rest.owner;
-        if let Some(first) = self.first_held.take() {
-            let held = self.held.held();
-            begin_ext(owner, out);
-            out.json.begin_raw();
-            out.json.bytes(&held.as_bytes()[..first]);
-            out.json.key("more").array();
-            if held.len() > first {
-                out.json.begin_raw();
-                out.json.bytes(&held.as_bytes()[first + 1..]);
-            }
-            self.held.clear();
-            rest.keep(out.ledger, &mut out.json);
-            if let Some(entry) = &mut self.entry {
-                entry.ext = Ext::More;
-            }
-            return;
-        }
+        self.flush_held(out);
         let Some(entry) = &mut self.entry else { return };
         match entry.ext {
             Ext::None => {
-                begin_ext(owner, out);
+                begin_ext(rest.owner, out);
                 entry.ext = Ext::Data;
             }
             Ext::Data => {
@@ -437,14 +274,16 @@ fn begin_ext(owner: &str, out: &mut Out<'_>) {
 impl Writer for RecordWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
+                self.facts.learn(session, out.ledger);
+            }
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) => self.completed(tail, out),
             Event::Usage(turn) | Event::TurnEnded(turn) | Event::TurnStarted(turn) => {
                 let Turn { id, model, time: _, stop: _, usage, cost: _ } = turn;
                 if let Some(model) = model {
-                    self.model(model);
+                    self.facts.model(model);
                 }
                 if let Some(usage) = usage {
                     self.usage = self.meter.increase(id.as_ref(), usage);
@@ -472,24 +311,10 @@ impl Writer for RecordWriter {
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
-        if let (Some(first), Some(entry)) = (self.first_held.take(), &self.entry) {
-            // The source stopped before the item's last line came.
-            debug_assert!(entry.ext == Ext::None);
-            self.end_content(out);
-            let held = self.held.held().to_owned();
-            begin_ext(self.facts.cli_name.unwrap_or("unknown"), out);
-            out.json.raw(&Raw::new(&held[..first]));
-            if let Some(entry) = &mut self.entry {
-                entry.ext = Ext::Data;
-                if held.len() > first {
-                    out.json.key("more").array().raw(&Raw::new(&held[first + 1..]));
-                    entry.ext = Ext::More;
-                }
-            }
-        }
         self.close_entry(out);
         self.write_head(out);
-        self.write_tail(out);
+        let facts = std::mem::take(&mut self.facts);
+        facts.write_tail(self.no_final_newline, &mut out.json);
     }
 }
 
@@ -723,52 +548,4 @@ fn list_part(value: &Part<'_>, part: u32, json: &mut Emit<'_>) -> Option<u32> {
     }
     json.end_object();
     None
-}
-
-fn write_usage(usage: &Usage, json: &mut Emit<'_>) {
-    let Usage { input: _, cache_read, cache_write: _, cache_write_long: _, output, reasoning } = usage;
-    let input = usage.all_input();
-    let total = input.zip(*output).map(|(input, output)| input.saturating_add(output));
-    json.key("token-usage").object();
-    json.opt_u64("input", input)
-        .opt_u64("output", *output)
-        .opt_u64("cached", *cache_read)
-        .opt_u64("reasoning", *reasoning)
-        .opt_u64("total", total);
-    json.end_object();
-}
-
-/// Turns cumulative usage per response into what each entry adds, so that entries add up to the session.
-#[derive(Default)]
-struct Meter {
-    /// The responses seen last, with what they had used. Lines of one response stand close together.
-    recent: std::collections::VecDeque<(String, Usage)>,
-}
-
-impl Meter {
-    const MOST: usize = 32;
-
-    fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Option<Usage> {
-        let Some(id) = id else { return Some(*usage) };
-        if let Some((_, known)) = self.recent.iter_mut().rev().find(|(known, _)| known == id.as_escaped()) {
-            let more = usage.increase_over(known);
-            known.overwrite(usage);
-            let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = more;
-            let any = [input, cache_read, cache_write, output, reasoning]
-                .into_iter()
-                .flatten()
-                .any(|count| count > 0);
-            return any.then_some(more);
-        }
-        // The oldest slot's string is used again.
-        let mut slot = if self.recent.len() < Self::MOST {
-            String::with_capacity(64)
-        } else {
-            self.recent.pop_front().map(|(id, _)| id).unwrap_or_default()
-        };
-        slot.clear();
-        slot.push_str(id.as_escaped());
-        self.recent.push_back((slot, *usage));
-        Some(*usage)
-    }
 }
