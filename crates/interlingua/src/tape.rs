@@ -197,6 +197,11 @@ impl<'t> Val<'t> {
         &self.tape.nodes[self.at as usize]
     }
 
+    /// Whether some object of the frame has two members of one name.
+    pub(crate) fn frame_has_duplicates(&self) -> bool {
+        self.tape.duplicate_key.is_some()
+    }
+
     /// The kind of this value.
     pub fn kind(&self) -> Kind {
         self.node().kind
