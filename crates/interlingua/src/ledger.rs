@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::emit::Emit;
-use crate::error::{Code, Place, Problem};
+use crate::error::{Code, Place, Problem, Severity};
 use crate::model::ItemId;
 use crate::tape::{Claim, Kind, Limits, Step, Tape, TapeBuf, Val};
 
@@ -74,6 +74,10 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Problems beyond those listed.
     pub more_problems: u64,
+    /// How many of all problems are [errors](Severity::Error).
+    pub errors: u64,
+    /// How many of all problems are damage: bytes that could not be read.
+    pub damaged: u64,
 }
 
 impl Report {
@@ -84,7 +88,7 @@ impl Report {
 
     /// Whether anything could not be read as what it claims to be.
     pub fn is_damaged(&self) -> bool {
-        self.problems.iter().any(|problem| problem.is_damage())
+        self.damaged > 0
     }
 }
 
@@ -118,6 +122,8 @@ pub struct Ledger {
     notes: Vec<(&'static str, u64)>,
     problems: Vec<Problem>,
     more_problems: u64,
+    errors: u64,
+    damaged: u64,
     next_item: u64,
     /// Whether the rest of the current frame, or piece of a frame, has been kept or lost.
     settled: bool,
@@ -171,6 +177,8 @@ impl Ledger {
     /// Something is wrong with the input. The first hundred are kept.
     pub fn problem(&mut self, problem: Problem) {
         self.foreign |= problem.code == Code::UnknownShape;
+        self.errors += u64::from(problem.code.severity() == Severity::Error);
+        self.damaged += u64::from(problem.is_damage());
         if self.problems.len() < 100 {
             self.problems.push(problem);
         } else {
@@ -197,6 +205,8 @@ impl Ledger {
             notes: self.notes.clone(),
             problems: self.problems.clone(),
             more_problems: self.more_problems,
+            errors: self.errors,
+            damaged: self.damaged,
         }
     }
 }
