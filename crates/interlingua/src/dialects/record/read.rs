@@ -24,6 +24,9 @@ impl Reader for RecordReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         match doc.kind {
             FrameKind::Head => {
+                if doc.root.get("version").is_none() && doc.root.get("session").is_none() {
+                    out.problem(Code::UnknownShape, None, "expected a document with `version` and `session`");
+                }
                 self.checker.outer(doc.root, out);
                 // A record without entries is its own tail.
                 self.complete = doc.root.get("session").and_then(|session| session.get("entries")).is_none();
@@ -92,6 +95,10 @@ impl RecordReader {
         take(Some(session), "session-end");
         if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
             entries.note();
+        }
+        // Nothing of the session after its entries: the framer's own doing.
+        if session.kind() == Kind::Object && session.members().next().is_none() {
+            session.note();
         }
         if data.and_then(|data| data.take_bool("final-newline")) == Some(false) {
             out.kept_no_final_newline("interlingua");
