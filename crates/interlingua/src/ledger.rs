@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::emit::Emit;
-use crate::error::{Place, Problem};
+use crate::error::{Code, Place, Problem, Severity};
 use crate::model::ItemId;
 use crate::tape::{Claim, Kind, Limits, Step, Tape, TapeBuf, Val};
 
@@ -52,8 +52,10 @@ impl Reason {
 /// The counts of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Frames read.
+    /// Frames in the input.
     pub frames: u64,
+    /// Frames that were understood: neither blank nor damaged nor of a foreign shape.
+    pub read: u64,
     /// Leaves read.
     pub leaves: u64,
     /// Leaves expressed in the target's own terms.
@@ -72,6 +74,10 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Problems beyond those listed.
     pub more_problems: u64,
+    /// How many of all problems are [errors](Severity::Error).
+    pub errors: u64,
+    /// How many of all problems are damage: bytes that could not be read.
+    pub damaged: u64,
 }
 
 impl Report {
@@ -82,7 +88,7 @@ impl Report {
 
     /// Whether anything could not be read as what it claims to be.
     pub fn is_damaged(&self) -> bool {
-        self.problems.iter().any(|problem| problem.is_damage())
+        self.damaged > 0
     }
 }
 
@@ -105,6 +111,7 @@ pub struct Row {
 #[derive(Debug, Default)]
 pub struct Ledger {
     frames: u64,
+    read: u64,
     leaves: u64,
     claimed: u64,
     kept: u64,
@@ -115,16 +122,27 @@ pub struct Ledger {
     notes: Vec<(&'static str, u64)>,
     problems: Vec<Problem>,
     more_problems: u64,
+    errors: u64,
+    damaged: u64,
     next_item: u64,
-    settled: u64,
+    /// Whether the rest of the current frame, or piece of a frame, has been kept or lost.
+    settled: bool,
+    /// Whether the current frame has turned out to be of a foreign shape.
+    foreign: bool,
     names: Names,
 }
 
 impl Ledger {
-    /// A frame begins. Returns its number, from 1.
-    pub(crate) fn frame(&mut self) -> u64 {
-        self.frames += 1;
-        self.frames
+    /// A frame begins, or one that is too large goes on with its next piece.
+    pub(crate) fn frame(&mut self, goes_on: bool) {
+        self.frames += u64::from(!goes_on);
+        self.settled = false;
+        self.foreign = false;
+    }
+
+    /// The frame was understood, unless its reader has said otherwise.
+    pub(crate) fn frame_read(&mut self) {
+        self.read += u64::from(!self.foreign);
     }
 
     /// The number of the frame being read.
@@ -158,6 +176,9 @@ impl Ledger {
 
     /// Something is wrong with the input. The first hundred are kept.
     pub fn problem(&mut self, problem: Problem) {
+        self.foreign |= problem.code == Code::UnknownShape;
+        self.errors += u64::from(problem.code.severity() == Severity::Error);
+        self.damaged += u64::from(problem.is_damage());
         if self.problems.len() < 100 {
             self.problems.push(problem);
         } else {
@@ -174,6 +195,7 @@ impl Ledger {
     pub fn report(&self) -> Report {
         Report {
             frames: self.frames,
+            read: self.read,
             leaves: self.leaves,
             mapped: self.claimed.saturating_sub(self.lost_after_mapping),
             kept: self.kept,
@@ -183,6 +205,8 @@ impl Ledger {
             notes: self.notes.clone(),
             problems: self.problems.clone(),
             more_problems: self.more_problems,
+            errors: self.errors,
+            damaged: self.damaged,
         }
     }
 }
@@ -281,7 +305,7 @@ impl<'t> Rest<'t> {
 impl Ledger {
     /// Whether the rest of the current frame has been kept or lost.
     pub(crate) fn is_settled(&self) -> bool {
-        self.settled == self.frames
+        self.settled
     }
 
     /// Books every free leaf as kept (`None`) or lost, in one walk, and shows each value to `visit`.
@@ -294,13 +318,13 @@ impl Ledger {
         let why = reason.unwrap_or(Reason::NoSlot);
         let root = match body {
             RestBody::Frame(tape) => {
-                self.settled = frame;
+                self.settled = true;
                 self.leaves += u64::from(tape.leaves());
                 tape.root()
             }
             RestBody::Line { line, .. } => line,
             RestBody::Unparsed { bytes, .. } => {
-                self.settled = frame;
+                self.settled = true;
                 self.leaves += 1;
                 *free += 1;
                 paths.add(UNPARSED_HASH, why, 1, bytes.len() as u64, frame, || "(unparsed)".to_owned());
@@ -430,7 +454,7 @@ impl Paths {
 
 /// Keys are hashes already.
 #[derive(Default)]
-struct Identity(u64);
+pub(crate) struct Identity(u64);
 
 impl Hasher for Identity {
     fn finish(&self) -> u64 {

@@ -22,6 +22,18 @@ pub struct Elements {
     /// Where the last string outside the array begins in the buffer, quotes included.
     last_string: std::ops::Range<usize>,
     oversized: bool,
+    comma: Comma,
+}
+
+/// Whether a comma may stand between the elements here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comma {
+    /// No element yet.
+    None,
+    /// An element came last.
+    May,
+    /// A comma came last.
+    Came,
 }
 
 /// Stands on the stack of open brackets where an element begins.
@@ -44,7 +56,8 @@ impl Elements {
     pub fn new(path: &'static [&'static str], limit: usize) -> Self {
         Self {
             path,
-            limit,
+            limit: limit.max(1),
+            comma: Comma::None,
             state: State::Head,
             buffer: Vec::new(),
             open: Vec::new(),
@@ -104,10 +117,16 @@ impl Elements {
     }
 
     /// One byte between elements.
-    fn between(&mut self, byte: u8) {
+    fn between(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) {
         match byte {
-            b',' | b' ' | b'\n' | b'\r' | b'\t' => {}
+            b' ' | b'\n' | b'\r' | b'\t' => {}
+            b',' if self.comma == Comma::May => self.comma = Comma::Came,
+            // A comma too many is a frame of its own: it will not parse, and so be reported.
+            b',' => each(Frame { bytes: b",", kind: FrameKind::Element }),
             b']' => {
+                if self.comma == Comma::Came {
+                    each(Frame { bytes: b",", kind: FrameKind::Element });
+                }
                 self.state = State::Tail;
                 self.buffer.push(b'{');
                 for name in &self.path[..self.path.len() - 1] {
@@ -116,6 +135,7 @@ impl Elements {
             }
             _ => {
                 self.state = State::Element;
+                self.comma = Comma::May;
                 self.open.push(ELEMENT);
                 self.inside(byte);
             }
@@ -177,20 +197,22 @@ impl Framer for Elements {
                 bytes = &bytes[1..];
                 match self.state {
                     State::Head | State::Tail => self.outside(byte, each),
-                    State::Between => self.between(byte),
+                    State::Between => self.between(byte, each),
                     State::Element => {
                         if self.inside(byte) {
                             self.end_element(each);
                             self.state = State::Between;
-                            self.between(byte);
+                            self.between(byte, each);
                         }
                     }
                 }
             }
-            if self.buffer.len() > self.limit {
+            // In pieces of exactly the limit, so that the cut does not depend on how the bytes came in.
+            while self.buffer.len() > self.limit {
                 self.oversized = true;
-                each(Frame { bytes: &self.buffer, kind: FrameKind::Piece { why: "too-large", more: true } });
-                self.buffer.clear();
+                let kind = FrameKind::Piece { why: "too-large", more: true };
+                each(Frame { bytes: &self.buffer[..self.limit], kind });
+                self.buffer.drain(..self.limit);
                 self.last_string = 0..0;
             }
         }

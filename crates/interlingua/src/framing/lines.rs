@@ -19,7 +19,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 impl Lines {
     /// A framer that gathers at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { partial: Vec::new(), limit, oversized: false, start: Some(0) }
+        Self { partial: Vec::new(), limit: limit.max(1), oversized: false, start: Some(0) }
     }
 
     /// Sets a byte order mark aside, however it is cut.
@@ -41,12 +41,26 @@ impl Lines {
     }
 
     fn line(&mut self, bytes: &[u8], kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
-        if self.oversized {
-            each(Frame { bytes, kind: FrameKind::Piece { why: "too-large", more: false } });
-            self.oversized = false;
+        let bytes = self.pieces(bytes, each);
+        if std::mem::take(&mut self.oversized) {
+            // A last line that has no newline goes on as far as anyone can tell.
+            let more = kind == FrameKind::LastLine;
+            each(Frame { bytes, kind: FrameKind::Piece { why: "too-large", more } });
         } else {
             each(Frame { bytes, kind });
         }
+    }
+
+    /// Hands out what is over the limit, in pieces of exactly the limit, so that the cut does not depend on how the
+    /// bytes came in. Returns what is left.
+    fn pieces<'b>(&mut self, mut bytes: &'b [u8], each: &mut dyn FnMut(Frame<'_>)) -> &'b [u8] {
+        while bytes.len() > self.limit {
+            let (piece, rest) = bytes.split_at(self.limit);
+            self.oversized = true;
+            each(Frame { bytes: piece, kind: FrameKind::Piece { why: "too-large", more: true } });
+            bytes = rest;
+        }
+        bytes
     }
 }
 
@@ -71,9 +85,9 @@ impl Framer for Lines {
         }
         gather(&mut self.partial, bytes);
         if self.partial.len() > self.limit {
-            self.oversized = true;
-            each(Frame { bytes: &self.partial, kind: FrameKind::Piece { why: "too-large", more: true } });
-            self.partial = Vec::new();
+            let partial = std::mem::take(&mut self.partial);
+            let rest = self.pieces(&partial, each);
+            gather(&mut self.partial, rest);
         }
     }
 

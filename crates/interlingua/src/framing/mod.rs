@@ -65,7 +65,7 @@ impl Framing {
         match self {
             Framing::Lines => Box::new(Lines::new(limit)),
             Framing::Sse => Box::new(Sse::new(limit)),
-            Framing::Whole => Box::new(Whole { buffer: Vec::new(), limit, oversized: false }),
+            Framing::Whole => Box::new(Whole { buffer: Vec::new(), limit: limit.max(1), oversized: false }),
             Framing::Elements(path) => Box::new(Elements::new(path, limit)),
         }
     }
@@ -100,10 +100,11 @@ struct Whole {
 impl Framer for Whole {
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         gather(&mut self.buffer, bytes);
-        if self.buffer.len() > self.limit {
+        while self.buffer.len() > self.limit {
             self.oversized = true;
-            each(Frame { bytes: &self.buffer, kind: FrameKind::Piece { why: "too-large", more: true } });
-            self.buffer.clear();
+            let kind = FrameKind::Piece { why: "too-large", more: true };
+            each(Frame { bytes: &self.buffer[..self.limit], kind });
+            self.buffer.drain(..self.limit);
         }
     }
 

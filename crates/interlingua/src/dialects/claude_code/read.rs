@@ -1,8 +1,10 @@
 //! Lines to events. A `user` or `assistant` line is a message; every other line is a notice, whatever its type.
 
 use crate::dialects::anthropic::blocks;
+use crate::error::Code;
 use crate::model::{Author, Event, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
+use crate::sniff;
 use crate::tape::{Kind, Val};
 use crate::text::Str;
 
@@ -35,6 +37,10 @@ impl Reader for ClaudeReader {
         let line = doc.root;
         self.session(line, out);
         let kind = line.note_str("type");
+        // Nearly every line names its session; what does not may have strayed in from somewhere else.
+        if line.get("sessionId").is_none() {
+            report_foreign(doc, kind.as_ref(), out);
+        }
         let author = match kind.as_ref().map(Str::as_escaped) {
             Some("user") => Author::User,
             Some("assistant") => Author::Assistant,
@@ -72,6 +78,15 @@ impl ClaudeReader {
                 ..session
             }));
         }
+    }
+}
+
+/// Reports a line that Claude Code did not write. It is read as far as possible and kept all the same.
+fn report_foreign(doc: Doc<'_>, kind: Option<&Str<'_>>, out: &mut Sink<'_>) {
+    if let Some(dialect) = sniff::foreign(super::DIALECT.name, doc.root, doc.kind) {
+        out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
+    } else if kind.is_none() {
+        out.problem(Code::UnknownShape, None, "expected a line with a `type`");
     }
 }
 

@@ -2,7 +2,7 @@
 //! Claude Code resumes.
 
 use crate::dialects::Options;
-use crate::error::{Code, Problem};
+use crate::error::{Code, Problem, Window};
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
     Args, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
@@ -170,7 +170,7 @@ impl ClaudeWriter {
         out.json.bytes(after.as_bytes());
         for place in missing {
             let place = out.ledger.place(None, Some(format!("/{place}")));
-            let (code, detail, window) = (Code::UnfilledHole, String::new(), String::new());
+            let (code, detail, window) = (Code::UnfilledHole, String::new(), Window::default());
             out.ledger.problem(Problem { code, place, detail, window });
         }
         self.line = line;

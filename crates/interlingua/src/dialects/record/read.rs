@@ -1,6 +1,6 @@
 //! A record to events. Reading it is checking it: every breach of the schema is reported with its place.
 
-use super::check::Checker;
+use super::check::{Checker, check_entry};
 use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::model::{
@@ -24,6 +24,9 @@ impl Reader for RecordReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         match doc.kind {
             FrameKind::Head => {
+                if doc.root.get("version").is_none() && doc.root.get("session").is_none() {
+                    out.problem(Code::UnknownShape, None, "expected a document with `version` and `session`");
+                }
                 self.checker.outer(doc.root, out);
                 // A record without entries is its own tail.
                 self.complete = doc.root.get("session").and_then(|session| session.get("entries")).is_none();
@@ -37,7 +40,7 @@ impl Reader for RecordReader {
             _ => {
                 let pointer = format!("/session/entries/{}", self.entries);
                 self.entries += 1;
-                self.checker.entry(doc.root, &pointer, out);
+                check_entry(doc.root, &pointer, out);
                 entry(doc.root, out);
             }
         }
@@ -92,6 +95,10 @@ impl RecordReader {
         take(Some(session), "session-end");
         if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
             entries.note();
+        }
+        // Nothing of the session after its entries: the framer's own doing.
+        if session.kind() == Kind::Object && session.members().next().is_none() {
+            session.note();
         }
         if data.and_then(|data| data.take_bool("final-newline")) == Some(false) {
             out.kept_no_final_newline("interlingua");

@@ -254,16 +254,37 @@ impl RecordWriter {
         self.close_entry(out);
         self.write_head(out);
         let json = &mut out.json;
-        json.object().key("type").word("system-event").key("event-type").word("unparsed");
-        json.key("data").object().key("reason").word(why);
-        match std::str::from_utf8(bytes) {
-            Ok(text) => json.key("raw").word(Str::plain(text).as_escaped()),
-            Err(_) => json.key("base64").word(&crate::text::base64(bytes)),
-        };
-        if more {
-            json.key("more").bool(true);
+        let mut rest = bytes;
+        loop {
+            // Escapes make text up to six times as long, and an entry must not outgrow what a reader takes.
+            let (piece, tail) = rest.split_at(piece_end(rest, PIECE));
+            rest = tail;
+            json.object().key("type").word("system-event").key("event-type").word("unparsed");
+            json.key("data").object().key("reason").word(why);
+            match std::str::from_utf8(piece) {
+                Ok(text) if !text.contains('\0') => json.key("raw").word(Str::plain(text).as_escaped()),
+                _ => json.key("base64").word(&crate::text::base64(piece)),
+            };
+            if more || !rest.is_empty() {
+                json.key("more").bool(true);
+            }
+            json.end_object().end_object();
+            if rest.is_empty() {
+                return;
+            }
         }
-        json.end_object().end_object();
+    }
+}
+
+/// The most bytes of unreadable input in one entry.
+const PIECE: usize = 1 << 20;
+
+/// Where to cut so that no character is cut in two, if it is text at all.
+fn piece_end(bytes: &[u8], most: usize) -> usize {
+    let start_of_character = |&at: &usize| bytes[at] & 0xc0 != 0x80;
+    match bytes.len() {
+        len if len <= most => len,
+        _ => (most - 3..=most).rev().find(start_of_character).unwrap_or(most),
     }
 }
 
