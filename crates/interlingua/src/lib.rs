@@ -34,6 +34,7 @@
 pub mod dialects;
 pub mod emit;
 pub mod error;
+pub mod fold;
 pub mod framing;
 pub mod ledger;
 pub mod lifecycle;

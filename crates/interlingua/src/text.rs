@@ -51,6 +51,11 @@ impl<'a> Str<'a> {
         self.0.is_empty()
     }
 
+    /// Adds a later piece of the same text. A surrogate pair may be cut between the two.
+    pub fn push(&mut self, more: &Str<'_>) {
+        self.0.to_mut().push_str(&more.0);
+    }
+
     /// The same text with a shorter lifetime, without copying.
     pub fn reborrow(&self) -> Str<'_> {
         Str(Cow::Borrowed(&self.0))
