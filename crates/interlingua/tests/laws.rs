@@ -244,7 +244,9 @@ fn real_logs_come_back_and_stay_small() {
             let name = path.display().to_string();
             let out = restores(&mut law, &name, way, &bytes);
             let ratio = out.len() as f64 / bytes.len().max(1) as f64;
-            law.holds(ratio <= 1.3 || bytes.len() < 16 << 10, || format!("{name}: the record is {ratio:.2}x"));
+            law.holds(ratio <= 1.3 || bytes.len() < 16 << 10, || {
+                format!("{name}: the record is {ratio:.2}x")
+            });
         }
     }
     law.end();

@@ -404,8 +404,8 @@ impl RecordWriter {
         json.object().key("type").word("system-event").key("event-type").word("unparsed");
         json.key("data").object().key("reason").word(why);
         match std::str::from_utf8(bytes) {
-            Ok(text) => json.key("raw").word(Str::plain(text).as_escaped()),
-            Err(_) => json.key("base64").word(&crate::text::base64(bytes)),
+            Ok(text) => json.key("raw").plain(text),
+            Err(_) => json.key("base64").base64(bytes),
         };
         if more {
             json.key("more").bool(true);
