@@ -10,6 +10,7 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "fixtures are files")]
 
+pub mod compare;
 pub mod damage;
 pub mod watch;
 
@@ -94,11 +95,13 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries {
         let path = entry.expect("listed").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let beside =
+            path.extension().is_some_and(|extension| extension == "md") || name.ends_with(".meta.json");
         if path.is_dir() {
             if name != "golden" {
                 walk(&path, files);
             }
-        } else if !name.ends_with(".md") && !name.ends_with(".meta.json") {
+        } else if !beside {
             files.push(path);
         }
     }
@@ -207,8 +210,12 @@ impl Law {
         }
     }
 
-    pub fn cases(&self) -> usize {
-        self.cases
+    /// What each case was found to break.
+    pub fn gather(&mut self, cases: Vec<Vec<String>>) {
+        for breaches in cases {
+            self.cases += 1;
+            self.breaches.extend(breaches);
+        }
     }
 
     /// Fails with every breach, or when nothing was tried.
@@ -251,7 +258,7 @@ pub fn on_two_threads<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync)
         done
     };
     std::thread::scope(|scope| {
-        let other = scope.spawn(&run);
+        let other = scope.spawn(run);
         let mut all = run();
         all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         all
