@@ -1,7 +1,9 @@
-//! An allocator that counts what one thread asks for, and nothing else.
+//! An allocator that counts what one thread asks for, and input to try it on.
 //!
 //! Counting per thread keeps tests apart that run side by side. A block that another thread frees is counted as freed
 //! there; the measured code starts no threads.
+
+pub mod generate;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -5,13 +5,13 @@
 
 #![allow(missing_docs, reason = "not published")]
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::emit::Output;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
+use interlingua_limits::generate::claude_line;
 use interlingua_limits::{Counting, counts, restart};
 
 #[global_allocator]
@@ -50,7 +50,7 @@ fn a_long_generated_log_needs_little_memory_and_no_allocation_per_line() {
     let mut number = 0u64;
     while measure.bytes_in < size {
         while lines.len() < CHUNK {
-            generated_line(number, &mut lines);
+            claude_line(number, &mut lines);
             number += 1;
             measure.lines += 1;
         }
@@ -236,52 +236,6 @@ fn each_line(work: impl Fn(&'static Dialect, [&str; 2], [&str; 2])) {
             work(dialect, *string, *value);
         }
     }
-}
-
-/// A line of a session as Claude Code writes it: prompts, thinking, calls, results, attachments, each with its own
-/// ids.
-fn generated_line(number: u64, out: &mut Vec<u8>) {
-    let id = |number: u64| format!("{number:08x}-0000-4000-8000-000000000000");
-    let (own, parent) = (id(number + 1), id(number));
-    let common = format!(
-        r#""parentUuid":"{parent}","isSidechain":false,"userType":"external","cwd":"/work/project","sessionId":"11111111-2222-4333-8444-555555555555","version":"2.1.325","gitBranch":"main","uuid":"{own}","timestamp":"2026-11-15T{:02}:{:02}:{:02}.{:03}Z""#,
-        number / 3_600_000 % 24,
-        number / 60_000 % 60,
-        number / 1_000 % 60,
-        number % 1_000,
-    );
-    let response = number / 4;
-    let assistant = |content: &str| {
-        format!(
-            r#"{{{common},"type":"assistant","requestId":"req_{response:08x}","message":{{"model":"claude-opus-5-5","id":"msg_{response:08x}","type":"message","role":"assistant","content":[{content}],"stop_reason":"tool_use","stop_sequence":null,"usage":{{"input_tokens":{},"cache_creation_input_tokens":120,"cache_read_input_tokens":3000,"output_tokens":{}}}}}}}"#,
-            number % 100,
-            number % 500,
-        )
-    };
-    let text = "Line after line of ordinary prose with \\\"quotes\\\" and\\nnewlines, as tools print it. ";
-    let line = match number % 5 {
-        0 => format!(
-            r#"{{{common},"type":"user","message":{{"role":"user","content":"{}"}}}}"#,
-            text.repeat(3)
-        ),
-        1 => assistant(&format!(
-            r#"{{"type":"thinking","thinking":"{}","signature":"c2lnbmF0dXJl"}}"#,
-            text.repeat(4)
-        )),
-        2 => assistant(&format!(
-            r#"{{"type":"tool_use","id":"toolu_{number:08x}","name":"Bash","input":{{"command":"ls -la","description":"{text}"}}}}"#
-        )),
-        3 => format!(
-            r#"{{{common},"type":"user","message":{{"role":"user","content":[{{"tool_use_id":"toolu_{:08x}","type":"tool_result","content":"{}","is_error":false}}]}},"toolUseResult":{{"stdout":"{text}","stderr":"","interrupted":false,"isImage":false}}}}"#,
-            number - 1,
-            text.repeat(20),
-        ),
-        _ => format!(
-            r#"{{{common},"type":"attachment","attachment":{{"type":"todo","items":[],"count":{number}}}}}"#
-        ),
-    };
-    out.write_all(line.as_bytes()).expect("memory");
-    out.push(b'\n');
 }
 
 fn log(name: &str) -> (&'static Dialect, Role) {
