@@ -1,6 +1,6 @@
 //! Writing JSON: commas are placed for you, escaped text is copied, large slices go straight through.
 
-use crate::text::{Raw, Str};
+use crate::text::{Raw, Str, base64, escape_pieces};
 
 /// Where bytes go. The pipe writes in pieces of at most [`Emit::BUFFER`] bytes, or larger ones unbuffered.
 pub trait Output {
@@ -200,9 +200,26 @@ impl Emit<'_> {
         self
     }
 
+    /// A string value of plain text, of any length, escaped on the way.
+    pub fn plain(&mut self, text: &str) -> &mut Self {
+        self.open_string();
+        escape_pieces(text, &mut |piece| self.bytes(piece.as_bytes()));
+        self.close_string()
+    }
+
+    /// A string value that says bytes, of any length, in base64.
+    pub fn base64(&mut self, bytes: &[u8]) -> &mut Self {
+        self.open_string();
+        // A multiple of three: only the last piece is padded.
+        for piece in bytes.chunks(3 << 12) {
+            self.bytes(base64(piece).as_bytes());
+        }
+        self.close_string()
+    }
+
     /// A JSON value inside a string: escaped once more.
     pub fn json_in_string(&mut self, json: &Raw<'_>) -> &mut Self {
-        self.word(Str::plain(json.as_str()).as_escaped())
+        self.plain(json.as_str())
     }
 
     /// Any value, verbatim.

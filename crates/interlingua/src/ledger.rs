@@ -265,7 +265,7 @@ impl<'t> Rest<'t> {
             RestBody::Frame(tape) => {
                 let text = tape.text();
                 let std::ops::Range { start: mut copied, end } = tape.root().span();
-                ledger.settle(self.body, None, &mut |val, claim| match claim {
+                ledger.settle(self.body, None, |val, claim| match claim {
                     Claim::Taken => {
                         let span = val.span();
                         out.bytes(&text.as_bytes()[copied..span.start]);
@@ -285,7 +285,7 @@ impl<'t> Rest<'t> {
             }
             RestBody::Line { line, .. } => {
                 out.bytes(line.text().as_bytes());
-                ledger.settle(self.body, None, &mut |_, _| {});
+                ledger.settle(self.body, None, |_, _| {});
             }
             RestBody::Unparsed { .. } | RestBody::NoFinalNewline => self.keep_elsewhere(ledger),
         }
@@ -293,12 +293,12 @@ impl<'t> Rest<'t> {
 
     /// Counts everything as kept, for a target that has put it somewhere itself.
     pub fn keep_elsewhere(self, ledger: &mut Ledger) {
-        ledger.settle(self.body, None, &mut |_, _| {});
+        ledger.settle(self.body, None, |_, _| {});
     }
 
     /// Gives everything up for one reason.
     pub fn lose(self, ledger: &mut Ledger, reason: Reason) {
-        ledger.settle(self.body, Some(reason), &mut |_, _| {});
+        ledger.settle(self.body, Some(reason), |_, _| {});
     }
 }
 
@@ -309,7 +309,7 @@ impl Ledger {
     }
 
     /// Books every free leaf as kept (`None`) or lost, in one walk, and shows each value to `visit`.
-    fn settle(&mut self, body: RestBody<'_>, reason: Option<Reason>, visit: &mut dyn FnMut(Val<'_>, Claim)) {
+    fn settle(&mut self, body: RestBody<'_>, reason: Option<Reason>, mut visit: impl FnMut(Val<'_>, Claim)) {
         let frame = self.frames;
         let (paths, free) = match reason {
             None => (&mut self.kept_paths, &mut self.kept),
@@ -336,7 +336,7 @@ impl Ledger {
         names.clear();
         let claimed = &mut self.claimed;
         let mut name = None;
-        root.walk(&mut |step| match step {
+        root.walk(|step| match step {
             Step::Name(key) => name = Some(key),
             Step::Enter => names.enter(name.take()),
             Step::Leave => names.leave(),

@@ -35,6 +35,7 @@ pub mod check;
 pub mod dialects;
 pub mod emit;
 pub mod error;
+pub mod fold;
 pub mod framing;
 pub mod ledger;
 pub mod lifecycle;

@@ -23,6 +23,13 @@ impl Slots {
         self.0.push((place.into(), Raw::owned(format!("\"{}\"", text.as_escaped()))));
     }
 
+    /// Puts another value at a place that has one.
+    pub fn replace(&mut self, place: &str, value: Raw<'_>) {
+        if let Some((_, known)) = self.0.iter_mut().find(|(known, _)| known == place) {
+            *known = value.into_owned();
+        }
+    }
+
     /// Adds text to the string at a place, for values that arrive in pieces.
     pub fn append_str(&mut self, place: &str, text: &Str<'_>) {
         match self.0.iter_mut().find(|(known, _)| known == place) {
@@ -197,5 +204,23 @@ impl<'a> Tree<'a> {
                 out.raw(value);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::EmitState;
+    use crate::tape::{Limits, TapeBuf};
+
+    #[test]
+    fn a_genuine_tilde_loses_the_one_it_was_given() {
+        let mut buf = TapeBuf::default();
+        let tape = buf.parse(r#"{"a":"~~","b":"~","c":"~~~"}"#, &Limits::default()).expect("legal");
+        let mut slots = Slots::default();
+        slots.put("b", Raw::new("1"));
+        let mut out = EmitState::default();
+        assert!(slots.fill(tape.root(), &mut out.hold()).is_empty());
+        assert_eq!(out.held(), r#"{"a":"~","b":1,"c":"~~"}"#);
     }
 }

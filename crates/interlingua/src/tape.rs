@@ -7,6 +7,8 @@
 
 use std::cell::Cell;
 
+use wide::u8x16;
+
 use crate::text::{Raw, Str};
 
 /// How large a frame may get before it is passed through unread.
@@ -380,7 +382,8 @@ impl<'t> Val<'t> {
     }
 
     /// Walks the subtree in order, telling what to do with each stretch. See [`Step`].
-    pub(crate) fn walk(&self, visit: &mut dyn FnMut(Step<'t>)) {
+    #[inline]
+    pub(crate) fn walk(&self, mut visit: impl FnMut(Step<'t>)) {
         let end = self.node().next;
         let mut at = self.at;
         // The ends of the containers we are in.
@@ -616,7 +619,8 @@ impl Parser<'_> {
     /// Reads the escape at `at` and returns where the text goes on.
     fn escape(&mut self, at: usize) -> Result<usize, Fault> {
         match self.bytes.get(at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+            // A table, not a jump: which escape comes next nobody can predict.
+            Some(&byte) if SHORT_ESCAPE[usize::from(byte)] => Ok(at + 2),
             Some(b'u') => {
                 let unit = self.hex(at + 2)?;
                 match unit {
@@ -721,25 +725,17 @@ impl Parser<'_> {
 /// The first byte at or after `at` that is a quote, a backslash or a control character.
 #[inline]
 fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
-    // Most strings are short: look at 8 bytes at a time first, at 32 once it turns out long.
-    let long = at + 32;
-    while let Some(chunk) = bytes.get(at..at + 8) {
-        let word = u64::from_le_bytes([
-            chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
-        ]);
-        let special = special_bytes(word);
-        if special != 0 {
-            return at + special.trailing_zeros() as usize / 8;
+    let last_control = u8x16::splat(0x1f);
+    while let Some(chunk) = bytes[at..].first_chunk::<16>() {
+        let chunk = u8x16::new(*chunk);
+        let special = chunk.cmp_eq(u8x16::splat(b'"'))
+            | chunk.cmp_eq(u8x16::splat(b'\\'))
+            | chunk.max(last_control).cmp_eq(last_control);
+        let found = special.move_mask();
+        if found != 0 {
+            return at + found.trailing_zeros() as usize;
         }
-        at += 8;
-        if at >= long {
-            while let Some(chunk) = bytes.get(at..at + 32) {
-                if chunk.iter().fold(false, |any, &byte| any | is_special(byte)) {
-                    break;
-                }
-                at += 32;
-            }
-        }
+        at += 16;
     }
     while at < bytes.len() && !is_special(bytes[at]) {
         at += 1;
@@ -747,18 +743,20 @@ fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// What may follow a backslash on its own.
+const SHORT_ESCAPE: [bool; 256] = {
+    let mut table = [false; 256];
+    let short = b"\"\\/bfnrt";
+    let mut at = 0;
+    while at < short.len() {
+        table[short[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
 const fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// The high bit of each byte that is special; bits above the lowest set one may be wrong.
-const fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let quote = word ^ (ONES * b'"' as u64);
-    let slash = word ^ (ONES * b'\\' as u64);
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote.wrapping_sub(ONES) & !quote | slash.wrapping_sub(ONES) & !slash | control) & HIGHS
 }
 
 #[cfg(test)]

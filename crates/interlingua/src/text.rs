@@ -51,6 +51,11 @@ impl<'a> Str<'a> {
         self.0.is_empty()
     }
 
+    /// Adds a later piece of the same text. A surrogate pair may be cut between the two.
+    pub fn push(&mut self, more: &Str<'_>) {
+        self.0.to_mut().push_str(&more.0);
+    }
+
     /// The same text with a shorter lifetime, without copying.
     pub fn reborrow(&self) -> Str<'_> {
         Str(Cow::Borrowed(&self.0))
@@ -107,36 +112,39 @@ impl std::fmt::Debug for Raw<'_> {
 
 /// Appends `text` to `out` as the inside of a JSON string.
 pub fn escape_into(text: &str, out: &mut String) {
+    escape_pieces(text, &mut |piece| out.push_str(piece));
+}
+
+/// Hands out `text` as the inside of a JSON string, piece by piece and without a copy.
+pub(crate) fn escape_pieces(text: &str, out: &mut dyn FnMut(&str)) {
     let mut clean_from = 0;
     for (at, byte) in text.bytes().enumerate() {
-        if !needs_escape(byte) {
-            continue;
-        }
-        out.push_str(&text[clean_from..at]);
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            _ => match ESCAPES.get(usize::from(byte)) {
+                Some(escape) => escape,
+                None => continue,
+            },
+        };
+        out(&text[clean_from..at]);
+        out(escape);
         clean_from = at + 1;
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            0x08 => out.push_str("\\b"),
-            0x0c => out.push_str("\\f"),
-            _ => {
-                out.push_str("\\u00");
-                out.push(char::from(HEX[usize::from(byte >> 4)]));
-                out.push(char::from(HEX[usize::from(byte & 15)]));
-            }
-        }
     }
-    out.push_str(&text[clean_from..]);
+    out(&text[clean_from..]);
 }
+
+/// The control characters.
+const ESCAPES: [&str; 32] = [
+    "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b", "\\t",
+    "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012", "\\u0013",
+    "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019", "\\u001a", "\\u001b", "\\u001c",
+    "\\u001d", "\\u001e", "\\u001f",
+];
 
 const fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Undoes JSON escapes. Text from a [`crate::tape::Tape`] is well formed; a bad escape elsewhere is copied as it is.
 fn unescape(text: &str) -> String {

@@ -68,10 +68,13 @@ fn read_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(message);
     let item = out.start(head);
-    if let Some(text) = block.take_str("thinking") {
+    let text = block.take_str("thinking");
+    let signed = text.is_some();
+    if let Some(text) = text {
         out.delta(item, 0, Part::Text(text));
     }
-    if let Some(value) = block.take_str("signature") {
+    // A signature is one of a text; without it, it would pass for encrypted thinking.
+    if signed && let Some(value) = block.take_str("signature") {
         out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Signature, issuer: ISSUER, value }));
     }
     if let Some(value) = block.take_str("data") {

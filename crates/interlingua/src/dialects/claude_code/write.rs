@@ -336,8 +336,16 @@ impl Line {
                     let place = format!("message/content/{number}");
                     built.put_str(format!("{place}/type"), &Str::escaped(block.kind));
                     block.slots.copy_under(&place, built);
-                    if block.kind == "tool_use" && block.slots.get("input").is_none() {
-                        built.put(format!("{place}/input"), Raw::new("{}"));
+                    match block.slots.get("input").map(Raw::as_str) {
+                        None if block.kind == "tool_use" => {
+                            built.put(format!("{place}/input"), Raw::new("{}"));
+                        }
+                        // Free text has no form here but an object with one member.
+                        Some(text) if text.starts_with('"') => {
+                            let wrapped = Raw::owned(format!("{{\"input\":{text}}}"));
+                            built.replace(&format!("{place}/input"), wrapped);
+                        }
+                        Some(_) | None => {}
                     }
                 }
             }
@@ -366,10 +374,7 @@ impl Block {
                 self.slots.put(if self.kind == "tool_result" { "content" } else { "text" }, json.reborrow())
             }
             Part::Args(Args::Json(json)) => self.slots.put("input", json.reborrow()),
-            // Free text has no form here but an object with one member.
-            Part::Args(Args::Text(text)) => {
-                self.slots.put("input", Raw::owned(format!("{{\"input\":\"{}\"}}", text.as_escaped())));
-            }
+            Part::Args(Args::Text(text)) => self.slots.append_str("input", text),
             Part::Media(media) => {
                 let place = if self.kind == "tool_result" {
                     format!("content/{}/", self.parts)

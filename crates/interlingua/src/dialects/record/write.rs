@@ -262,8 +262,8 @@ impl RecordWriter {
             json.object().key("type").word("system-event").key("event-type").word("unparsed");
             json.key("data").object().key("reason").word(why);
             match std::str::from_utf8(piece) {
-                Ok(text) if !text.contains('\0') => json.key("raw").word(Str::plain(text).as_escaped()),
-                _ => json.key("base64").word(&crate::text::base64(piece)),
+                Ok(text) if !text.contains('\0') => json.key("raw").plain(text),
+                _ => json.key("base64").base64(piece),
             };
             if more || !rest.is_empty() {
                 json.key("more").bool(true);

@@ -1,0 +1,307 @@
+//! The tree: what a stream of events folds into.
+//!
+//! For queries, tests and snapshots, written once for every dialect. It holds the whole session in memory; a
+//! conversion never needs it. Our own item numbers and the cut of the deltas leave no trace, so two transcripts are
+//! equal when they say the same.
+//!
+//! ```
+//! use interlingua::dialects::{Dialect, Options, Role};
+//! use interlingua::fold::{Content, Transcript};
+//!
+//! let log = br#"{"type":"user","uuid":"u1","message":{"role":"user","content":"hi"},"cwd":"/tmp"}"#;
+//! let claude = Dialect::named("claude-code").expect("registered");
+//! let (transcript, report) = Transcript::read((claude, Role::Log), log, &Options::default())?;
+//!
+//! assert!(report.adds_up());
+//! assert_eq!(transcript.session.cwd.map(|cwd| cwd.is("/tmp")), Some(true));
+//! assert!(matches!(&transcript.items[0].content[..], [Content::Part(0, _)]));
+//! # Ok::<(), interlingua::error::Error>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::dialects::{Dialect, Options, Role};
+use crate::error::Error;
+use crate::ledger::{Report, Rest};
+use crate::model::{
+    Args, Author, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question,
+    Request, Session, SessionEnd, Status, Turn, Usage,
+};
+use crate::pipe::{Out, Pipe, Writer};
+use crate::text::{Raw, Str};
+
+/// A conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// What is known of the session; where it changed, the last word.
+    pub session: Session<'static>,
+    /// How it ended, if that was said.
+    pub end: Option<SessionEnd<'static>>,
+    /// The settings of each model call.
+    pub requests: Vec<Request<'static>>,
+    /// What was said and done, in the order it began.
+    pub items: Vec<Item>,
+    /// One per response id, in the order they began; later numbers win.
+    pub turns: Vec<Turn<'static>>,
+    /// What an agent asked leave for, with the answer if there was one.
+    pub permissions: Vec<Permission<'static>>,
+    /// What an agent asked the user, with the answer if there was one.
+    pub questions: Vec<Question<'static>>,
+    /// What failed.
+    pub errors: Vec<Failure<'static>>,
+}
+
+/// Something said or done, with what it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind<'static>,
+    /// Who speaks.
+    pub author: Author,
+    /// The id the dialect gave it.
+    pub native_id: Option<Str<'static>>,
+    /// The native id of the item it follows or answers.
+    pub parent: Option<Str<'static>>,
+    /// When, as written.
+    pub time: Option<Raw<'static>>,
+    /// The model that said it.
+    pub model: Option<Str<'static>>,
+    /// Its parts and the items within it, in order.
+    pub content: Vec<Content>,
+    /// How it ended; `None` while it is open.
+    pub status: Option<Status>,
+    /// The dialect's own word for that.
+    pub native_status: Option<Str<'static>>,
+    /// For tool results: whether the tool said it failed.
+    pub is_error: Option<bool>,
+}
+
+/// A piece of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A part, with its number.
+    Part(u32, Part<'static>),
+    /// An item within it.
+    Item(Item),
+}
+
+impl Transcript {
+    /// Reads a whole input.
+    pub fn read(from: (&Dialect, Role), bytes: &[u8], options: &Options) -> Result<(Self, Report), Error> {
+        let fold = Arc::new(Mutex::new(Fold::default()));
+        let mut pipe = Pipe::with_writer(from, Box::new(Shared(Arc::clone(&fold))), options)?;
+        pipe.push(bytes, &mut Vec::new());
+        let report = pipe.finish(&mut Vec::new());
+        let transcript = std::mem::take(&mut fold.lock().unwrap_or_else(PoisonError::into_inner).transcript);
+        Ok((transcript, report))
+    }
+
+    /// What all responses used together.
+    pub fn usage(&self) -> Usage {
+        let add = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
+            (Some(sum), Some(more)) => Some(sum.saturating_add(more)),
+            (known, None) | (None, known) => known,
+        };
+        self.turns.iter().filter_map(|turn| turn.usage).fold(Usage::default(), |sum, usage| {
+            let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+            Usage {
+                input: add(sum.input, input),
+                cache_read: add(sum.cache_read, cache_read),
+                cache_write: add(sum.cache_write, cache_write),
+                cache_write_long: add(sum.cache_write_long, cache_write_long),
+                output: add(sum.output, output),
+                reasoning: add(sum.reasoning, reasoning),
+            }
+        })
+    }
+}
+
+/// Folds events as they come.
+#[derive(Debug, Default)]
+pub struct Fold {
+    transcript: Transcript,
+    /// Where each open item stands: its index in `items`, then in the `content` of each item on the way.
+    open: BTreeMap<ItemId, Vec<usize>>,
+    turns: BTreeMap<String, usize>,
+}
+
+impl Fold {
+    /// Adds one event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        let transcript = &mut self.transcript;
+        match event.clone().into_owned() {
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
+                learn(&mut transcript.session, session);
+            }
+            Event::SessionEnded(end) => transcript.end = Some(end),
+            Event::Request(request) => transcript.requests.push(*request),
+            Event::TurnStarted(turn) | Event::TurnEnded(turn) | Event::Usage(turn) => self.turn(turn),
+            Event::ItemStarted(head) => self.started(head),
+            Event::ItemDelta(delta) => self.delta(delta),
+            Event::ItemCompleted(tail) => self.completed(tail),
+            Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
+                match transcript.permissions.iter_mut().find(|known| known.id == permission.id) {
+                    Some(known) => known.answer = permission.answer,
+                    None => transcript.permissions.push(permission),
+                }
+            }
+            Event::QuestionRequested(question) | Event::QuestionResolved(question) => {
+                match transcript.questions.iter_mut().find(|known| known.id == question.id) {
+                    Some(known) => {
+                        (known.answers, known.declined) = (question.answers, question.declined);
+                    }
+                    None => transcript.questions.push(question),
+                }
+            }
+            Event::Error(failure) => transcript.errors.push(failure),
+        }
+    }
+
+    /// The conversation so far.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    fn turn(&mut self, turn: Turn<'static>) {
+        let turns = &mut self.transcript.turns;
+        let at = match &turn.id {
+            Some(id) => *self.turns.entry(id.as_escaped().to_owned()).or_insert(turns.len()),
+            None => turns.len(),
+        };
+        let Some(known) = turns.get_mut(at) else { return turns.push(turn) };
+        let Turn { id: _, model, time, stop, usage, cost } = turn;
+        known.model = model.or(known.model.take());
+        known.time = time.or(known.time.take());
+        known.stop = stop.or(known.stop.take());
+        known.cost = cost.or(known.cost.take());
+        if let Some(usage) = usage {
+            known.usage.get_or_insert_default().overwrite(&usage);
+        }
+    }
+
+    fn started(&mut self, head: ItemHead<'static>) {
+        // The shape is advice to writers, and the number is ours.
+        let ItemHead { id, kind, author, within, native_id, parent, time, model, shape: _ } = head;
+        let item = Item {
+            kind,
+            author,
+            native_id,
+            parent,
+            time,
+            model,
+            content: Vec::new(),
+            status: None,
+            native_status: None,
+            is_error: None,
+        };
+        let mut path = within.and_then(|message| self.open.get(&message)).cloned().unwrap_or_default();
+        if let Some(message) = find(&mut self.transcript.items, &path) {
+            path.push(message.content.len());
+            message.content.push(Content::Item(item));
+        } else {
+            path.push(self.transcript.items.len());
+            self.transcript.items.push(item);
+        }
+        self.open.insert(id, path);
+    }
+
+    fn delta(&mut self, delta: Delta<'static>) {
+        let Delta { item, part, value } = delta;
+        let path = self.open.get(&item).map_or(&[][..], Vec::as_slice);
+        let Some(item) = find(&mut self.transcript.items, path) else { return };
+        let same = item.content.iter_mut().rev().find_map(|content| match content {
+            Content::Part(number, known) if *number == part => Some(known),
+            Content::Part(..) | Content::Item(_) => None,
+        });
+        match (same, &value) {
+            (Some(Part::Text(known)), Part::Text(more))
+            | (Some(Part::Summary(known)), Part::Summary(more))
+            | (Some(Part::Refusal(known)), Part::Refusal(more))
+            | (Some(Part::Args(Args::Text(known))), Part::Args(Args::Text(more))) => known.push(more),
+            _ => item.content.push(Content::Part(part, value)),
+        }
+    }
+
+    fn completed(&mut self, tail: ItemTail<'static>) {
+        let ItemTail { id, status, native_status, is_error } = tail;
+        let path = self.open.remove(&id).unwrap_or_default();
+        if let Some(item) = find(&mut self.transcript.items, &path) {
+            item.status = Some(status);
+            item.native_status = native_status;
+            item.is_error = is_error;
+        }
+    }
+}
+
+impl Writer for Fold {
+    fn event(&mut self, event: &Event<'_>, _: &mut Out<'_>) {
+        Fold::event(self, event);
+    }
+
+    /// A transcript has no place for what the model has no word for; whoever folds has the source beside it.
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        rest.keep_elsewhere(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Out<'_>) {}
+}
+
+/// A fold that the pipe writes to and its maker reads from.
+struct Shared(Arc<Mutex<Fold>>);
+
+impl Writer for Shared {
+    fn event(&mut self, event: &Event<'_>, _: &mut Out<'_>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+    }
+
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        rest.keep_elsewhere(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Out<'_>) {}
+}
+
+fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {
+    let (first, deeper) = path.split_first()?;
+    deeper.iter().try_fold(items.get_mut(*first)?, |item, at| match item.content.get_mut(*at)? {
+        Content::Item(inner) => Some(inner),
+        Content::Part(..) => None,
+    })
+}
+
+/// What is said later counts; what is not said again stays.
+fn learn(known: &mut Session<'static>, news: Session<'static>) {
+    let Session {
+        id,
+        parent,
+        cwd,
+        cli_version,
+        model,
+        provider,
+        branch,
+        commit,
+        repository,
+        title,
+        start,
+        agent,
+    } = news;
+    for (known, news) in [
+        (&mut known.id, id),
+        (&mut known.parent, parent),
+        (&mut known.cwd, cwd),
+        (&mut known.cli_version, cli_version),
+        (&mut known.model, model),
+        (&mut known.provider, provider),
+        (&mut known.branch, branch),
+        (&mut known.commit, commit),
+        (&mut known.repository, repository),
+        (&mut known.title, title),
+    ] {
+        if news.is_some() {
+            *known = news;
+        }
+    }
+    known.start = start.or(known.start.take());
+    known.agent = agent.or(known.agent);
+}

@@ -1,0 +1,582 @@
+//! The three laws of DESIGN section 3, for every dialect in the registry and every fixture: nothing is lost
+//! silently, what came in can come out, order is sound. Add a dialect to the registry and its fixtures are held to
+//! all of them; a breach names the fixture, the dialects and what was found.
+//!
+//! `INTERLINGUA_FULL=1` tries every cut and many more mutations; `INTERLINGUA_CORPUS=<folder>` adds real logs.
+
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::disallowed_methods, reason = "fixtures are files, settings of a test run are variables")]
+#![allow(missing_docs, reason = "not published")]
+
+mod support;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use interlingua::dialects::{Options, Plane, Role};
+use interlingua::error::Code;
+use interlingua::fold::Transcript;
+use interlingua::framing::Framing;
+use interlingua::ledger::Report;
+use interlingua::tape::Claim;
+use proptest::prelude::*;
+use support::compare::{as_in_records, in_records, is_unparsed, json_differences, said_differences};
+use support::damage::{Dice, mutate, perturb};
+use support::watch::{Look, watch};
+use support::{
+    Case, Law, Way, can_read, can_write, convert, convert_pieces, first_difference, fixtures,
+    fixtures_and_ours, full, main_target, on_two_threads, other_targets, record, restorable, same, targets,
+};
+
+// ---- Nothing is lost silently ----------------------------------------------------------------------------------------
+
+#[test]
+fn leaves_add_up_to_every_target() {
+    let mut law = Law::new("leaves in = mapped + kept + lost");
+    for case in fixtures_and_ours() {
+        for to in targets(&case) {
+            let report = convert(case.way, to, &case.bytes).report;
+            law.holds(report.adds_up(), || format!("{case} -> {}: {}", to.0.name, counts(&report)));
+        }
+    }
+    law.end();
+}
+
+#[test]
+fn a_log_loses_nothing_on_its_way_to_a_record() {
+    let mut law = Law::new("log -> record: 0 lost, nothing unsound");
+    for case in fixtures().iter().filter(|case| case.way.0.plane == Plane::Log) {
+        let report = convert(case.way, record(), &case.bytes).report;
+        law.holds(report.lost == 0, || format!("{case}: {:?}", report.lost_paths));
+        law.holds(report.problems.is_empty(), || format!("{case}: {:?}", report.problems));
+        law.holds(report.kept == report.kept_paths.iter().map(|row| row.count).sum::<u64>(), || {
+            format!("{case}: {} kept, but the paths name another number", report.kept)
+        });
+    }
+    law.end();
+}
+
+/// A claim is a promise that the value went somewhere; this is the proof. See `CLAIMED_IN_VAIN`.
+#[test]
+fn every_taken_leaf_matters_to_the_events() {
+    let mut law = Law::new("another value in a taken leaf gives other events");
+    let broken = on_two_threads(&fixtures_and_ours(), |case| {
+        let (seen, report) = watch(case.way, &case.bytes, Look::Leaves);
+        let mut broken = Vec::new();
+        each_leaf(case, &seen.frames, &mut |leaf, other| {
+            if leaf.claim != Claim::Taken {
+                return;
+            }
+            let (again, other_report) = watch(case.way, other, Look::Events);
+            // A value that is now refused has mattered, too.
+            let silent = again.events == seen.events && other_report.problems == report.problems;
+            if silent && !in_vain(case, &leaf.path) {
+                broken.push(format!("{case}: `{}` is taken, but no event tells", leaf.path));
+            }
+        });
+        broken.sort();
+        broken.dedup();
+        broken
+    });
+    law.gather(broken);
+    law.end();
+}
+
+#[test]
+fn every_leaf_of_a_log_matters_to_the_record_and_comes_back() {
+    let mut law = Law::new("another value in any leaf gives another record, and that value back");
+    let logs: Vec<Case> = fixtures().into_iter().filter(restorable).collect();
+    let broken = on_two_threads(&logs, |case| {
+        let (seen, _) = watch(case.way, &case.bytes, Look::Leaves);
+        let before = convert(case.way, record(), &case.bytes).bytes;
+        let mut broken = Vec::new();
+        each_leaf(case, &seen.frames, &mut |leaf, other| {
+            let after = convert(case.way, record(), other).bytes;
+            if after == before {
+                broken.push(format!("{case}: `{}` is nowhere in the record", leaf.path));
+            }
+            let back = convert(record(), case.way, &after).bytes;
+            if back != other {
+                broken.push(format!("{case}: `{}`: {}", leaf.path, first_difference(other, &back)));
+            }
+        });
+        broken
+    });
+    law.gather(broken);
+    law.end();
+}
+
+// ---- What came in can come out ---------------------------------------------------------------------------------------
+
+#[test]
+fn the_same_dialect_on_both_sides_passes_bytes_untouched() {
+    let mut law = Law::new("same dialect, same bytes");
+    for case in fixtures_and_ours().iter().filter(|case| can_write(case.way)) {
+        let out = convert(case.way, case.way, &case.bytes);
+        law.holds(out.bytes == case.bytes, || {
+            format!("{case}: {}", first_difference(&case.bytes, &out.bytes))
+        });
+    }
+    law.end();
+}
+
+#[test]
+fn log_to_record_to_log_gives_the_same_bytes_back() {
+    let mut law = Law::new("log -> record -> log: the same bytes");
+    for case in fixtures().iter().filter(|case| restorable(case)) {
+        restores(&mut law, &case.to_string(), case.way, &case.bytes);
+    }
+    law.end();
+}
+
+#[test]
+fn a_damaged_log_comes_back_with_its_damage() {
+    let mut law = Law::new("damaged log -> record -> log: the same bytes");
+    let logs: Vec<Case> = fixtures().into_iter().filter(restorable).collect();
+    let rounds = if full() { 5_000 } else { 150 };
+    for (number, case) in logs.iter().enumerate() {
+        for round in 0..rounds {
+            let seed = (number * 1_000_003 + round) as u64;
+            let bytes = mutate(&case.bytes, &mut Dice::new(seed));
+            restores(&mut law, &format!("{case}, mutation {seed}"), case.way, &bytes);
+        }
+    }
+    law.end();
+}
+
+#[test]
+fn record_to_log_to_record_gives_the_same_record_back() {
+    let mut law = Law::new("record -> log -> record: the same record");
+    for case in fixtures().iter().filter(|case| restorable(case)) {
+        let first = convert(case.way, record(), &case.bytes).bytes;
+        let log = convert(record(), case.way, &first).bytes;
+        let second = convert(case.way, record(), &log).bytes;
+        law.holds(first == second, || format!("{case}: {}", first_difference(&first, &second)));
+    }
+    law.end();
+}
+
+#[test]
+fn a_log_and_its_record_say_the_same() {
+    let mut law = Law::new("what a log says and what its record says fold to the same transcript");
+    for case in fixtures().iter().filter(|case| case.way.0.plane == Plane::Log) {
+        let record_bytes = convert(case.way, record(), &case.bytes).bytes;
+        let (mut said, _) = Transcript::read(case.way, &case.bytes, &Options::default()).expect("readable");
+        let (mut again, _) =
+            Transcript::read(record(), &record_bytes, &Options::default()).expect("readable");
+        let used = (in_records(&said.usage()), in_records(&again.usage()));
+        law.holds(used.0 == used.1, || format!("{case}: used {:?}, in the record {:?}", used.0, used.1));
+        said.items.iter_mut().chain(&mut again.items).for_each(as_in_records);
+        said.items.retain(|item| !is_unparsed(item));
+        law.holds(said.items.len() == again.items.len(), || {
+            format!("{case}: {} items, {} in the record", said.items.len(), again.items.len())
+        });
+        for (number, (said, again)) in said.items.iter().zip(&again.items).enumerate() {
+            law.holds(said == again, || {
+                let (said, again) = (format!("{said:?}"), format!("{again:?}"));
+                format!("{case}: item {number} {}", first_difference(said.as_bytes(), again.as_bytes()))
+            });
+        }
+    }
+    law.end();
+}
+
+/// Vacuous until two wire dialects share a role; from then on it must find cases.
+#[test]
+fn wire_there_and_back_differs_only_by_what_was_reported() {
+    let mut law = Law::new("wire A -> B -> A: equal but for reported losses");
+    let cases: Vec<Case> = fixtures().into_iter().filter(|case| case.way.0.plane == Plane::Wire).collect();
+    for case in cases.iter().filter(|case| can_write(case.way)) {
+        let others = other_targets(case);
+        for to in others.into_iter().filter(|to| to.0.plane == Plane::Wire && can_read(*to)) {
+            let there = convert(case.way, to, &case.bytes);
+            let back = convert(to, case.way, &there.bytes);
+            let reports = [&there.report, &back.report];
+            let unexplained = match case.way.0.role(case.way.1).map(|spec| spec.framing) {
+                Some(Framing::Whole) => json_differences(&case.bytes, &back.bytes, &reports),
+                _ => said_differences(case.way, &case.bytes, &back.bytes, &reports),
+            };
+            law.holds(unexplained.is_empty(), || {
+                format!("{case} -> {} -> back: not reported: {unexplained:?}", to.0.name)
+            });
+        }
+    }
+    let wire = interlingua::dialects::DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Wire);
+    let shared =
+        wire.clone().any(|a| wire.clone().any(|b| a.name != b.name && b.role(a.roles[0].role).is_some()));
+    if shared {
+        law.end();
+    } else {
+        law.end_even_if_empty();
+    }
+}
+
+#[test]
+fn real_logs_come_back_and_stay_small() {
+    let Some(corpus) = std::env::var_os("INTERLINGUA_CORPUS") else { return };
+    let mut law = Law::new("real log -> record -> log: the same bytes, the record at most 1.3x the size");
+    let mut folders = vec![std::path::PathBuf::from(corpus)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("listed").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.extension().is_none_or(|extension| extension != "jsonl") {
+                continue;
+            }
+            let bytes = std::fs::read(&path).expect("readable");
+            let head = &bytes[..bytes.len().min(interlingua::sniff::HEAD)];
+            let Some(guess) = interlingua::sniff::sniff(head, head.len() == bytes.len()) else { continue };
+            let way = (guess.dialect, guess.role);
+            if way.0.plane != Plane::Log || way.1 != Role::Log || !can_write(way) {
+                continue;
+            }
+            let name = path.display().to_string();
+            let out = restores(&mut law, &name, way, &bytes);
+            let percent = out.len() * 100 / bytes.len().max(1);
+            law.holds(percent <= 130 || bytes.len() < 16 << 10, || {
+                format!("{name}: the record has {percent} % of the size")
+            });
+        }
+    }
+    law.end();
+}
+
+// ---- Order is sound --------------------------------------------------------------------------------------------------
+
+#[test]
+fn every_fixture_is_recognised_as_what_it_is() {
+    let mut law = Law::new("a fixture is detected as its own dialect and role");
+    for case in fixtures_and_ours() {
+        let head = &case.bytes[..case.bytes.len().min(interlingua::sniff::HEAD)];
+        let guess = interlingua::sniff::sniff(head, head.len() == case.bytes.len());
+        law.holds(guess.is_some_and(|guess| same((guess.dialect, guess.role), case.way)), || {
+            format!("{case}: {:?}", guess.map(|guess| (guess.dialect.name, guess.role, guess.score)))
+        });
+    }
+    law.end();
+}
+
+#[test]
+fn events_come_in_order() {
+    let mut law = Law::new("start < delta < completed, once each, inside what is open");
+    for case in fixtures_and_ours() {
+        let (seen, report) = watch(case.way, &case.bytes, Look::Order);
+        law.holds(seen.breaches.is_empty(), || format!("{case}: {:?}", seen.breaches));
+        let refused: Vec<_> =
+            report.problems.iter().filter(|problem| problem.code == Code::Lifecycle).collect();
+        law.holds(refused.is_empty(), || format!("{case}: the reader spoke out of order: {refused:?}"));
+        law.holds(report.adds_up(), || format!("{case}: {}", counts(&report)));
+        if let Some((_, _, why)) = RESULTS_WITHOUT_CALLS
+            .iter()
+            .find(|(dialect, name, _)| case.way.0.name == *dialect && case.name.ends_with(name))
+        {
+            law.holds(!seen.orphans.is_empty(), || format!("{case}: no longer excused: {why}"));
+        } else if !case.derived {
+            law.holds(seen.orphans.is_empty(), || {
+                format!("{case}: results without a call: {:?}", seen.orphans)
+            });
+        }
+    }
+    law.end();
+}
+
+/// Fixtures whose tool results answer calls of another file: dialect, end of the path, why.
+const RESULTS_WITHOUT_CALLS: &[(&str, &str, &str)] = &[];
+
+#[test]
+fn any_chunking_gives_the_same_bytes_and_the_same_report() {
+    let mut law = Law::new("chunks of any size: same bytes, same report");
+    let broken = on_two_threads(&fixtures_and_ours(), |case| {
+        let mut broken = Vec::new();
+        for to in targets(case) {
+            let whole = convert(case.way, to, &case.bytes);
+            let again = convert(case.way, to, &case.bytes);
+            if again != whole {
+                broken.push(format!("{case} -> {}: twice is not once", to.0.name));
+            }
+            for size in [1, 2, 3, 7, 64, 333] {
+                let out = convert_pieces(case.way, to, case.bytes.chunks(size));
+                if out != whole {
+                    let how = first_difference(&whole.bytes, &out.bytes);
+                    broken.push(format!("{case} -> {} in chunks of {size}: {how}", to.0.name));
+                }
+            }
+            // An empty chunk is no end of the input.
+            let pieces = case.bytes.chunks(41).flat_map(|piece| [&[][..], piece]);
+            if convert_pieces(case.way, to, pieces) != whole {
+                broken.push(format!("{case} -> {}: empty chunks change it", to.0.name));
+            }
+        }
+        broken
+    });
+    law.gather(broken);
+    law.end();
+}
+
+#[test]
+fn every_cut_gives_the_same_bytes_and_the_same_report() {
+    let mut law = Law::new("cut in two at any byte: same bytes, same report");
+    let broken = on_two_threads(&fixtures_and_ours(), |case| {
+        let mut broken = Vec::new();
+        for to in other_targets(case) {
+            let main = main_target(case).is_some_and(|main| same(main, to)) && !case.derived;
+            let whole = convert(case.way, to, &case.bytes);
+            for cut in places(case.bytes.len(), if main { EVERY } else { SOME }) {
+                let (a, b) = case.bytes.split_at(cut);
+                let out = convert_pieces(case.way, to, [a, b]);
+                if out != whole {
+                    let how = first_difference(&whole.bytes, &out.bytes);
+                    broken.push(format!("{case} -> {} cut at {cut}: {how}", to.0.name));
+                    break;
+                }
+            }
+        }
+        broken
+    });
+    law.gather(broken);
+    law.end();
+}
+
+#[test]
+fn a_source_that_stops_anywhere_still_adds_up_in_order() {
+    let mut law = Law::new("truncated at any byte: adds up, ends in order");
+    let broken = on_two_threads(&fixtures_and_ours(), |case| {
+        let mut broken = Vec::new();
+        for end in places(case.bytes.len(), if case.derived { SOME } else { EVERY }) {
+            let (seen, report) = watch(case.way, &case.bytes[..end], Look::Order);
+            if !seen.breaches.is_empty() || !report.adds_up() {
+                broken.push(format!("{case} up to {end}: {:?}, {}", seen.breaches, counts(&report)));
+                break;
+            }
+            if let Some(how) = report.problems.iter().find(|problem| problem.code == Code::Lifecycle) {
+                broken.push(format!("{case} up to {end}: the reader spoke out of order: {how:?}"));
+                break;
+            }
+        }
+        for to in targets(case) {
+            for end in places(case.bytes.len(), FEW) {
+                let report = convert(case.way, to, &case.bytes[..end]).report;
+                if !report.adds_up() {
+                    broken.push(format!("{case} up to {end} -> {}: {}", to.0.name, counts(&report)));
+                    break;
+                }
+            }
+        }
+        broken
+    });
+    law.gather(broken);
+    law.end();
+}
+
+#[test]
+fn mutated_input_never_panics_and_still_adds_up() {
+    let mut law = Law::new("mutated input: no panic, adds up, in order, same in pieces");
+    let rounds = if full() { 5_000 } else { 100 };
+    let cases = fixtures_and_ours();
+    let broken = on_two_threads(&cases, |case| {
+        let mut broken = Vec::new();
+        let number = case.name.bytes().fold(7usize, |sum, byte| sum.wrapping_mul(31) + usize::from(byte));
+        for round in 0..rounds {
+            let seed = number.wrapping_add(round) as u64;
+            let bytes = mutate(&case.bytes, &mut Dice::new(seed));
+            for to in targets(case) {
+                let run = catch_unwind(AssertUnwindSafe(|| {
+                    let whole = convert(case.way, to, &bytes);
+                    let pieces = convert_pieces(case.way, to, bytes.chunks(97 + round));
+                    (whole.report.adds_up(), pieces == whole, counts(&whole.report))
+                }));
+                match run {
+                    Ok((true, true, _)) => {}
+                    Ok((_, same, counts)) => broken.push(format!(
+                        "{case}, mutation {seed} -> {}: {counts}, same in pieces: {same}",
+                        to.0.name
+                    )),
+                    Err(_) => broken.push(format!("{case}, mutation {seed} -> {}: panic", to.0.name)),
+                }
+            }
+            match catch_unwind(AssertUnwindSafe(|| watch(case.way, &bytes, Look::Order))) {
+                Ok((watched, _)) if watched.breaches.is_empty() => {}
+                Ok((watched, _)) => broken.push(format!("{case}, mutation {seed}: {:?}", watched.breaches)),
+                Err(_) => broken.push(format!("{case}, mutation {seed}: panic while reading")),
+            }
+        }
+        broken
+    });
+    law.gather(broken);
+    law.end();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if full() { 4096 } else { 256 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn arbitrary_bytes_never_panic_and_still_add_up(
+        bytes in proptest::collection::vec(any::<u8>(), 0..600),
+        size in 1usize..64,
+    ) {
+        every_way(&bytes, size);
+    }
+
+    #[test]
+    fn arbitrary_json_lines_never_panic_and_still_add_up(
+        lines in proptest::collection::vec(json(), 0..6),
+        size in 1usize..64,
+    ) {
+        every_way(lines.join("\n").as_bytes(), size);
+        every_way(lines.join("\n\ndata: ").as_bytes(), size);
+    }
+}
+
+// ---- What the laws stand on ------------------------------------------------------------------------------------------
+
+/// Converts between any two ways of the same kind.
+fn every_way(bytes: &[u8], size: usize) {
+    for &dialect in interlingua::dialects::DIALECTS {
+        for spec in dialect.roles.iter().filter(|spec| spec.read.is_some()) {
+            let case = Case {
+                way: (dialect, spec.role),
+                name: String::new(),
+                path: std::path::PathBuf::new(),
+                bytes: bytes.to_vec(),
+                derived: true,
+            };
+            for to in targets(&case) {
+                let whole = convert(case.way, to, bytes);
+                assert!(whole.report.adds_up(), "{case} -> {}: {}", to.0.name, counts(&whole.report));
+                assert!(convert_pieces(case.way, to, bytes.chunks(size)) == whole, "{case} -> {}", to.0.name);
+            }
+        }
+    }
+}
+
+/// JSON with the words that readers look for, in the wrong places.
+fn json() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "type",
+        "message",
+        "content",
+        "text",
+        "role",
+        "user",
+        "assistant",
+        "tool_use",
+        "tool_result",
+        "id",
+        "input",
+        "usage",
+        "session",
+        "entries",
+        "children",
+        "vendor-ext",
+        "data",
+        "more",
+        "payload",
+        "choices",
+        "delta",
+        "tool_calls",
+        "function",
+        "arguments",
+        "event",
+        "error",
+        "thinking",
+        "signature",
+        "model",
+        "result",
+    ]);
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        Just("\"~\"".to_owned()),
+        Just("\"\\ud83d\"".to_owned()),
+        any::<i32>().prop_map(|number| number.to_string()),
+        word.clone().prop_map(|word| format!("\"{word}\"")),
+    ];
+    leaf.prop_recursive(5, 40, 6, move |inner| {
+        let member = (word.clone(), inner.clone()).prop_map(|(name, value)| format!("\"{name}\":{value}"));
+        prop_oneof![
+            2 => prop::collection::vec(member, 0..6).prop_map(|members| format!("{{{}}}", members.join(","))),
+            1 => prop::collection::vec(inner, 0..4).prop_map(|elements| format!("[{}]", elements.join(","))),
+        ]
+    })
+}
+
+/// Bytes that one fixture may cost in one test.
+const EVERY: usize = 16 << 20 << 4;
+const SOME: usize = 8 << 20;
+const FEW: usize = 1 << 20;
+
+/// Places in a text of that length: all of them while they cost less than `budget`, else evenly spread.
+fn places(length: usize, budget: usize) -> impl Iterator<Item = usize> {
+    let step = if full() { 1 } else { (length * length).div_ceil(budget).max(1) };
+    // An even step would fall on the same side of every pair.
+    (0..=length).step_by(if step == 1 { 1 } else { step | 1 })
+}
+
+fn restores(law: &mut Law, name: &str, way: Way, bytes: &[u8]) -> Vec<u8> {
+    let out = convert(way, record(), bytes);
+    let back = convert(record(), way, &out.bytes);
+    law.holds(back.bytes == bytes, || format!("{name}: {}", first_difference(bytes, &back.bytes)));
+    law.holds(out.report.lost == 0 && out.report.adds_up(), || {
+        format!("{name}: {} {:?}", counts(&out.report), out.report.lost_paths)
+    });
+    law.holds(back.report.adds_up(), || format!("{name}, back: {}", counts(&back.report)));
+    out.bytes
+}
+
+fn counts(report: &Report) -> String {
+    let Report { leaves, mapped, kept, lost, .. } = report;
+    format!("{leaves} leaves, {mapped} mapped, {kept} kept, {lost} lost")
+}
+
+/// Shows each leaf with the fixture as it is when that leaf has another value. Frames that do not stand in the source
+/// as they are (the head of a document cut into elements) are passed over.
+fn each_leaf(
+    case: &Case,
+    frames: &[support::watch::SeenFrame],
+    visit: &mut dyn FnMut(&support::watch::SeenLeaf, &[u8]),
+) {
+    let mut from = 0;
+    let mut number = 0usize;
+    let all: usize = frames.iter().map(|frame| frame.leaves.len()).sum();
+    // What one fixture may cost.
+    let step = if full() { 1 } else { (all * case.bytes.len()).div_ceil(SOME) };
+    for frame in frames {
+        let text = frame.text.as_bytes();
+        let Some(at) = find(&case.bytes[from..], text) else { continue };
+        let start = from + at;
+        from = start + text.len();
+        for leaf in &frame.leaves {
+            number += 1;
+            if !number.is_multiple_of(step) {
+                continue;
+            }
+            let value = perturb(&frame.text[leaf.span.clone()], leaf.kind);
+            let mut other = case.bytes[..start + leaf.span.start].to_vec();
+            other.extend_from_slice(value.as_bytes());
+            other.extend_from_slice(&case.bytes[start + leaf.span.end..]);
+            visit(leaf, &other);
+        }
+    }
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    let first = *wanted.first()?;
+    (0..=bytes.len().checked_sub(wanted.len())?)
+        .find(|&at| bytes[at] == first && &bytes[at..at + wanted.len()] == wanted)
+}
+
+/// Leaves that a reader takes although no event tells them apart: dialect, end of the path, why.
+const CLAIMED_IN_VAIN: &[(&str, &str, &str)] = &[
+    ("record", "/token-usage/total", "the sum of its neighbours"),
+    ("record", "/data/reason", "why a line could not be read; the line itself is given back"),
+];
+
+fn in_vain(case: &Case, path: &str) -> bool {
+    CLAIMED_IN_VAIN.iter().any(|(dialect, end, _)| case.way.0.name == *dialect && path.ends_with(end))
+}

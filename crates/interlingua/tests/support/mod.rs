@@ -1,0 +1,266 @@
+//! What laws and goldens share: the fixtures of every dialect in the registry, ways to convert them, a writer that
+//! only watches, and deterministic damage.
+//!
+//! Nothing here names a dialect but `record` and `universal`, our own two: a dialect is covered the moment it is
+//! registered and has a file under `src/dialects/<name>/fixtures/`.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(unreachable_pub, reason = "a module of a test has no outside")]
+#![allow(missing_docs, clippy::missing_panics_doc, reason = "not published")]
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::disallowed_methods, reason = "fixtures are files")]
+
+pub mod compare;
+pub mod damage;
+pub mod watch;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
+use interlingua::ledger::Report;
+use interlingua::pipe::Pipe;
+
+/// A dialect in one of its uses.
+pub type Way = (&'static Dialect, Role);
+
+/// One fixture.
+#[derive(Clone)]
+pub struct Case {
+    pub way: Way,
+    /// The path below `fixtures/`, and how it was made if it was.
+    pub name: String,
+    pub path: PathBuf,
+    pub bytes: Vec<u8>,
+    /// Made here by converting a fixture, not a file.
+    pub derived: bool,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} `{}`", self.way.0.name, self.way.1.word(), self.name)
+    }
+}
+
+/// Every fixture of every dialect in the registry.
+pub fn fixtures() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for &dialect in DIALECTS {
+        let root = fixture_root(dialect);
+        let mut files = Vec::new();
+        walk(&root, &mut files);
+        files.sort();
+        for path in files {
+            let inner = path.strip_prefix(&root).expect("walked from there");
+            let Some(role) = role_of(dialect, inner) else {
+                panic!("{}: no role of `{}` in the path", path.display(), dialect.name)
+            };
+            let name = inner.to_string_lossy().into_owned();
+            let bytes = std::fs::read(&path).expect("readable");
+            cases.push(Case { way: (dialect, role), name, path, bytes, derived: false });
+        }
+    }
+    assert!(!cases.is_empty(), "no fixture found");
+    cases
+}
+
+/// The fixtures, and what becomes of them in our own dialects, which is input like any other.
+pub fn fixtures_and_ours() -> Vec<Case> {
+    let mut cases = fixtures();
+    let mut derived = Vec::new();
+    for case in &cases {
+        for to in targets(case).into_iter().filter(|to| to.0.plane == Plane::Ours && can_read(*to)) {
+            derived.push(Case {
+                way: to,
+                name: format!("{} of {}", to.0.name, case.name),
+                path: case.path.clone(),
+                bytes: convert(case.way, to, &case.bytes).bytes,
+                derived: true,
+            });
+        }
+    }
+    cases.append(&mut derived);
+    cases
+}
+
+pub fn fixture_root(dialect: &Dialect) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src/dialects")
+        .join(dialect.name.replace('-', "_"))
+        .join("fixtures")
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.expect("listed").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let beside =
+            path.extension().is_some_and(|extension| extension == "md") || name.ends_with(".meta.json");
+        if path.is_dir() {
+            if name != "golden" {
+                walk(&path, files);
+            }
+        } else if !beside {
+            files.push(path);
+        }
+    }
+}
+
+/// The only role of the dialect, or the one that a folder on the way is named after.
+fn role_of(dialect: &Dialect, inner: &Path) -> Option<Role> {
+    if let [only] = dialect.roles {
+        return Some(only.role);
+    }
+    let folders = || inner.iter().filter_map(|part| part.to_str());
+    dialect.roles.iter().map(|spec| spec.role).find(|role| folders().any(|part| part == role.word()))
+}
+
+/// Everything a fixture can be converted to: the same role, or between logs and live output. Itself included.
+pub fn targets(case: &Case) -> Vec<Way> {
+    let session = |role: Role| matches!(role, Role::Log | Role::Live);
+    DIALECTS
+        .iter()
+        .flat_map(|&dialect| dialect.roles.iter().map(move |spec| (dialect, spec)))
+        .filter(|(_, spec)| spec.write.is_some())
+        .filter(|(_, spec)| spec.role == case.way.1 || (session(spec.role) && session(case.way.1)))
+        .map(|(dialect, spec)| (dialect, spec.role))
+        .collect()
+}
+
+/// The targets that are not the source itself.
+pub fn other_targets(case: &Case) -> Vec<Way> {
+    targets(case).into_iter().filter(|to| !same(*to, case.way)).collect()
+}
+
+/// The target that says most about a fixture: the record for logs, universal events for live output, else any.
+pub fn main_target(case: &Case) -> Option<Way> {
+    let wanted = if case.way.1 == Role::Log { "record" } else { "universal" };
+    let others = other_targets(case);
+    others.iter().find(|to| to.0.name == wanted).or(others.first()).copied()
+}
+
+pub fn same(a: Way, b: Way) -> bool {
+    a.0.name == b.0.name && a.1 == b.1
+}
+
+pub fn can_read(way: Way) -> bool {
+    way.0.role(way.1).is_some_and(|spec| spec.read.is_some())
+}
+
+pub fn can_write(way: Way) -> bool {
+    way.0.role(way.1).is_some_and(|spec| spec.write.is_some())
+}
+
+/// The record, as a target of logs.
+pub fn record() -> Way {
+    (Dialect::named("record").expect("registered"), Role::Log)
+}
+
+/// Log dialects that can be written: what goes into a record comes out again.
+pub fn restorable(case: &Case) -> bool {
+    case.way.0.plane == Plane::Log && case.way.1 == Role::Log && can_write(case.way)
+}
+
+/// What a conversion gave.
+#[derive(Clone, PartialEq)]
+pub struct Outcome {
+    pub bytes: Vec<u8>,
+    pub report: Report,
+}
+
+/// Converts in one piece.
+pub fn convert(from: Way, to: Way, bytes: &[u8]) -> Outcome {
+    convert_pieces(from, to, [bytes])
+}
+
+/// Converts in the pieces given.
+pub fn convert_pieces<'b>(from: Way, to: Way, pieces: impl IntoIterator<Item = &'b [u8]>) -> Outcome {
+    let mut pipe = Pipe::new(from, to, &Options::default()).expect("both sides were found in the registry");
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        pipe.push(piece, &mut bytes);
+    }
+    let report = pipe.finish(&mut bytes);
+    Outcome { bytes, report }
+}
+
+/// Whether the long forms of the tests were asked for.
+pub fn full() -> bool {
+    std::env::var_os("INTERLINGUA_FULL").is_some()
+}
+
+/// Gathers what breaks a law, so that one run shows every breach.
+pub struct Law {
+    name: &'static str,
+    cases: usize,
+    breaches: Vec<String>,
+}
+
+impl Law {
+    pub fn new(name: &'static str) -> Self {
+        Self { name, cases: 0, breaches: Vec::new() }
+    }
+
+    /// One thing the law says; `how` tells what was found instead.
+    pub fn holds(&mut self, holds: bool, how: impl FnOnce() -> String) {
+        self.cases += 1;
+        if !holds {
+            self.breaches.push(how());
+        }
+    }
+
+    /// What each case was found to break.
+    pub fn gather(&mut self, cases: Vec<Vec<String>>) {
+        for breaches in cases {
+            self.cases += 1;
+            self.breaches.extend(breaches);
+        }
+    }
+
+    /// Fails with every breach, or when nothing was tried.
+    pub fn end(self) {
+        assert!(self.cases > 0, "`{}` was tried on nothing", self.name);
+        self.end_even_if_empty();
+    }
+
+    pub fn end_even_if_empty(self) {
+        let shown: Vec<&str> = self.breaches.iter().take(12).map(String::as_str).collect();
+        assert!(
+            self.breaches.is_empty(),
+            "`{}` broken {} times in {}:\n{}",
+            self.name,
+            self.breaches.len(),
+            self.cases,
+            shown.join("\n")
+        );
+    }
+}
+
+/// Where two texts part, with a little of both.
+pub fn first_difference(expected: &[u8], got: &[u8]) -> String {
+    let at = expected.iter().zip(got).take_while(|(a, b)| a == b).count();
+    let around = |bytes: &[u8]| {
+        let window = &bytes[at.saturating_sub(60).min(bytes.len())..(at + 80).min(bytes.len())];
+        String::from_utf8_lossy(window).into_owned()
+    };
+    format!("differ at byte {at}\n  expected …{}…\n  got      …{}…", around(expected), around(got))
+}
+
+/// Spreads work over the cases on two threads; a panic in one is a panic here.
+pub fn on_two_threads<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec<T> {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        while let Some(case) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            done.push(work(case));
+        }
+        done
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(run);
+        let mut all = run();
+        all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        all
+    })
+}

@@ -1,0 +1,168 @@
+//! A writer that writes nothing: it watches the order of events and what readers claim.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use interlingua::dialects::Options;
+use interlingua::ledger::{Report, Rest, RestBody};
+use interlingua::model::{Event, ItemId, ItemKind};
+use interlingua::pipe::{Out, Pipe, Writer};
+use interlingua::tape::{Claim, Kind, Val};
+
+use super::Way;
+
+/// What was seen of one input.
+#[derive(Default)]
+pub struct Seen {
+    /// How the order of events was broken.
+    pub breaches: Vec<String>,
+    /// Tool results without an earlier call.
+    pub orphans: Vec<String>,
+    /// What the events say, one line each, if that was asked for.
+    pub events: Vec<String>,
+    /// The leaves of each frame, if that was asked for.
+    pub frames: Vec<SeenFrame>,
+    open: Vec<ItemId>,
+    done: BTreeSet<ItemId>,
+    calls: BTreeSet<String>,
+    turn: bool,
+}
+
+/// A frame with its leaves.
+pub struct SeenFrame {
+    pub text: String,
+    pub leaves: Vec<SeenLeaf>,
+}
+
+/// A leaf and what the reader did with it.
+pub struct SeenLeaf {
+    pub path: String,
+    pub span: std::ops::Range<usize>,
+    pub kind: Kind,
+    pub claim: Claim,
+}
+
+/// How closely to look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Only at the order.
+    Order,
+    /// Also at what the events say.
+    Events,
+    /// Also at every leaf.
+    Leaves,
+}
+
+/// Reads an input and watches.
+pub fn watch(from: Way, bytes: &[u8], look: Look) -> (Seen, Report) {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let writer = Watch { seen: Arc::clone(&seen), look };
+    let mut pipe = Pipe::with_writer(from, Box::new(writer), &Options::default()).expect("readable");
+    pipe.push(bytes, &mut Vec::new());
+    let report = pipe.finish(&mut Vec::new());
+    let seen = std::mem::take(&mut *seen.lock().expect("no panic while held"));
+    (seen, report)
+}
+
+struct Watch {
+    seen: Arc<Mutex<Seen>>,
+    look: Look,
+}
+
+impl Writer for Watch {
+    fn event(&mut self, event: &Event<'_>, _: &mut Out<'_>) {
+        let mut seen = self.seen.lock().expect("no panic while held");
+        if self.look != Look::Order {
+            seen.events.push(format!("{event:?}"));
+        }
+        seen.order(event);
+    }
+
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        if let (Look::Events | Look::Leaves, RestBody::Line(_) | RestBody::Unparsed { .. }) =
+            (self.look, rest.body)
+        {
+            // What an earlier conversion kept is said again, not as an event but to the same ears.
+            self.seen.lock().expect("no panic while held").events.push(format!("{rest:?}"));
+        }
+        if let (Look::Leaves, RestBody::Frame(tape)) = (self.look, rest.body) {
+            let mut leaves = Vec::new();
+            gather(tape.root(), Claim::Free, &mut String::new(), &mut leaves);
+            let text = tape.text().to_owned();
+            self.seen.lock().expect("no panic while held").frames.push(SeenFrame { text, leaves });
+        }
+        rest.keep_elsewhere(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Out<'_>) {
+        let mut seen = self.seen.lock().expect("no panic while held");
+        let open = std::mem::take(&mut seen.open);
+        seen.breaches.extend(open.iter().map(|id| format!("item {} was never completed", id.0)));
+        if seen.turn {
+            seen.breaches.push("a turn was never ended".to_owned());
+        }
+    }
+}
+
+impl Seen {
+    /// The rules of order, written a second time so that `lifecycle.rs` has a judge.
+    fn order(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ItemStarted(head) => {
+                if self.open.contains(&head.id) || self.done.contains(&head.id) {
+                    self.breaches.push(format!("item {} started twice", head.id.0));
+                }
+                if let Some(message) = head.within.filter(|message| !self.open.contains(message)) {
+                    self.breaches.push(format!("item {} within {}, not open", head.id.0, message.0));
+                }
+                self.open.push(head.id);
+                match &head.kind {
+                    ItemKind::ToolCall(call) => {
+                        self.calls.extend(call.call_id.as_ref().map(|id| id.as_escaped().to_owned()));
+                    }
+                    ItemKind::ToolResult(result) => {
+                        let id = result.call_id.as_ref().map(|id| id.as_escaped().to_owned());
+                        self.orphans.extend(id.filter(|id| !self.calls.contains(id)));
+                    }
+                    ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {}
+                }
+            }
+            Event::ItemDelta(delta) if !self.open.contains(&delta.item) => {
+                self.breaches.push(format!("delta for item {}, not open", delta.item.0));
+            }
+            Event::ItemCompleted(tail) => match self.open.iter().position(|id| *id == tail.id) {
+                Some(at) => {
+                    self.open.remove(at);
+                    self.done.insert(tail.id);
+                }
+                None => self.breaches.push(format!("completed item {}, not open", tail.id.0)),
+            },
+            Event::TurnStarted(_) => self.turn = true,
+            Event::TurnEnded(_) | Event::Error(_) => self.turn = false,
+            _ => {}
+        }
+    }
+}
+
+/// Lists the leaves below `val`; a claim on a container is a claim on all in it.
+fn gather(val: Val<'_>, above: Claim, path: &mut String, leaves: &mut Vec<SeenLeaf>) {
+    let claim = if above == Claim::Free { val.claimed() } else { above };
+    let length = path.len();
+    let mut inside = false;
+    for (name, member) in val.members() {
+        inside = true;
+        path.push('/');
+        path.push_str(name.as_escaped());
+        gather(member, claim, path, leaves);
+        path.truncate(length);
+    }
+    for element in val.elements() {
+        inside = true;
+        path.push_str("[]");
+        gather(element, claim, path, leaves);
+        path.truncate(length);
+    }
+    if !inside {
+        leaves.push(SeenLeaf { path: path.clone(), span: val.span(), kind: val.kind(), claim });
+    }
+}
