@@ -2,11 +2,71 @@
 //!
 //! A log writer says where its dialect puts each value ([`Slots`]). If the source line was kept, its holes are filled
 //! from there and every other byte stays what it was; if not, the line is built from the slots alone. One mapping
-//! serves both.
+//! serves both. [`Lines`] is the file those lines form, newline for newline.
 
 use crate::emit::Emit;
+use crate::error::{Code, Problem};
+use crate::ledger::{HOLE, Reason, Rest, RestBody};
+use crate::model::ItemId;
+use crate::pipe::Out;
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str};
+
+/// The lines of a log being written: what separates them, and what becomes of those that nobody could read.
+#[derive(Debug, Default)]
+pub struct Lines {
+    begun: bool,
+    no_final_newline: bool,
+    /// The last line came in pieces, and this was not the last one.
+    open_piece: bool,
+}
+
+impl Lines {
+    /// Writes a kept line with its holes filled; a hole nothing fits is a problem of the input.
+    pub fn restore(&mut self, kept: Val<'_>, slots: &Slots, out: &mut Out<'_>) {
+        self.separate(out);
+        for place in slots.fill(kept, &mut out.json) {
+            let place = out.ledger.place(None, Some(format!("/{place}")));
+            let (code, detail, window) = (Code::UnfilledHole, String::new(), String::new());
+            out.ledger.problem(Problem { code, place, detail, window });
+        }
+    }
+
+    /// Writes a line that has only these values.
+    pub fn build(&mut self, slots: &Slots, out: &mut Out<'_>) {
+        self.separate(out);
+        out.json.frame("");
+        slots.build(&mut out.json);
+    }
+
+    /// Gives back what was no document of the source; anything else that is left has no place in these lines.
+    pub fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        match rest.body {
+            RestBody::Unparsed { bytes, more, .. } => {
+                self.separate(out);
+                out.json.bytes(bytes);
+                self.open_piece = more;
+                rest.keep_elsewhere(out.ledger);
+            }
+            RestBody::NoFinalNewline => self.no_final_newline = true,
+            RestBody::Line(_) | RestBody::Frame(_) => rest.lose(out.ledger, Reason::NoSlot),
+        }
+    }
+
+    /// Ends the last line, unless the source did not.
+    pub fn finish(&mut self, out: &mut Out<'_>) {
+        if self.begun && !self.no_final_newline && !self.open_piece {
+            out.json.frame("\n");
+        }
+    }
+
+    /// Nothing before the first line, nothing inside a line that came in pieces.
+    fn separate(&mut self, out: &mut Out<'_>) {
+        if std::mem::replace(&mut self.begun, true) && !std::mem::replace(&mut self.open_piece, false) {
+            out.json.frame("\n");
+        }
+    }
+}
 
 /// Native values with their places, in the order the dialect writes them. A place is `message/content/0/text`.
 #[derive(Debug, Default)]
@@ -192,4 +252,30 @@ impl<'a> Tree<'a> {
             }
         }
     }
+}
+
+/// Whether a kept value has a hole in it.
+pub fn has_hole(val: Val<'_>) -> bool {
+    match val.kind() {
+        Kind::String => val.text() == HOLE,
+        Kind::Object => val.members().any(|(_, member)| has_hole(member)),
+        Kind::Array => val.elements().any(has_hole),
+        Kind::Null | Kind::Bool | Kind::Number | Kind::Key => false,
+    }
+}
+
+/// A stable id in the form of a UUID for an item that has none, from the session and its number.
+pub fn made_up_id(session: Option<&str>, item: ItemId) -> String {
+    let seed = session
+        .unwrap_or("")
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let ItemId(number) = item;
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{number:012x}",
+        seed >> 32,
+        seed >> 16 & 0xffff,
+        seed & 0xfff,
+        seed >> 12 & 0xfff
+    )
 }
