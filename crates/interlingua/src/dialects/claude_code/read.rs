@@ -4,7 +4,7 @@ use crate::dialects::anthropic::blocks;
 use crate::model::{Author, Event, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Kind, Val};
-use crate::text::Str;
+use crate::text::{Known, Str};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
@@ -14,20 +14,6 @@ pub(super) struct ClaudeReader {
     version: Known,
     branch: Known,
     title: Known,
-}
-
-/// The last value seen of something that every line repeats.
-#[derive(Default)]
-struct Known(String);
-
-impl Known {
-    /// The value, if it is not the one we know.
-    fn news<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
-        let value = value.filter(|value| value.as_escaped() != self.0)?;
-        self.0.clear();
-        self.0.push_str(value.as_escaped());
-        Some(value)
-    }
 }
 
 impl Reader for ClaudeReader {

@@ -24,6 +24,8 @@ pub(super) struct RecordWriter {
     held: EmitState,
     /// Where the first held line ends.
     first_held: Option<usize>,
+    /// Whose lines they are.
+    held_owner: String,
     no_final_newline: bool,
 }
 
@@ -221,6 +223,7 @@ impl RecordWriter {
     }
 
     fn close_entry(&mut self, out: &mut Out<'_>) {
+        self.release_held(out);
         self.end_content(out);
         let Some(entry) = self.entry.take() else { return };
         match entry.ext {
@@ -359,29 +362,15 @@ impl RecordWriter {
             self.entry = Some(Entry { node, children: false, child: None, open_items: 0, ext: Ext::None });
         }
         if self.entry.as_ref().is_some_and(|entry| entry.open_items > 0) {
+            self.held_owner.clear();
+            self.held_owner.push_str(rest.owner);
             rest.keep(out.ledger, &mut self.held.hold());
             self.first_held.get_or_insert(self.held.held().len());
             return;
         }
+        self.release_held(out);
         self.end_content(out);
         let owner = rest.owner;
-        if let Some(first) = self.first_held.take() {
-            let held = self.held.held();
-            begin_ext(owner, out);
-            out.json.begin_raw();
-            out.json.bytes(&held.as_bytes()[..first]);
-            out.json.key("more").array();
-            if held.len() > first {
-                out.json.begin_raw();
-                out.json.bytes(&held.as_bytes()[first + 1..]);
-            }
-            self.held.clear();
-            rest.keep(out.ledger, &mut out.json);
-            if let Some(entry) = &mut self.entry {
-                entry.ext = Ext::More;
-            }
-            return;
-        }
         let Some(entry) = &mut self.entry else { return };
         match entry.ext {
             Ext::None => {
@@ -395,6 +384,25 @@ impl RecordWriter {
             Ext::More => {}
         }
         rest.keep(out.ledger, &mut out.json);
+    }
+
+    /// Writes the lines that were held until their item was complete, or its entry ends without that.
+    fn release_held(&mut self, out: &mut Out<'_>) {
+        let Some(first) = self.first_held.take() else { return };
+        self.end_content(out);
+        let held = self.held.held();
+        begin_ext(&self.held_owner, out);
+        out.json.raw(&Raw::new(&held[..first]));
+        let mut ext = Ext::Data;
+        if held.len() > first {
+            // The comma between them has been held too.
+            out.json.key("more").array().raw(&Raw::new(&held[first + 1..]));
+            ext = Ext::More;
+        }
+        self.held.clear();
+        if let Some(entry) = &mut self.entry {
+            entry.ext = ext;
+        }
     }
 
     fn unparsed(&mut self, bytes: &[u8], why: &str, more: bool, out: &mut Out<'_>) {
@@ -456,21 +464,6 @@ impl Writer for RecordWriter {
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
-        if let (Some(first), Some(entry)) = (self.first_held.take(), &self.entry) {
-            // The source stopped before the item's last line came.
-            debug_assert!(entry.ext == Ext::None);
-            self.end_content(out);
-            let held = self.held.held().to_owned();
-            begin_ext(self.facts.cli_name.unwrap_or("unknown"), out);
-            out.json.raw(&Raw::new(&held[..first]));
-            if let Some(entry) = &mut self.entry {
-                entry.ext = Ext::Data;
-                if held.len() > first {
-                    out.json.key("more").array().raw(&Raw::new(&held[first + 1..]));
-                    entry.ext = Ext::More;
-                }
-            }
-        }
         self.close_entry(out);
         self.write_head(out);
         self.write_tail(out);
