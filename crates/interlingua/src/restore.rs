@@ -183,7 +183,8 @@ impl Fill<'_> {
         self.copied = span.end;
         if inner.len() > 1 {
             // A genuine string of tildes: it was given one more.
-            out.bytes(&val.text().as_bytes()[1..]);
+            out.bytes(b"\"");
+            out.bytes(&val.text().as_bytes()[2..]);
         } else if let Some(value) = self.slots.get(place) {
             out.bytes(value.as_str().as_bytes());
         } else {
