@@ -13,8 +13,9 @@ use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str};
 
 /// The lines of a log being written: what separates them, and what becomes of those that nobody could read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lines {
+    owner: &'static str,
     begun: bool,
     no_final_newline: bool,
     /// The last line came in pieces, and this was not the last one.
@@ -22,6 +23,11 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// No lines yet, in the dialect of that name.
+    pub const fn new(owner: &'static str) -> Self {
+        Self { owner, begun: false, no_final_newline: false, open_piece: false }
+    }
+
     /// Writes a kept line with its holes filled; a hole nothing fits is a problem of the input.
     pub fn restore(&mut self, kept: Val<'_>, slots: &Slots, out: &mut Out<'_>) {
         self.separate(out);
@@ -39,16 +45,18 @@ impl Lines {
         slots.build(&mut out.json);
     }
 
-    /// Gives back what was no document of the source; anything else that is left has no place in these lines.
+    /// Gives back what was no document of the source; anything else that is left has no place in these lines, nor has
+    /// what was damaged in another dialect.
     pub fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         match rest.body {
-            RestBody::Unparsed { bytes, more, .. } => {
+            RestBody::Unparsed { bytes, more, .. } if rest.owner == self.owner || rest.owner == "record" => {
                 self.separate(out);
                 out.json.bytes(bytes);
                 self.open_piece = more;
                 rest.keep_elsewhere(out.ledger);
             }
             RestBody::NoFinalNewline => self.no_final_newline = true,
+            RestBody::Unparsed { .. } => rest.lose(out.ledger, Reason::Invalid),
             RestBody::Line(_) | RestBody::Frame(_) => rest.lose(out.ledger, Reason::NoSlot),
         }
     }
@@ -83,6 +91,17 @@ impl Slots {
         self.0.push((place.into(), Raw::owned(format!("\"{}\"", text.as_escaped()))));
     }
 
+    /// Puts a string that needs no escaping at a place.
+    pub fn put_word(&mut self, place: impl Into<String>, word: &str) {
+        self.put_str(place, &Str::escaped(word));
+    }
+
+    /// Puts a string at a place, instead of what stood there.
+    pub fn set_str(&mut self, place: &str, text: &Str<'_>) {
+        self.0.retain(|(known, _)| known != place);
+        self.put_str(place, text);
+    }
+
     /// Adds text to the string at a place, for values that arrive in pieces.
     pub fn append_str(&mut self, place: &str, text: &Str<'_>) {
         match self.0.iter_mut().find(|(known, _)| known == place) {
@@ -100,6 +119,11 @@ impl Slots {
     /// Puts everything here under a place of `other`.
     pub fn copy_under(&self, place: &str, other: &mut Slots) {
         other.0.extend(self.0.iter().map(|(inner, value)| (format!("{place}/{inner}"), value.clone())));
+    }
+
+    /// Puts everything here behind what `other` has.
+    pub fn copy_into(&self, other: &mut Slots) {
+        other.0.extend(self.0.iter().cloned());
     }
 
     /// The value at a place.

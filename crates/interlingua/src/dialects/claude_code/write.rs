@@ -62,7 +62,7 @@ impl ClaudeWriter {
             branch: None,
             line: None,
             last_id: None,
-            lines: Lines::default(),
+            lines: Lines::new(super::DIALECT.name),
         }
     }
 
