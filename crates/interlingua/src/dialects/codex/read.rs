@@ -60,7 +60,8 @@ fn spoken(words: (&str, &str), payload: Val<'_>) -> Option<(Voice, Form)> {
             "user" => Some((Voice::User, Form::Item)),
             "assistant" => Some((Voice::Assistant, Form::Item)),
             "system" => Some((Voice::System, Form::Item)),
-            _ => Some((Voice::Developer, Form::Item)),
+            "developer" => Some((Voice::Developer, Form::Item)),
+            _ => None,
         },
         ("response_item", "agent_message") => Some((Voice::Agent, Form::Item)),
         ("response_item", "reasoning") => Some((Voice::Reasoning, Form::Item)),
@@ -115,12 +116,11 @@ impl CodexReader {
         let (item, known, first) = match (found, self.echoes.open) {
             (Found::Beside, Some((_, item))) => (Some(item), self.echoes.known(voice), 0),
             (Found::Beside, None) => (None, texts, 0),
-            _ => match self.echoes.extend(voice, form, frame) {
-                Some((item, first)) => {
+            _ => {
+                if let Some((item, first)) = self.echoes.extend(voice, form, frame) {
                     self.echoes.take_same(voice, marks);
                     (Some(item), 0, first)
-                }
-                None => {
+                } else {
                     self.close(out);
                     let mut head = out.head(voice.kind(), voice.author());
                     begin(&mut head, holder, line.get("timestamp"));
@@ -129,7 +129,7 @@ impl CodexReader {
                     self.echoes.remember(voice, form, frame, marks);
                     (Some(out.start(head)), 0, 0)
                 }
-            },
+            }
         };
         let mut number = 0;
         for_each_element(payload, &mut |element, sort| {
@@ -234,7 +234,7 @@ impl CodexReader {
         let model = self.model.news(context.note_str("model"));
         let cwd = self.cwd.news(context.note_str("cwd"));
         if model.is_some() || cwd.is_some() {
-            out.event(&Event::SessionUpdated(Session { model, cwd, ..Session::default() }));
+            out.event(&Event::SessionUpdated(Session { cwd, model, ..Session::default() }));
         }
     }
 

@@ -396,11 +396,15 @@ impl Unit {
         for (place, value) in
             ["call_id", "name", "namespace"].into_iter().zip(values).chain([("id", native_id.as_ref())])
         {
-            value.into_iter().for_each(|value| unit.slots.put_str(place, value));
+            if let Some(value) = value {
+                unit.slots.put_str(place, value);
+            }
         }
         // An id of another provider would be refused when the item is sent on.
         for (path, value) in [("id", native_id), ("parent", parent), ("model", model)] {
-            value.iter().for_each(|value| unit.lose(path, Reason::NoSlot, value.as_escaped()));
+            if let Some(value) = value {
+                unit.lose(path, Reason::NoSlot, value.as_escaped());
+            }
         }
         unit
     }
@@ -430,7 +434,7 @@ impl Unit {
         };
         match self.parts.last_mut() {
             Some((known, number, so_far)) if (*known, *number) == (class, part) => {
-                so_far.push_str(text.as_escaped())
+                so_far.push_str(text.as_escaped());
             }
             _ => self.parts.push((class, part, text.as_escaped().to_owned())),
         }
