@@ -296,13 +296,15 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
 }
 
 #[test]
-fn fixtures_come_back_whole_and_in_any_pieces() {
+fn fixtures_are_recognised_and_come_back_in_any_pieces() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialects/codex/fixtures");
     let mut seen = 0;
     for month in ["2026-02", "2026-11"] {
         for file in std::fs::read_dir(format!("{folder}/{month}")).expect("fixtures") {
             let text = std::fs::read_to_string(file.expect("an entry").path()).expect("a fixture");
             entries(&text);
+            let guess = interlingua::sniff::sniff(text.as_bytes(), true).expect("a guess");
+            assert_eq!(guess.dialect.name, "codex");
             let whole = convert("codex", "record", text.as_bytes(), usize::MAX).0;
             for chunk in [1, 13] {
                 assert_eq!(convert("codex", "record", text.as_bytes(), chunk).0, whole);
