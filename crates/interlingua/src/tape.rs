@@ -281,6 +281,14 @@ impl<'t> Val<'t> {
         None
     }
 
+    /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
+    pub fn word(&self, name: &str) -> &'t str {
+        match self.get(name) {
+            Some(val) if val.kind() == Kind::String => &val.text()[1..val.text().len() - 1],
+            _ => "",
+        }
+    }
+
     /// Members in order, if this is an object.
     pub fn members(&self) -> impl Iterator<Item = (Str<'t>, Val<'t>)> + use<'t> {
         let tape = self.tape;
@@ -342,6 +350,11 @@ impl<'t> Val<'t> {
     /// Takes a string member; a member of another type is left alone.
     pub fn take_str(&self, name: &str) -> Option<Str<'t>> {
         self.get(name).and_then(|val| val.take_text())
+    }
+
+    /// Takes a time that is written as a string; any other is left alone.
+    pub fn take_time(&self, name: &str) -> Option<Raw<'t>> {
+        self.get(name).and_then(|time| time.take_text().map(|_| time.raw()))
     }
 
     /// Notes a string member; a member of another type is left alone.

@@ -165,7 +165,9 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
     } = report;
     let mut text = format!("{case} -> {} {}\n", to.0.name, to.1.word());
     let mut say = |line: String| text.write_str(&(line + "\n")).expect("memory");
-    say(format!("{read} of {frames} frames read, {leaves} leaves = {mapped} mapped + {kept} kept + {lost} lost"));
+    say(format!(
+        "{read} of {frames} frames read, {leaves} leaves = {mapped} mapped + {kept} kept + {lost} lost"
+    ));
     for (title, rows) in [("kept", kept_paths), ("lost", lost_paths)] {
         if !rows.is_empty() {
             say(format!("\n{title}"));

@@ -8,10 +8,11 @@ use crate::tape::Limits;
 
 pub mod anthropic;
 pub mod claude_code;
+pub mod codex;
 pub mod record;
 
 /// Every dialect.
-pub static DIALECTS: &[&Dialect] = &[&claude_code::DIALECT, &record::DIALECT];
+pub static DIALECTS: &[&Dialect] = &[&claude_code::DIALECT, &codex::DIALECT, &record::DIALECT];
 
 /// One language that agents or models speak.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::model::{Author, Event, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
 use crate::sniff;
 use crate::tape::{Kind, Val};
-use crate::text::Str;
+use crate::text::{Known, Str};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
@@ -16,20 +16,6 @@ pub(super) struct ClaudeReader {
     version: Known,
     branch: Known,
     title: Known,
-}
-
-/// The last value seen of something that every line repeats.
-#[derive(Default)]
-struct Known(String);
-
-impl Known {
-    /// The value, if it is not the one we know.
-    fn news<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
-        let value = value.filter(|value| value.as_escaped() != self.0)?;
-        self.0.clear();
-        self.0.push_str(value.as_escaped());
-        Some(value)
-    }
 }
 
 impl Reader for ClaudeReader {
@@ -96,7 +82,7 @@ fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     let mut head = out.head(ItemKind::Message, author);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parentUuid");
-    head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
+    head.time = line.take_time("timestamp");
     head.model = message.take_str("model");
     head.shape = blocks::shape(content);
     let model = head.model.clone();
@@ -126,7 +112,7 @@ fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parentUuid");
-    head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
+    head.time = line.take_time("timestamp");
     let item = out.start(head);
     out.complete(item);
 }
