@@ -282,7 +282,7 @@ fn progress(found: &[Found], talk: &Talk) -> ProgressBar {
     }
     let bar = ProgressBar::new(found.iter().map(|file| file.bytes).sum());
     let style =
-        ProgressStyle::with_template("{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} to go");
+        ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
     // The template is a constant; should it ever be wrong, the default bar does.
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar

@@ -50,22 +50,38 @@ impl Input {
             Input::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
         let mut opened = Opened { head: Vec::new(), complete: false, rest, guesses: Vec::new() };
-        let mut want = sniff::HEAD;
-        loop {
-            opened.read_head(want).map_err(failed)?;
-            opened.guesses = sniff::guesses(&opened.head, opened.complete);
-            let may_be_ours = matches!(opened.head.trim_ascii_start().first(), Some(b'{' | b'['));
-            if !opened.guesses.is_empty() || opened.complete || !may_be_ours || want >= LONGEST_HEAD {
-                return Ok(opened);
+        opened.read_more(sniff::HEAD).map_err(failed)?;
+        opened.guess();
+        // When the first line is longer than that, it takes the whole line to tell; when there are several and none is
+        // known, a few more may help.
+        let mut step = sniff::HEAD;
+        let mut one_line = !opened.head.contains(&b'\n');
+        while opened.is_unclear() && opened.head.len() < LONGEST_HEAD {
+            if one_line {
+                let seen = opened.head.len();
+                opened.read_more(LINE_STEP).map_err(failed)?;
+                one_line = !opened.head[seen..].contains(&b'\n');
+                if one_line && !opened.complete {
+                    continue;
+                }
+            } else if opened.head.len() < SEVERAL_LINES {
+                step *= 4;
+                opened.read_more(step).map_err(failed)?;
+            } else {
+                break;
             }
-            // The first document is longer than what we have seen of it.
-            want *= 4;
+            opened.guess();
         }
+        Ok(opened)
     }
 }
 
-/// How much is looked at when the first document is very long.
-const LONGEST_HEAD: usize = 16 << 20;
+/// The longest first line that is read to see what it is: the default frame limit.
+const LONGEST_HEAD: usize = 256 << 20;
+/// How far such a line is read before looking for its end again.
+const LINE_STEP: usize = 4 << 20;
+/// How much of several unknown lines is looked at.
+const SEVERAL_LINES: usize = 16 << 20;
 
 /// An input whose beginning has been read.
 pub(crate) struct Opened {
@@ -77,11 +93,22 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    fn read_head(&mut self, want: usize) -> io::Result<()> {
-        let more = want.saturating_sub(self.head.len());
+    fn read_more(&mut self, more: usize) -> io::Result<()> {
+        // By steps, not by doubling: a long line should not cost twice its length.
+        self.head.reserve_exact(more);
         let read = self.rest.by_ref().take(more as u64).read_to_end(&mut self.head)?;
         self.complete = read < more;
         Ok(())
+    }
+
+    fn guess(&mut self) {
+        self.guesses = sniff::guesses(&self.head, self.complete);
+    }
+
+    /// Whether there may be a dialect in what has not been read yet.
+    fn is_unclear(&self) -> bool {
+        let like_json = matches!(self.head.trim_ascii_start().first(), Some(b'{' | b'['));
+        self.guesses.is_empty() && !self.complete && like_json
     }
 
     pub(crate) fn is_blank(&self) -> bool {
@@ -94,9 +121,9 @@ impl Opened {
         self.head.contains(&0) || std::str::from_utf8(&self.head).is_err_and(broken)
     }
 
-    /// The whole input, if it is short enough to have been read already.
+    /// The whole input, if it is short enough to be held together with its output.
     pub(crate) fn whole(&self) -> Option<&[u8]> {
-        self.complete.then_some(&self.head[..])
+        (self.complete && self.head.len() <= sniff::HEAD).then_some(&self.head[..])
     }
 
     /// Shows everything to `push`, in order, a piece at a time, until it returns an error.

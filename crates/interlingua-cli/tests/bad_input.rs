@@ -15,13 +15,13 @@ const READING: &str = "reading x.jsonl as claude-code (log), detected by \
 
 /// A log with this line in the middle converts, says so much and no more, and comes back as it was.
 #[track_caller]
-fn survives(test: &str, middle: &[u8], strict: i32, said: &str) -> Vec<u8> {
+fn survives(test: &str, middle: &[u8], strict: i32, said: &str) {
     let log = [FIRST.as_bytes(), middle, b"\n", LAST.as_bytes()].concat();
-    comes_back(test, &log, "", strict, said)
+    comes_back(test, &log, "", strict, said);
 }
 
 #[track_caller]
-fn comes_back(test: &str, log: &[u8], flags: &str, strict: i32, said: &str) -> Vec<u8> {
+fn comes_back(test: &str, log: &[u8], flags: &str, strict: i32, said: &str) {
     let dir = Dir::new(test);
     dir.write("x.jsonl", log);
     dir.run(&format!("convert x.jsonl --to record -o x.json{flags}")).expect(0, &format!("{READING}{said}"));
@@ -31,13 +31,12 @@ fn comes_back(test: &str, log: &[u8], flags: &str, strict: i32, said: &str) -> V
     );
 
     let record = dir.read("x.json");
-    let text = String::from_utf8(record.clone()).expect("a record is text");
-    assert!(text.contains(r#""content":"hi""#), "{text}");
+    let record = String::from_utf8(record).expect("a record is text");
+    assert!(record.contains(r#""content":"hi""#), "{record}");
     let back = dir.run(&format!("convert -q x.json --to claude-code{flags}"));
     assert_eq!(back.stderr, "");
     assert!(back.stdout == log, "{}", String::from_utf8_lossy(&back.stdout));
     assert_eq!(dir.files(), ["x.json", "x.jsonl"]);
-    record
 }
 
 #[test]
@@ -237,7 +236,7 @@ problems:
 
 #[test]
 fn a_frame_over_the_limit_passes_in_pieces() {
-    let long = format!(r#"{{"type":"user","sessionId":"s","x":"{}"}}"#, "é\\u0000".repeat(500));
+    let oversized = format!(r#"{{"type":"user","sessionId":"s","x":"{}"}}"#, "é\\u0000".repeat(500));
     let said = r#"24 leaves: 14 mapped, 10 kept, 0 lost
 problems, kept as they are:
   line 2: too large to read (too-large): the limit is 512 bytes
@@ -245,7 +244,7 @@ problems, kept as they are:
     ^
     hint: raise the limit with `--max-frame`
 "#;
-    let log = [FIRST, &long, "\n", LAST].concat();
+    let log = [FIRST, &oversized, "\n", LAST].concat();
     comes_back("over_the_limit", log.as_bytes(), " --max-frame 512", 3, said);
     // Also when it is the last line and has no newline.
     let said = said.replace("24 leaves: 14 mapped, 10", "15 leaves: 6 mapped, 9");
@@ -272,6 +271,16 @@ fn megabytes_of_damage_come_back() {
     let back = dir.run("convert -q x.json --to claude-code");
     assert_eq!(back.stderr, "");
     assert!(back.stdout == log);
+}
+
+/// Longer than what is usually looked at to tell the dialect.
+#[test]
+fn a_first_line_of_megabytes_is_recognised() {
+    let log = FIRST.replace("hi", &"hi".repeat(5 << 20));
+    let dir = Dir::new("first_line_of_megabytes");
+    dir.write("x.jsonl", &log);
+    assert_eq!(dir.run("convert -q x.jsonl --to record -o x.json").code, Some(0));
+    assert!(dir.run("convert -q x.json --to claude-code").stdout == log.as_bytes());
 }
 
 #[test]

@@ -128,3 +128,42 @@ fn gather(buffer: &mut Vec<u8>, bytes: &[u8]) {
     }
     buffer.extend_from_slice(bytes);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The frames of `input`, cut into chunks of that size, as text.
+    fn frames(framing: Framing, limit: usize, input: &str, chunk: usize) -> Vec<String> {
+        let mut framer = framing.framer(limit);
+        let mut found = Vec::new();
+        let mut each = |frame: Frame<'_>| {
+            found.push(format!("{:?} {}", frame.kind, String::from_utf8_lossy(frame.bytes)))
+        };
+        input.as_bytes().chunks(chunk).for_each(|bytes| framer.push(bytes, &mut each));
+        framer.finish(&mut each);
+        found
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_cut_at_the_limit_whatever_the_chunks() {
+        for (framing, input) in [
+            (Framing::Lines, "short\na line that is long\nshort\nthe last one, without an end"),
+            (Framing::Whole, "a document that is long"),
+            (Framing::Elements(&["a"]), r#"{"a":[1,"an element that is long",2]}"#),
+        ] {
+            let whole = frames(framing, 8, input, input.len());
+            assert!(whole.iter().any(|frame| frame.starts_with("Piece")), "{whole:?}");
+            for chunk in 1..input.len() {
+                assert_eq!(frames(framing, 8, input, chunk), whole, "{framing:?} in chunks of {chunk}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_comma_too_many_is_a_frame_of_its_own() {
+        let found = frames(Framing::Elements(&["a"]), 100, r#"{"a":[,1,,2,]}"#, 3);
+        let elements: Vec<&str> = found.iter().filter_map(|frame| frame.strip_prefix("Element ")).collect();
+        assert_eq!(elements, [",", "1", ",", "2", ","]);
+    }
+}
