@@ -67,8 +67,10 @@ fn every_taken_leaf_matters_to_the_events() {
                 return;
             }
             let (again, other_report) = watch(case.way, other, Look::Events);
-            // A value that is now refused has mattered, too.
-            let silent = again.events == seen.events && other_report.problems == report.problems;
+            // A value that is now refused has mattered, too; so has one that is no longer taken but kept, such as an
+            // id that is only taken where it repeats the one on the line before.
+            let same_fate = (other_report.mapped, other_report.lost) == (report.mapped, report.lost);
+            let silent = again.events == seen.events && other_report.problems == report.problems && same_fate;
             if silent && !in_vain(case, &leaf.path) {
                 broken.push(format!("{case}: `{}` is taken, but no event tells", leaf.path));
             }

@@ -94,7 +94,7 @@ impl CodexReader {
         let (marks, frame) = ([holder.get("id"), line.get("timestamp")], out.frame_number());
         let (mut texts, mut others) = (0, 0);
         self.echoes.begin();
-        for_each_element(payload, &mut |element, sort| match text_of(element) {
+        for_each_element(payload, voice, form, &mut |element, sort| match text_of(element) {
             Some(text) => {
                 self.echoes.hear(text, sort);
                 texts += 1;
@@ -132,7 +132,7 @@ impl CodexReader {
             }
         };
         let mut number = 0;
-        for_each_element(payload, &mut |element, sort| {
+        for_each_element(payload, voice, form, &mut |element, sort| {
             if let Some(item) = item.filter(|_| number >= known) {
                 self.element(element, sort, (first + number) as u32, item, out);
             } else if let Some(text) = text_of(element) {
@@ -354,17 +354,28 @@ fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
     out.complete(item);
 }
 
-/// The texts and other elements of a message, of reasoning, or of an echo of either.
-fn for_each_element<'t>(payload: Val<'t>, each: &mut dyn FnMut(Val<'t>, Sort)) {
-    let holder = payload.get("item").unwrap_or(payload);
-    let shown = payload.word("type") == "agent_reasoning";
-    for name in ["message", "text", "summary", "summary_text", "content", "raw_content"] {
+/// The texts and other elements of a message, of reasoning, or of an echo of either, from the members that hold them
+/// in that form. Where a member is of another type than it should be, it is left alone.
+fn for_each_element<'t>(payload: Val<'t>, voice: Voice, form: Form, each: &mut dyn FnMut(Val<'t>, Sort)) {
+    let plain = |name| (name, Sort::Plain);
+    let reasoning = voice == Voice::Reasoning;
+    let members = match form {
+        Form::Shown if !reasoning => [plain("message"), plain("")],
+        Form::Shown if payload.word("type") == "agent_reasoning" => [("text", Sort::Summary), plain("")],
+        Form::Shown => [plain("text"), plain("")],
+        Form::Done if reasoning => [("summary_text", Sort::Summary), plain("raw_content")],
+        Form::Item if reasoning => [("summary", Sort::Summary), plain("content")],
+        Form::Item | Form::Done | Form::Both => [plain("content"), plain("")],
+    };
+    let holder = payload.get("item").filter(|_| form == Form::Done).unwrap_or(payload);
+    for (name, sort) in members {
         let Some(val) = holder.get(name) else { continue };
-        let sort = if shown || name.starts_with("summary") { Sort::Summary } else { Sort::Plain };
-        if val.kind() == Kind::String {
+        let string = form == Form::Shown || (form == Form::Item && !reasoning);
+        if val.kind() == Kind::String && string {
             each(val, sort);
+        } else if form != Form::Shown {
+            val.elements().for_each(|element| each(element, sort));
         }
-        val.elements().for_each(|element| each(element, sort));
     }
 }
 
