@@ -165,6 +165,17 @@ pub struct Delta<'a> {
     pub part: u32,
     /// The piece.
     pub value: Part<'a>,
+    /// Whether the source itself sent pieces.
+    pub arrival: Arrival,
+}
+
+/// How a piece of an item came: live readers of our events want to know whether an agent streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The source wrote the part in one go; the delta is ours.
+    Whole,
+    /// The source sent this piece as it came.
+    Streamed,
 }
 
 /// What items are made of.
