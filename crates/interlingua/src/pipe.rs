@@ -14,7 +14,9 @@ use crate::error::{Code, Error, Problem};
 use crate::framing::{Frame, FrameKind, Framer};
 use crate::ledger::{Ledger, Reason, Report, Rest, RestBody};
 use crate::lifecycle::{Lifecycle, Verdict};
-use crate::model::{Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status};
+use crate::model::{
+    Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status,
+};
 use crate::tape::{Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.

@@ -8,10 +8,12 @@ use crate::tape::Limits;
 
 pub mod anthropic;
 pub mod claude_code;
+pub mod claude_stream;
 pub mod record;
 
 /// Every dialect.
-pub static DIALECTS: &[&Dialect] = &[&claude_code::DIALECT, &record::DIALECT];
+pub static DIALECTS: &[&Dialect] =
+    &[&claude_code::DIALECT, &claude_stream::DIALECT, &record::DIALECT];
 
 /// One language that agents or models speak.
 #[derive(Debug)]

@@ -3,6 +3,8 @@
 mod read;
 mod write;
 
+pub(super) use read::Known;
+
 use super::{Dialect, Plane, Role, RoleSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;

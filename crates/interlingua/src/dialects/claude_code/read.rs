@@ -18,11 +18,11 @@ pub(super) struct ClaudeReader {
 
 /// The last value seen of something that every line repeats.
 #[derive(Default)]
-struct Known(String);
+pub(in crate::dialects) struct Known(String);
 
 impl Known {
     /// The value, if it is not the one we know.
-    fn news<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
+    pub(in crate::dialects) fn news<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
         let value = value.filter(|value| value.as_escaped() != self.0)?;
         self.0.clear();
         self.0.push_str(value.as_escaped());
