@@ -10,10 +10,11 @@ pub mod anthropic;
 pub mod claude_code;
 pub mod claude_stream;
 pub mod record;
+pub mod universal;
 
 /// Every dialect.
 pub static DIALECTS: &[&Dialect] =
-    &[&claude_code::DIALECT, &claude_stream::DIALECT, &record::DIALECT];
+    &[&claude_code::DIALECT, &claude_stream::DIALECT, &record::DIALECT, &universal::DIALECT];
 
 /// One language that agents or models speak.
 #[derive(Debug)]
