@@ -417,6 +417,21 @@ impl Usage {
         self.reasoning = reasoning.or(self.reasoning);
     }
 
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Usage) -> Usage {
+        let both =
+            |one: Option<u64>, two: Option<u64>| [one, two].into_iter().flatten().reduce(u64::saturating_add);
+        Usage {
+            input: both(self.input, other.input),
+            cache_read: both(self.cache_read, other.cache_read),
+            cache_write: both(self.cache_write, other.cache_write),
+            cache_write_long: both(self.cache_write_long, other.cache_write_long),
+            output: both(self.output, other.output),
+            reasoning: both(self.reasoning, other.reasoning),
+        }
+    }
+
     /// What must be added to `earlier` to get here; nothing where a number went down.
     pub fn increase_over(&self, earlier: &Usage) -> Usage {
         let more = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then.unwrap_or(0)));

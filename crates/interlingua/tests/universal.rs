@@ -703,13 +703,65 @@ fn converting_twice_gives_the_same_bytes() {
     }
 }
 
+/// Every text a record's entries and children say.
+fn texts(entry: &Value, found: &mut Vec<String>) {
+    for name in ["content", "output"] {
+        found.extend(entry[name].as_str().map(str::to_owned));
+        let parts = entry[name].as_array().into_iter().flatten();
+        found.extend(parts.filter_map(|part| part["text"].as_str()).map(str::to_owned));
+    }
+    entry["children"].as_array().into_iter().flatten().for_each(|child| texts(child, found));
+}
+
 #[test]
-fn universal_events_become_a_record() {
+fn a_record_made_directly_or_from_universal_events_says_the_same() {
     for source in sources() {
-        let (record, _) = convert_in(&[&universal(&source)], "universal", "record", &Options::default());
-        let record: Value = serde_json::from_slice(&record).expect(&source.name);
-        assert!(record["session"]["entries"].is_array(), "{}", source.name);
-        let (direct, _) = convert_in(&[&source.bytes], source.dialect, "record", &Options::default());
-        serde_json::from_slice::<Value>(&direct).expect(&source.name);
+        let said = |bytes: &[u8], from: &str| {
+            let (record, _) = convert_in(&[bytes], from, "record", &Options::default());
+            let record: Value = serde_json::from_slice(&record).expect(&source.name);
+            let mut found = Vec::new();
+            let entries = record["session"]["entries"].as_array().unwrap();
+            for entry in entries {
+                texts(entry, &mut found);
+            }
+            found.retain(|text| !text.is_empty());
+            found.sort();
+            found
+        };
+        let direct = said(&source.bytes, source.dialect);
+        assert_eq!(direct, said(&universal(&source), "universal"), "{}", source.name);
+        // And nothing that was streamed between other lines is missing.
+        for event in of(&parse(&universal(&source)), "item.completed") {
+            for part in item(event)["content"].as_array().unwrap() {
+                let text = part["text"].as_str().or(part["output"].as_str()).unwrap_or_default();
+                assert!(
+                    text.is_empty() || part["encoding"].is_string() || direct.iter().any(|said| said == text),
+                    "{} {text}",
+                    source.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_usage_of_a_records_entries_adds_up_to_the_turns() {
+    for (name, output) in [("plain", 63), ("partial", 63), ("control", 96)] {
+        let path = format!("claude_stream/fixtures/2026-11/{name}.jsonl");
+        let source = sources().into_iter().find(|source| source.name == path).unwrap();
+        let (record, _) = convert_in(&[&source.bytes], "claude-stream", "record", &Options::default());
+        let record: Value = serde_json::from_slice(&record).unwrap();
+        let entries = record["session"]["entries"].as_array().unwrap();
+        let sum: u64 = entries.iter().filter_map(|entry| entry["token-usage"]["output"].as_u64()).sum();
+        assert_eq!(sum, output, "{name}");
+    }
+}
+
+#[test]
+fn records_made_from_live_events_keep_the_schema() {
+    for source in sources() {
+        let (record, _) = convert_in(&[&source.bytes], source.dialect, "record", &Options::default());
+        let (_, report) = convert_in(&[&record], "record", "universal", &Options::default());
+        assert!(report.problems.is_empty(), "{} {:?}", source.name, report.problems);
     }
 }
