@@ -765,3 +765,49 @@ fn records_made_from_live_events_keep_the_schema() {
         assert!(report.problems.is_empty(), "{} {:?}", source.name, report.problems);
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 200, ..Default::default() })]
+
+    /// Lines dropped, doubled, swapped and bitten: the order of events stays sound, and the books add up.
+    #[test]
+    fn damaged_streams_still_give_events_in_order(
+        file in 0usize..8,
+        moves in proptest::collection::vec((0usize..40, 0usize..40, 0u8..4, 0usize..4000), 0..6),
+    ) {
+        let source = &sources()[file];
+        let text = String::from_utf8(source.bytes.clone()).unwrap();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        for (at, other, act, byte) in moves {
+            let (at, other) = (at % lines.len(), other % lines.len());
+            match act {
+                0 if lines.len() > 1 => drop(lines.remove(at)),
+                1 => lines.insert(other, lines[at].clone()),
+                2 => lines.swap(at, other),
+                _ => {
+                    let cut = byte % lines[at].len().max(1);
+                    let cut = (0..=cut).rev().find(|cut| lines[at].is_char_boundary(*cut)).unwrap();
+                    lines[at].truncate(cut);
+                }
+            }
+        }
+        let bytes = lines.join("\n").into_bytes();
+        for options in [Options::default(), with_raw()] {
+            let (once, _) = convert_in(&[&bytes], "claude-stream", "universal", &options);
+            let events = parse(&once);
+            proptest::prop_assert_eq!(events.last().unwrap()["sequence"].as_u64(), Some(events.len() as u64));
+            for (open, close) in [("item.started", "item.completed"), ("turn.started", "turn.ended")] {
+                proptest::prop_assert_eq!(of(&events, open).len(), of(&events, close).len());
+            }
+            for (asked, answered) in [("permission.requested", "permission.resolved")] {
+                proptest::prop_assert_eq!(of(&events, asked).len(), of(&events, answered).len());
+            }
+            if of(&events, "agent.unparsed").is_empty() {
+                let (again, _) = convert_in(&[&once], "universal", "universal", &options);
+                proptest::prop_assert_eq!(String::from_utf8(once.clone()).unwrap(), String::from_utf8(again).unwrap());
+            }
+            let (record, _) = convert_in(&[&once], "universal", "record", &options);
+            serde_json::from_slice::<Value>(&record).unwrap();
+        }
+    }
+}
