@@ -12,8 +12,15 @@ pub(super) struct Piece {
     form: Form,
     /// Escaped text, or a JSON value.
     text: String,
-    /// Further members, as JSON without braces.
-    more: String,
+    /// State of the issuer that stands beside reasoning.
+    state: Option<State>,
+}
+
+struct State {
+    part: u32,
+    kind: OpaqueKind,
+    issuer: &'static str,
+    value: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +81,7 @@ pub(super) fn add(
     };
     let known = parts.iter().rposition(|part| part.from == from && part.form == form);
     let at = known.unwrap_or_else(|| {
-        parts.push(Piece { from, form, text: String::new(), more: String::new() });
+        parts.push(Piece { from, form, text: String::new(), state: None });
         parts.len() - 1
     });
     parts.get_mut(at)?.text.push_str(text.as_escaped());
@@ -88,26 +95,29 @@ fn ready(
 ) -> Option<(usize, Form)> {
     let mut state = crate::emit::EmitState::default();
     write(&mut state.hold());
-    parts.push(Piece { from, form: Form::Ready, text: state.held().to_owned(), more: String::new() });
+    parts.push(Piece { from, form: Form::Ready, text: state.held().to_owned(), state: None });
     None
 }
 
-/// State of the issuer stands beside the reasoning it belongs to.
+/// Adds state to the reasoning it belongs to, or a piece to state that is there.
 fn add_opaque(parts: &mut Vec<Piece>, from: (ItemId, u32), opaque: &Opaque<'_>) {
     let Opaque { kind, issuer, value } = opaque;
-    let name = match kind {
-        OpaqueKind::Signature => "signature",
-        OpaqueKind::Encrypted => "encrypted",
-    };
-    let known = parts.iter().rposition(|part| {
-        part.from.0 == from.0 && matches!(part.form, Form::Reasoning | Form::Summary) && part.more.is_empty()
-    });
+    let (item, part) = from;
+    let own = || parts.iter().enumerate().rev().filter(|(_, piece)| piece.from.0 == item);
+    let same =
+        |piece: &Piece| piece.state.as_ref().is_some_and(|state| state.part == part && state.kind == *kind);
+    let bare = |piece: &Piece| piece.state.is_none() && matches!(piece.form, Form::Reasoning | Form::Summary);
+    let known = own().find(|(_, piece)| same(piece)).or_else(|| own().find(|(_, piece)| bare(piece)));
+    let known = known.map(|(at, _)| at);
     let at = known.unwrap_or_else(|| {
-        parts.push(Piece { from, form: Form::Reasoning, text: String::new(), more: String::new() });
+        // The text it belongs to may still come, as part 0.
+        let from = (item, 0);
+        parts.push(Piece { from, form: Form::Reasoning, text: String::new(), state: None });
         parts.len() - 1
     });
-    if let Some(part) = parts.get_mut(at) {
-        part.more = format!("\"{name}\":\"{}\",\"issuer\":\"{issuer}\"", value.as_escaped());
+    if let Some(piece) = parts.get_mut(at) {
+        let state = State { part, kind: *kind, issuer, value: String::new() };
+        piece.state.get_or_insert(state).value.push_str(value.as_escaped());
     }
 }
 
@@ -132,7 +142,7 @@ pub(super) fn write(nature: &Nature, parts: &[Piece], complete: bool, json: &mut
         }
         Nature::Message | Nature::Reasoning | Nature::Call(_) | Nature::Result { .. } => {}
     }
-    for Piece { from: _, form, text, more } in parts {
+    for Piece { from: _, form, text, state } in parts {
         match (form, nature) {
             (Form::Arguments, Nature::Call(call)) => put_call(call, text, json),
             (Form::Output | Form::OutputJson, Nature::Result { call_id, name }) => {
@@ -146,15 +156,18 @@ pub(super) fn write(nature: &Nature, parts: &[Piece], complete: bool, json: &mut
                 json.end_object();
             }
             (Form::Reasoning | Form::Summary, _) => {
-                let visible = if text.is_empty() && !more.is_empty() { "private" } else { "public" };
+                let visible = if text.is_empty() && state.is_some() { "private" } else { "public" };
                 json.object().key("type").word("reasoning").key("text").word(text);
                 json.key("visibility").word(visible);
                 if *form == Form::Summary {
                     json.key("summary").bool(true);
                 }
-                if !more.is_empty() {
-                    json.begin_raw();
-                    json.bytes(more.as_bytes());
+                if let Some(State { part: _, kind, issuer, value }) = state {
+                    let name = match kind {
+                        OpaqueKind::Signature => "signature",
+                        OpaqueKind::Encrypted => "encrypted",
+                    };
+                    json.key(name).word(value).key("issuer").word(issuer);
                 }
                 json.end_object();
             }

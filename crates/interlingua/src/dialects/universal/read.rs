@@ -129,8 +129,12 @@ impl UniversalReader {
                     part.note_str("label");
                 }
             }
-            // A call made up for a result.
-            _ if by_us && !failed => drop(item.note()),
+            // A call made up for a result: it will be made up again.
+            _ if by_us && !failed => {
+                let native = item.get("native_item_id").and_then(|native| native.str());
+                self.remember(&item_id, native.as_ref());
+                item.note();
+            }
             _ => {
                 let known = |open: &Open| open.item_id == item_id.as_escaped();
                 if !self.open.iter().any(known) {
@@ -188,12 +192,7 @@ impl UniversalReader {
         let mut parent = self.recent.iter().rev().find(|(known, _)| Some(&**known) == parent_id);
         parent = parent.filter(|_| within.is_none());
         let mut parent = parent.map(|(_, native)| native.clone());
-        if let Some(name) = native.as_ref().or(message.as_ref()) {
-            if self.recent.len() == 512 {
-                self.recent.pop_front();
-            }
-            self.recent.push_back((item_id.as_escaped().to_owned(), name.clone().into_owned()));
-        }
+        self.remember(item_id, native.as_ref().or(message.as_ref()));
         let around = message.map(|message| {
             let speaker = if kind == Kind::Result { Author::User } else { Author::Assistant };
             let mut head = out.head(ItemKind::Message, speaker);
@@ -213,6 +212,14 @@ impl UniversalReader {
         let id = out.start(head);
         let item_id = item_id.as_escaped().to_owned();
         self.open.push(Open { item_id, id, kind, around, said: Vec::new(), reasoning: Vec::new() });
+    }
+
+    fn remember(&mut self, item_id: &Str<'_>, native: Option<&Str<'_>>) {
+        let Some(native) = native else { return };
+        if self.recent.len() == 512 {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((item_id.as_escaped().to_owned(), native.clone().into_owned()));
     }
 
     fn delta(&mut self, data: Val<'_>, by_us: bool, out: &mut Sink<'_>) {

@@ -332,7 +332,8 @@ impl UniversalWriter {
         let host = self.open.get(at).and_then(|open| open.host).and_then(place);
         let shown_at = host.unwrap_or(at);
         let mut open = self.open.remove(shown_at);
-        if open.shown.is_none() {
+        // Hidden state shows nothing yet.
+        if open.shown.is_none() && !matches!(value, Part::Opaque(_)) {
             self.show(&mut open, out);
         }
         let nature = if host.is_some() { &Nature::Reasoning } else { &open.nature };
@@ -623,7 +624,7 @@ impl Open {
         json.key("parent_id");
         opt_word(parent.map(item_id).as_deref(), json);
         json.key("kind").word(kind).key("role").word(role).key("content");
-        parts::write(nature, parts, tail.is_some(), json);
+        parts::write(nature, tail.map_or(&[], |_| parts), tail.is_some(), json);
         let status = match tail.map(|tail| tail.status) {
             None => "in_progress",
             Some(Status::Completed) => "completed",
