@@ -35,7 +35,13 @@ impl Writer for StdinWriter {
                     prompt(&parts, out);
                 }
             }
-            Event::PermissionRequested(Permission { id, input: Some(input), .. }) => {
+            Event::PermissionRequested(Permission {
+                id,
+                action: _,
+                call_id: _,
+                input: Some(input),
+                answer: _,
+            }) => {
                 self.inputs.push((id.clone().into_owned(), input.clone().into_owned()));
             }
             Event::PermissionResolved(Permission { id, action, call_id: _, input, answer: Some(answer) }) => {
