@@ -238,8 +238,8 @@ impl ItemHead<'_> {
 impl Delta<'_> {
     /// A copy that owns its text.
     pub fn into_owned(self) -> Delta<'static> {
-        let Delta { item, part, value } = self;
-        Delta { item, part, value: value.into_owned() }
+        let Delta { item, part, value, arrival } = self;
+        Delta { item, part, value: value.into_owned(), arrival }
     }
 }
 

@@ -14,7 +14,9 @@ use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
 use crate::ledger::{Ledger, Reason, Report, Rest, RestBody};
 use crate::lifecycle::{Lifecycle, Verdict};
-use crate::model::{Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status};
+use crate::model::{
+    Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status,
+};
 use crate::tape::{Claim, Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.
@@ -114,9 +116,14 @@ impl Sink<'_> {
         }
     }
 
-    /// Adds a piece to an item.
+    /// Adds a part to an item.
     pub fn delta(&mut self, item: ItemId, part: u32, value: Part<'_>) {
-        self.event(&Event::ItemDelta(Delta { item, part, value }));
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Whole }));
+    }
+
+    /// Adds a piece that the source streamed.
+    pub fn piece(&mut self, item: ItemId, part: u32, value: Part<'_>) {
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Streamed }));
     }
 
     /// Completes an item without more to say.

@@ -101,7 +101,7 @@ impl ClaudeWriter {
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
         let Some(line) = &mut self.line else { return };
-        let Delta { item, part, value } = delta;
+        let Delta { item, part, value, arrival: _ } = delta;
         if *item == line.item && line.kind == LineKind::Message {
             let kind = match value {
                 Part::Media(Media { media_type, .. }) if is_pdf(media_type.as_ref()) => "document",

@@ -105,7 +105,7 @@ impl CodexWriter {
     }
 
     fn delta(&mut self, delta: &Delta<'_>) {
-        let Delta { item, part, value } = delta;
+        let Delta { item, part, value, arrival: _ } = delta;
         let Some(mut at) = self.units.iter().rposition(|unit| unit.item == *item) else { return };
         if at + 1 < self.units.len() {
             // Content after an item within the message goes on behind it.

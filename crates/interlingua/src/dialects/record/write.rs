@@ -6,10 +6,11 @@ use crate::dialects::Options;
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
-    Args, Author, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Opaque, Part, Shape, ToolCall, ToolResult, Turn, Usage,
+    Args, Arrival, Author, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Notice, Opaque, Part, Shape, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Out, Writer};
+use crate::tape::{Limits, TapeBuf};
 use crate::text::{Raw, Str};
 
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(super) struct RecordWriter {
     meter: Meter,
     /// Usage that belongs to the open entry.
     usage: Option<Usage>,
+    /// What the responses of this turn have told so far.
+    turn: Usage,
     /// Lines whose item is still open.
     held: EmitState,
     /// Whose lines they are.
@@ -31,6 +34,9 @@ pub(super) struct RecordWriter {
     /// Lines of the entry so far.
     lines: usize,
     no_final_newline: bool,
+    /// Events of items that began while the entry was open: a live source says several things at once, and entries
+    /// stand one after the other.
+    waiting: Vec<Event<'static>>,
 }
 
 /// The entry being written.
@@ -57,6 +63,8 @@ struct Node {
     kind: NodeKind,
     shape: Shape,
     content: Content,
+    /// Arguments that come in pieces: only together are they a value.
+    arguments: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,6 +92,24 @@ enum Content {
 impl RecordWriter {
     pub(super) fn new(options: &Options) -> Self {
         Self { facts: Facts::new(options.source_name.clone()), ..Self::default() }
+    }
+
+    /// Whether an item must wait for the open entry: it is not a part of it.
+    fn must_wait(&self, within: Option<ItemId>) -> bool {
+        self.entry.as_ref().is_some_and(|entry| entry.open_items > 0 && within != Some(entry.node.item))
+    }
+
+    fn waits(&self, item: ItemId) -> bool {
+        self.waiting.iter().any(|event| matches!(event, Event::ItemStarted(head) if head.id == item))
+    }
+
+    /// Writes what has waited, once the entry is complete.
+    fn go_on(&mut self, out: &mut Out<'_>) {
+        if !self.waiting.is_empty() && !self.must_wait(None) {
+            for event in std::mem::take(&mut self.waiting) {
+                self.event(&event, out);
+            }
+        }
     }
 
     fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
@@ -184,7 +210,7 @@ impl RecordWriter {
                 _ => (NodeKind::Assistant, "assistant"),
             };
             out.json.object().key("type").word(word);
-            let mut node = Node { item: delta.item, kind, shape: Shape::One, content: Content::None };
+            let mut node = Node::new(delta.item, kind, Shape::One);
             node.add(delta, out);
             entry.child = Some(node);
         } else {
@@ -213,12 +239,31 @@ impl RecordWriter {
         }
     }
 
+    /// Adds what was used to the entry at hand. A turn's own count is its total: only what its responses have not
+    /// told is added.
+    fn used(&mut self, turn: &Turn<'_>, total: bool) {
+        let Turn { id, model, time: _, stop: _, usage, cost: _ } = turn;
+        if let Some(model) = model {
+            self.facts.model(model);
+        }
+        let Some(usage) = usage else { return };
+        let more = if total {
+            Some(usage.increase_over(&self.turn))
+        } else {
+            self.meter.increase(id.as_ref(), usage)
+        };
+        if let Some(more) = more {
+            self.turn = self.turn.and(&more);
+            self.usage = Some(self.usage.unwrap_or_default().and(&more));
+        }
+    }
+
     fn line(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         if self.entry.is_none() {
             // A line that said nothing of its own, before any entry.
             self.write_head(out);
             out.json.object().key("type").word("system-event").key("event-type").word("line");
-            let node = Node::event(ItemId(0));
+            let node = Node::new(ItemId(0), NodeKind::Event, Shape::One);
             self.entry = Some(Entry { node, children: false, child: None, open_items: 0, ext: Ext::None });
         }
         let (before, after) = rest.space();
@@ -298,18 +343,28 @@ impl Writer for RecordWriter {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => {
                 self.facts.learn(session, out.ledger);
             }
-            Event::ItemStarted(head) => self.started(head, out),
-            Event::ItemDelta(delta) => self.delta(delta, out),
-            Event::ItemCompleted(tail) => self.completed(tail, out),
-            Event::Usage(turn) | Event::TurnEnded(turn) | Event::TurnStarted(turn) => {
-                let Turn { id, model, time: _, stop: _, usage, cost: _ } = turn;
-                if let Some(model) = model {
-                    self.facts.model(model);
-                }
-                if let Some(usage) = usage {
-                    self.usage = self.meter.increase(id.as_ref(), usage);
+            Event::ItemStarted(head) => {
+                self.go_on(out);
+                if self.must_wait(head.within) {
+                    self.waiting.push(Event::ItemStarted(head.clone().into_owned()));
+                } else {
+                    self.started(head, out);
                 }
             }
+            Event::ItemDelta(delta) if self.waits(delta.item) => {
+                self.waiting.push(Event::ItemDelta(delta.clone().into_owned()));
+            }
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) if self.waits(tail.id) => {
+                self.waiting.push(Event::ItemCompleted(tail.clone().into_owned()));
+            }
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            Event::TurnStarted(turn) => {
+                self.turn = Usage::default();
+                self.used(turn, false);
+            }
+            Event::Usage(turn) => self.used(turn, false),
+            Event::TurnEnded(turn) => self.used(turn, true),
             Event::SessionEnded(_) => {}
             Event::Request(_) => out.ledger.note("the settings of a request have no place in a record"),
             Event::PermissionRequested(_)
@@ -322,7 +377,10 @@ impl Writer for RecordWriter {
 
     fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         match rest.body {
-            RestBody::Frame(_) | RestBody::Line { .. } => self.line(rest, out),
+            RestBody::Frame(_) | RestBody::Line { .. } => {
+                self.line(rest, out);
+                self.go_on(out);
+            }
             RestBody::Unparsed { bytes, why, more } => {
                 self.unparsed(bytes, why, more, out);
                 rest.keep_elsewhere(out.ledger);
@@ -332,8 +390,15 @@ impl Writer for RecordWriter {
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
+        self.go_on(out);
         self.close_entry(out);
         self.write_head(out);
+        if let Some(usage) = self.usage.take() {
+            // Told after the last entry was written: the total of a turn.
+            out.json.object().key("type").word("system-event").key("event-type").word("usage");
+            write_usage(&usage, &mut out.json);
+            out.json.end_object();
+        }
         let facts = std::mem::take(&mut self.facts);
         facts.write_tail(self.no_final_newline, &mut out.json);
     }
@@ -366,8 +431,8 @@ impl Entry {
 }
 
 impl Node {
-    fn event(item: ItemId) -> Self {
-        Self { item, kind: NodeKind::Event, shape: Shape::One, content: Content::None }
+    const fn new(item: ItemId, kind: NodeKind, shape: Shape) -> Self {
+        Self { item, kind, shape, content: Content::None, arguments: String::new() }
     }
 
     /// Writes what the head says and leaves the object open.
@@ -412,7 +477,7 @@ impl Node {
             .opt_raw("timestamp", time.as_ref())
             .opt_str("parent-id", parent.as_ref())
             .opt_str("model-id", model.as_ref());
-        Self { item: *id, kind: node_kind, shape: *shape, content: Content::None }
+        Self::new(*id, node_kind, *shape)
     }
 
     const fn content_key(&self) -> &'static str {
@@ -448,6 +513,11 @@ impl Node {
                 } else {
                     out.ledger.lose("opaque", Reason::NoSlot, "\"\"");
                 }
+            }
+            (Part::Args(Args::Text(text)), _, _)
+                if delta.arrival == Arrival::Streamed && self.kind == NodeKind::ToolCall =>
+            {
+                self.arguments.push_str(text.as_escaped());
             }
             (Part::Text(text) | Part::Args(Args::Text(text)), Content::Text(part), _)
                 if part == delta.part =>
@@ -487,14 +557,14 @@ impl Node {
     }
 
     fn begin(&self, json: &mut Emit<'_>) {
-        if self.kind == NodeKind::System {
+        if matches!(self.kind, NodeKind::System | NodeKind::Event) {
             json.key("data").object();
         }
         json.key(self.content_key());
     }
 
     fn end_wrapper(&self, json: &mut Emit<'_>) {
-        if self.kind == NodeKind::System {
+        if matches!(self.kind, NodeKind::System | NodeKind::Event) {
             json.end_object();
         }
     }
@@ -503,6 +573,15 @@ impl Node {
     fn close(&mut self, json: &mut Emit<'_>) {
         match self.content {
             Content::None => match self.kind {
+                NodeKind::ToolCall if !self.arguments.is_empty() => {
+                    let text = Str::escaped(&self.arguments);
+                    let value = text.decode();
+                    json.key(self.content_key());
+                    match TapeBuf::default().parse(&value, &Limits::default()) {
+                        Ok(_) => json.raw(&Raw::new(&value)),
+                        Err(_) => json.str(&text),
+                    };
+                }
                 NodeKind::ToolCall | NodeKind::ToolResult => {
                     json.key(self.content_key()).null();
                 }
