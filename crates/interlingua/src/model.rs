@@ -152,8 +152,8 @@ pub struct ToolResult<'a> {
 /// A line that is not part of the conversation proper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice<'a> {
-    /// What sort of notice, in the dialect's own word.
-    pub event_type: Str<'a>,
+    /// What sort of notice, in the dialect's own word, if it has one.
+    pub event_type: Option<Str<'a>>,
 }
 
 /// A piece of an item. Deltas with the same part number join.

@@ -221,7 +221,7 @@ impl ItemHead<'_> {
                     ItemKind::ToolResult(ToolResult { call_id: own(call_id), name: own(name) })
                 }
                 ItemKind::Notice(Notice { event_type }) => {
-                    ItemKind::Notice(Notice { event_type: event_type.into_owned() })
+                    ItemKind::Notice(Notice { event_type: own(event_type) })
                 }
             },
             author,

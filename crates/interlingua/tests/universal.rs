@@ -27,7 +27,10 @@ fn sources() -> Vec<Source> {
     let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects");
     let mut sources = Vec::new();
     for (folder, dialect) in [("claude_stream", "claude-stream"), ("claude_code", "claude-code")] {
-        for path in files(&dialects.join(folder).join("fixtures")) {
+        let fixtures = files(&dialects.join(folder).join("fixtures"));
+        for path in
+            fixtures.into_iter().filter(|path| !path.components().any(|part| part.as_os_str() == "golden"))
+        {
             let name = path.strip_prefix(&dialects).unwrap().display().to_string();
             sources.push(Source { name, dialect, bytes: std::fs::read(&path).unwrap() });
         }

@@ -108,7 +108,7 @@ fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
 fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
     // `system` lines tell by their subtype what they are.
     let subtype = line.note_str("subtype").filter(|_| kind.as_ref().is_some_and(|kind| kind.is("system")));
-    let event_type = subtype.or(kind).unwrap_or(Str::escaped("unknown"));
+    let event_type = subtype.or(kind);
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parentUuid");

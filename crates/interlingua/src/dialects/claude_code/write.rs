@@ -173,7 +173,6 @@ impl ClaudeWriter {
             line.slots.each(|place, value| {
                 out.ledger.lose(&format!("notice/{place}"), Reason::NoSlot, value.as_str())
             });
-            out.ledger.lose("notice/event_type", Reason::NoSlot, "\"\"");
             return;
         }
         let id = match line.slots.get("uuid") {
@@ -275,7 +274,12 @@ impl Line {
         }
         let kind = match kind {
             ItemKind::Message => LineKind::Message,
-            ItemKind::Notice(Notice { event_type: _ }) => LineKind::Notice,
+            ItemKind::Notice(Notice { event_type }) => {
+                if let Some(event_type) = event_type {
+                    slots.put_str("event_type", event_type);
+                }
+                LineKind::Notice
+            }
             ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::ToolResult(_) => LineKind::Bare,
         };
         Self { slots, blocks: Vec::new(), author: *author, kind, item: *id, restored: false }

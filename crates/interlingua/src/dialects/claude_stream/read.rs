@@ -495,7 +495,7 @@ fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
         Some("stream_event") => inner.and_then(|event| event.note_str("type")),
         _ => None,
     };
-    let event_type = subtype.or(kind).unwrap_or(Str::escaped("unknown"));
+    let event_type = subtype.or(kind);
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parent_tool_use_id").or_else(|| line.note_str("tool_use_id"));

@@ -347,8 +347,7 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>
 fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
     let words = [payload.get("item"), Some(payload), Some(line)];
     let word = words.into_iter().flatten().find_map(|val| val.note_str("type"));
-    let event_type = word.unwrap_or(Str::escaped("unknown"));
-    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
     head.time = line.take_time("timestamp");
     let item = out.start(head);
     out.complete(item);

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use crate::dialects::Options;
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
-    Args, Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Opaque,
-    Part, Session, ToolCall, ToolResult,
+    Args, Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Opaque, Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::{Out, Writer};
 use crate::restore::{Lines, Slots, has_hole, made_up_id};
@@ -201,7 +201,7 @@ impl CodexWriter {
             unit.parts.iter().filter(|(class, ..)| *class == Class::Text).map(|(.., text)| &**text).collect();
         let mut echo = None;
         match unit.kind {
-            UnitKind::Notice => return out.ledger.lose("notice", Reason::NoSlot, "\"\""),
+            UnitKind::Notice => return,
             UnitKind::Message(_) if unit.parts.is_empty() => return,
             UnitKind::Message(author) => {
                 let (role, word, echoed) = match author {
@@ -392,6 +392,13 @@ impl Unit {
             ItemKind::Notice(_) => (UnitKind::Notice, [None; 3]),
         };
         let mut unit = Unit::empty(*id, unit_kind);
+        if let ItemKind::Notice(Notice { event_type }) = kind {
+            let time = time.as_ref().map(|time| time.as_str().trim_matches('"'));
+            let event_type = event_type.as_ref().map(Str::as_escaped);
+            for (path, value) in [("notice/event_type", event_type), ("notice/time", time)] {
+                value.into_iter().for_each(|value| unit.lose(path, Reason::NoSlot, value));
+            }
+        }
         if let Some(time) = time {
             unit.slots.put("timestamp", time.reborrow());
         }
@@ -497,13 +504,13 @@ impl Class {
 
     /// What an element of the list `name` in a kept line is.
     fn of(element: Val<'_>, name: &str) -> Self {
+        // The reader goes by the list, too: whatever stands in a summary is one.
+        let text = if name.starts_with("summary") { Class::Summary } else { Class::Text };
         match element.word("type") {
-            "input_text" | "output_text" | "text" | "Text" | "reasoning_text" => Class::Text,
-            "summary_text" => Class::Summary,
+            "input_text" | "output_text" | "text" | "Text" | "reasoning_text" | "summary_text" => text,
             "refusal" => Class::Refusal,
             "input_image" => Class::Image,
-            _ if element.kind() == Kind::String && name == "summary_text" => Class::Summary,
-            _ if element.kind() == Kind::String => Class::Text,
+            _ if element.kind() == Kind::String => text,
             _ => Class::Within,
         }
     }

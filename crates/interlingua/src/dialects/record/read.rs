@@ -199,7 +199,6 @@ fn item(entry: Val<'_>, within: Option<ItemId>, vendor: &str, out: &mut Sink<'_>
         }
         _ => {
             entry.take_str("event-type");
-            let event_type = event_type.unwrap_or(Str::escaped("unknown"));
             let content = entry.get("data").and_then(|data| data.get("content"));
             let content = content.filter(|content| content.str().is_some());
             (ItemKind::Notice(Notice { event_type }), Author::System, content)

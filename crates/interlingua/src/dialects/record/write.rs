@@ -469,7 +469,9 @@ impl Node {
                 NodeKind::ToolResult
             }
             ItemKind::Notice(Notice { event_type }) => {
-                json.word("system-event").key("event-type").str(event_type);
+                json.word("system-event")
+                    .key("event-type")
+                    .word(event_type.as_ref().map_or("unknown", Str::as_escaped));
                 NodeKind::Event
             }
         };

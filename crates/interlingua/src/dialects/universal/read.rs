@@ -78,7 +78,7 @@ impl Reader for UniversalReader {
             "error" => out.event(&Event::Error(failure(data))),
             "agent.unparsed" => unparsed(data, out),
             _ => {
-                let head = out.head(ItemKind::Notice(Notice { event_type: kind }), Author::System);
+                let head = out.head(ItemKind::Notice(Notice { event_type: Some(kind) }), Author::System);
                 let item = out.start(head);
                 out.complete(item);
             }
@@ -177,7 +177,7 @@ impl UniversalReader {
             Some("message" | "system") => (Kind::Message, ItemKind::Message, author(item)),
             kind => {
                 let event_type = text("label").or_else(|| Some(Str::from_plain(kind?)));
-                let notice = Notice { event_type: event_type.unwrap_or(Str::escaped("unknown")) };
+                let notice = Notice { event_type };
                 (Kind::Status, ItemKind::Notice(notice), Author::System)
             }
         };

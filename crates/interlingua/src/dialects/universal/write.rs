@@ -246,7 +246,7 @@ impl UniversalWriter {
                 name: name.clone().map(Str::into_owned),
             },
             ItemKind::Notice(Notice { event_type }) => {
-                Nature::Status { label: event_type.clone().into_owned() }
+                Nature::Status { label: event_type.clone().unwrap_or(Str::escaped("unknown")).into_owned() }
             }
         };
         let mut open = Open::new(*id, nature, *author);
