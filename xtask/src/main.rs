@@ -1,1 +1,134 @@
-fn main() {}
+//! The front door for development: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `record-fixtures`.
+//!
+//! Runs other commands and says which; everything it does can be done by hand with the command it prints.
+
+mod docs;
+mod record_fixtures;
+
+use std::error::Error;
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Each task: its name, what it is for, how it runs.
+type Task = (&'static str, &'static str, fn(&[String]) -> Outcome<()>);
+
+const TASKS: &[Task] = &[
+    ("check", "everything that must hold before a commit", check),
+    ("bless", "write goldens and generated documents anew", bless),
+    ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
+    ("fuzz", "run each fuzz target  [SECONDS, default 10]", fuzz),
+    ("docs", "write the generated documents  [--check: only see that they are fresh]", docs::run),
+    ("record-fixtures", "run the real agents against a scripted model", record_fixtures::run),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let task = arguments.first().and_then(|name| TASKS.iter().find(|(known, ..)| known == name));
+    let Some((.., task)) = task else {
+        usage();
+        return ExitCode::from(2);
+    };
+    match task(&arguments[1..]) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() {
+    say("usage: cargo xtask TASK\n");
+    for (name, what, _) in TASKS {
+        say(&format!("  {name:<16} {what}"));
+    }
+}
+
+fn check(_: &[String]) -> Outcome<()> {
+    cargo(["fmt", "--all", "--check"])?;
+    cargo(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
+    cargo(["test", "--workspace"])?;
+    run(command("cargo", ["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))?;
+    docs::run(&["--check".to_owned()])
+}
+
+fn bless(_: &[String]) -> Outcome<()> {
+    let golden = ["test", "--package", "interlingua", "--test", "golden"];
+    run(command("cargo", golden).env("INTERLINGUA_BLESS", "1"))?;
+    docs::run(&[])
+}
+
+fn bench(arguments: &[String]) -> Outcome<()> {
+    let smoke = arguments.iter().any(|argument| argument == "--smoke");
+    let target = root().join("target/bench");
+    let mut bench =
+        command("cargo", ["run", "--release", "--manifest-path", "benches/Cargo.toml", "--target-dir"]);
+    bench.arg(target).arg("--").args(arguments);
+    if smoke {
+        return run(&mut bench);
+    }
+    let table = output(&mut bench)?;
+    say(&table);
+    docs::between(Path::new("docs/performance.md"), "bench", &table)
+}
+
+/// Each target for some seconds, on stable: without sanitizers, which our safe code needs least.
+fn fuzz(arguments: &[String]) -> Outcome<()> {
+    let seconds: u64 = arguments.first().map_or(Ok(10), |text| text.parse())?;
+    let target = root().join("target/fuzz");
+    for name in ["tape", "sse", "elements", "pipe"] {
+        let mut fuzz =
+            command("cargo", ["run", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]);
+        fuzz.arg(&target).args(["--", name]).arg(seconds.to_string());
+        run(&mut fuzz)?;
+    }
+    Ok(())
+}
+
+// ---- running commands ------------------------------------------------------------------------------------------------
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
+}
+
+fn command<S: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    command
+}
+
+fn cargo<const N: usize>(arguments: [&str; N]) -> Outcome<()> {
+    run(&mut command("cargo", arguments))
+}
+
+/// Runs a command and fails if it does.
+fn run(command: &mut Command) -> Outcome<()> {
+    show(command);
+    let status = command.status()?;
+    if status.success() { Ok(()) } else { Err(format!("{status}: {command:?}").into()) }
+}
+
+/// Runs a command and returns what it wrote to its standard output.
+fn output(command: &mut Command) -> Outcome<String> {
+    show(command);
+    let output = command.stderr(std::process::Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("{}: {command:?}", output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn show(command: &Command) {
+    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    say(&format!("$ {} {}", command.get_program().to_string_lossy(), words.join(" ")));
+}
+
+/// Talk goes to standard error; nobody is there to hear that it failed.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

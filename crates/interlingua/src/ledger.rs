@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::emit::Emit;
 use crate::error::{Code, Place, Problem, Severity};
 use crate::model::ItemId;
-use crate::tape::{Claim, Kind, Limits, Step, Tape, TapeBuf, Val};
+use crate::tape::{Claim, Kind, Limits, Tape, TapeBuf, Val, Visit};
 
 /// Stands in a kept line for a value that has a place of its own in the model.
 pub const HOLE: &str = "\"~\"";
@@ -309,7 +309,7 @@ impl Ledger {
     }
 
     /// Books every free leaf as kept (`None`) or lost, in one walk, and shows each value to `visit`.
-    fn settle(&mut self, body: RestBody<'_>, reason: Option<Reason>, mut visit: impl FnMut(Val<'_>, Claim)) {
+    fn settle(&mut self, body: RestBody<'_>, reason: Option<Reason>, visit: impl FnMut(Val<'_>, Claim)) {
         let frame = self.frames;
         let (paths, free) = match reason {
             None => (&mut self.kept_paths, &mut self.kept),
@@ -332,32 +332,52 @@ impl Ledger {
             }
             RestBody::NoFinalNewline => return,
         };
-        let names = &mut self.names;
-        names.clear();
-        let claimed = &mut self.claimed;
-        let mut name = None;
-        root.walk(|step| match step {
-            Step::Name(key) => name = Some(key),
-            Step::Enter => names.enter(name.take()),
-            Step::Leave => names.leave(),
-            Step::Value(val, claim) => {
-                let key = name.take();
-                visit(val, claim);
-                let leaves = u64::from(val.leaves());
-                match claim {
-                    Claim::Free => {
-                        *free += leaves;
-                        let bytes = val.span().len() as u64;
-                        paths.add(names.hash_of(key), why, leaves, bytes, frame, || names.text_of(root, key));
-                    }
-                    Claim::Taken | Claim::Noted => *claimed += leaves,
-                    Claim::Placed => {}
-                }
-            }
-        });
+        self.names.clear();
+        let (names, claimed) = (&mut self.names, &mut self.claimed);
+        root.walk(&mut Settle { root, names, paths, free, claimed, why, frame, visit });
         if let RestBody::Line { line, .. } = body {
             line.claim(Claim::Placed);
         }
+    }
+}
+
+/// Settles one value after the other.
+struct Settle<'l, 't, V> {
+    root: Val<'t>,
+    names: &'l mut Names,
+    paths: &'l mut Paths,
+    free: &'l mut u64,
+    claimed: &'l mut u64,
+    why: Reason,
+    frame: u64,
+    visit: V,
+}
+
+impl<'t, V: FnMut(Val<'t>, Claim)> Visit<'t> for Settle<'_, 't, V> {
+    #[inline]
+    fn enter(&mut self, name: Option<Val<'t>>) {
+        self.names.enter(name);
+    }
+
+    #[inline]
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim) {
+        (self.visit)(val, claim);
+        let leaves = u64::from(val.leaves());
+        match claim {
+            Claim::Free => {
+                *self.free += leaves;
+                let (bytes, path) = (val.span().len() as u64, self.names.hash_of(name));
+                let text = || self.names.text_of(self.root, name);
+                self.paths.add(path, self.why, leaves, bytes, self.frame, text);
+            }
+            Claim::Taken | Claim::Noted => *self.claimed += leaves,
+            Claim::Placed => {}
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self) {
+        self.names.leave();
     }
 }
 
@@ -477,16 +497,21 @@ const UNPARSED_HASH: u64 = 1;
 #[inline]
 fn hash(seed: u64, bytes: &[u8]) -> u64 {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |state: u64, word: u64| (state ^ word).wrapping_mul(K).rotate_left(29);
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(K);
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        state = (state ^ u64::from_le_bytes(word)).wrapping_mul(K).rotate_left(29);
+    // The last word overlaps the one before it, so that no length needs a loop over bytes.
+    if let Some(last) = bytes.last_chunk::<8>() {
+        let mut rest = bytes;
+        while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+            state = mix(state, u64::from_le_bytes(*word));
+            rest = tail;
+        }
+        mix(state, u64::from_le_bytes(*last))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        mix(state, u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)))
+    } else {
+        bytes.iter().fold(state, |state, &byte| mix(state, u64::from(byte)))
     }
-    let mut word = [0; 8];
-    word[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-    (state ^ u64::from_le_bytes(word)).wrapping_mul(K).rotate_left(29)
 }
 
 fn is_tildes(val: Val<'_>) -> bool {

@@ -312,7 +312,7 @@ impl Works {
             return self.unreadable(frame.bytes, "blank", false, out);
         }
         self.content = true;
-        let text = match std::str::from_utf8(frame.bytes) {
+        let text = match simdutf8::compat::from_utf8(frame.bytes) {
             Ok(text) => text,
             Err(error) => {
                 return self.damaged(frame.bytes, Code::InvalidUtf8, error.valid_up_to(), "UTF-8", out);

@@ -394,40 +394,40 @@ impl<'t> Val<'t> {
         value
     }
 
-    /// Walks the subtree in order, telling what to do with each stretch. See [`Step`].
+    /// Shows the subtree to `visitor`, in order.
     #[inline]
-    pub(crate) fn walk(&self, mut visit: impl FnMut(Step<'t>)) {
+    pub(crate) fn walk(&self, visitor: &mut impl Visit<'t>) {
         let end = self.node().next;
         let mut at = self.at;
+        let mut name = None;
         // The ends of the containers we are in.
         let mut open: [u32; 128] = [0; 128];
         let mut depth = 0;
         while at < end {
             while depth > 0 && open[depth - 1] == at {
                 depth -= 1;
-                visit(Step::Leave);
+                visitor.leave();
             }
-            let val = Val { tape: self.tape, at };
-            let node = val.node();
-            if node.kind == Kind::Key {
-                visit(Step::Name(val));
-                at += 1;
-                continue;
+            let mut val = Val { tape: self.tape, at };
+            if val.node().kind == Kind::Key {
+                name = Some(val);
+                val = Val { tape: self.tape, at: at + 1 };
             }
+            let Node { next, .. } = *val.node();
             let claim = val.claimed();
-            let leaf = node.next == at + 1;
+            let leaf = next == val.at + 1;
             if claim != Claim::Free || leaf || depth == open.len() {
-                visit(Step::Value(val, claim));
-                at = node.next;
+                visitor.value(name.take(), val, claim);
+                at = next;
             } else {
-                visit(Step::Enter);
-                open[depth] = node.next;
+                visitor.enter(name.take());
+                open[depth] = next;
                 depth += 1;
-                at += 1;
+                at = val.at + 1;
             }
         }
         for _ in 0..depth {
-            visit(Step::Leave);
+            visitor.leave();
         }
     }
 }
@@ -438,16 +438,16 @@ impl std::fmt::Debug for Val<'_> {
     }
 }
 
-/// One step of [`Val::walk`].
-pub(crate) enum Step<'t> {
-    /// The name of the next member.
-    Name(Val<'t>),
-    /// A value with its claim: a leaf, or a container that was claimed as a whole.
-    Value(Val<'t>, Claim),
+/// Whom [`Val::walk`] shows a document to.
+pub(crate) trait Visit<'t> {
     /// A container with something free in it begins.
-    Enter,
+    fn enter(&mut self, name: Option<Val<'t>>);
+
+    /// A leaf, or a container that was claimed as a whole.
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim);
+
     /// The innermost container ends.
-    Leave,
+    fn leave(&mut self);
 }
 
 struct Parser<'p> {

@@ -1,0 +1,415 @@
+//! The cases: what the model says, what we run, what we keep.
+
+use super::SESSION;
+
+/// One recording: what the model says, what we run, what we keep.
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) agent: Agent,
+    pub(super) script: &'static [Reply],
+    pub(super) runs: &'static [Run],
+    pub(super) keep: &'static [(Source, &'static str)],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Agent {
+    Claude,
+    Codex,
+}
+
+/// One start of the program. `{thread}` in `args` and `{repo}` in `say` are filled in;
+/// `say` drives stdin, and when it is empty the prompt is among the arguments.
+pub(super) struct Run {
+    pub(super) args: &'static [&'static str],
+    pub(super) say: &'static [Step],
+}
+
+pub(super) enum Step {
+    /// Writes a line. `{=a.b}` is the raw value at that path of the line awaited last.
+    Send(&'static str),
+    /// Waits for a stdout line that contains this text.
+    Await(&'static str),
+}
+
+pub(super) enum Source {
+    /// stdout of the n-th run.
+    Stdout(usize),
+    /// The session log: for Codex the first thread.
+    Log,
+    /// The log of a subagent.
+    ChildLog,
+    /// The small file Claude Code puts beside a subagent's log.
+    ChildMeta,
+    /// The log of a Codex fork.
+    ForkLog,
+}
+
+/// An answer of the scripted model, given to the first request that contains `when`.
+pub(super) struct Reply {
+    pub(super) when: &'static str,
+    pub(super) act: Act,
+}
+
+pub(super) enum Act {
+    Say(&'static [Block]),
+    /// Says the blocks, never closes the last one, and waits for the client to hang up.
+    Stall(&'static [Block]),
+    Refuse(&'static str, &'static str),
+}
+
+pub(super) enum Block {
+    /// Parts of a reasoning summary; Anthropic gets them joined.
+    Thinking(&'static [&'static str]),
+    Redacted(&'static str),
+    Text(&'static str),
+    Call {
+        id: &'static str,
+        namespace: &'static str,
+        name: &'static str,
+        input: &'static str,
+    },
+    /// A free-text tool call (Codex code mode writes JavaScript).
+    Freeform {
+        id: &'static str,
+        name: &'static str,
+        input: &'static str,
+    },
+    WebSearch(&'static str),
+}
+
+const fn say(blocks: &'static [Block]) -> Reply {
+    Reply { when: "", act: Act::Say(blocks) }
+}
+
+const fn call(id: &'static str, name: &'static str, input: &'static str) -> Block {
+    Block::Call { id, namespace: "", name, input }
+}
+
+const fn exec(id: &'static str, input: &'static str) -> Block {
+    Block::Freeform { id, name: "exec", input }
+}
+
+pub(super) const CLAUDE: &[&str] =
+    &["-p", "--session-id", SESSION, "--output-format", "stream-json", "--verbose"];
+pub(super) const CODEX: &[&str] =
+    &["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--disable", "plugins"];
+
+/// Longer than the cut, with every kind of escape: proves that our own text survives whole.
+pub(super) const LONG_TEXT: &str = "I look at the notes and at the state of the repository at once.\n\n\
+    | file | why |\n|---|---|\n| `notes.txt` | it says \"hello\" \\ «grüß dich» \u{1f980} |\n| `src/` | \
+    may not exist; a tab\there and a slash / there |\n\nThen I try one command that must fail.";
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "claude-tools",
+        agent: Agent::Claude,
+        script: &[
+            say(&[
+                Block::Thinking(&["The user wants a look around. ", "Two calls can run together."]),
+                Block::Redacted("cmVkYWN0ZWQtYnktdGhlLWZpeHR1cmUtc2VydmVy"),
+                Block::Text(LONG_TEXT),
+                call(
+                    "toolu_demo01",
+                    "Bash",
+                    r#"{"command":"cat notes.txt; echo oops >&2; exit 3","description":"Fail"}"#,
+                ),
+                call("toolu_demo02", "Read", r#"{"file_path":"{repo}/notes.txt"}"#),
+            ]),
+            say(&[Block::Text("Done: read the notes, saw one failure.")]),
+        ],
+        runs: &[Run { args: &["look around, then fail once"], say: &[] }],
+        keep: &[(Source::Log, "claude_code/tools"), (Source::Stdout(0), "claude_stream/plain")],
+    },
+    Case {
+        name: "claude-compacted",
+        agent: Agent::Claude,
+        script: &[
+            say(&[Block::Text("The word is heron.")]),
+            say(&[Block::Text("<summary>The user asked for a word; the answer was heron.</summary>")]),
+            say(&[Block::Text("You asked for a word, and it was heron.")]),
+        ],
+        runs: &[Run {
+            args: &[],
+            say: &[
+                Step::Send(r#"{"type":"user","message":{"role":"user","content":"give me a word"}}"#),
+                Step::Await(r#""terminal_reason""#),
+                Step::Send(r#"{"type":"user","message":{"role":"user","content":"/compact"}}"#),
+                Step::Await(r#""type":"result""#),
+                Step::Send(r#"{"type":"user","message":{"role":"user","content":"what was it?"}}"#),
+                Step::Await(r#""terminal_reason""#),
+            ],
+        }],
+        keep: &[(Source::Log, "claude_code/compacted"), (Source::Stdout(0), "claude_stream/compacted")],
+    },
+    Case {
+        name: "claude-subagent",
+        agent: Agent::Claude,
+        script: &[
+            say(&[
+                Block::Text("I hand this to a helper."),
+                call(
+                    "toolu_demo10",
+                    "Agent",
+                    r#"{"description":"Count lines","prompt":"count the lines of notes.txt","subagent_type":"general-purpose","run_in_background":false}"#,
+                ),
+            ]),
+            say(&[
+                Block::Thinking(&["wc does it."]),
+                call("toolu_demo11", "Bash", r#"{"command":"wc -l < notes.txt","description":"Count"}"#),
+            ]),
+            say(&[Block::Text("Two lines.")]),
+            say(&[Block::Text("The helper counted two lines.")]),
+        ],
+        runs: &[Run { args: &["how many lines, ask a helper"], say: &[] }],
+        keep: &[
+            (Source::Log, "claude_code/subagent"),
+            (Source::ChildLog, "claude_code/subagent-child"),
+            (Source::ChildMeta, "claude_code/subagent-child.meta.json"),
+            (Source::Stdout(0), "claude_stream/subagent"),
+        ],
+    },
+    Case {
+        name: "claude-interrupted",
+        agent: Agent::Claude,
+        script: &[Reply {
+            when: "",
+            act: Act::Stall(&[
+                Block::Thinking(&["A long story, then."]),
+                Block::Text("Once upon a time there was a"),
+            ]),
+        }],
+        runs: &[Run {
+            args: &["--include-partial-messages"],
+            say: &[
+                Step::Send(r#"{"type":"user","message":{"role":"user","content":"tell me a story"}}"#),
+                Step::Await("there was a"),
+                Step::Send(
+                    r#"{"type":"control_request","request_id":"demo-1","request":{"subtype":"interrupt"}}"#,
+                ),
+                Step::Await(r#""subtype":"error_during_execution""#),
+            ],
+        }],
+        keep: &[(Source::Log, "claude_code/interrupted"), (Source::Stdout(0), "claude_stream/interrupted")],
+    },
+    Case {
+        name: "claude-partial",
+        agent: Agent::Claude,
+        script: &[
+            say(&[
+                Block::Thinking(&["One call is enough."]),
+                Block::Text("I read \"notes\" first. \u{1f980}"),
+                call("toolu_demo20", "Read", r#"{"file_path":"{repo}/notes.txt"}"#),
+            ]),
+            say(&[Block::Text("It says hello.")]),
+        ],
+        runs: &[Run { args: &["--include-partial-messages", "read the notes"], say: &[] }],
+        keep: &[(Source::Stdout(0), "claude_stream/partial")],
+    },
+    Case {
+        name: "claude-api-error",
+        agent: Agent::Claude,
+        script: &[
+            Reply {
+                when: "",
+                act: Act::Refuse(
+                    "529 Overloaded",
+                    r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded (demo)"},"request_id":"req_demo529"}"#,
+                ),
+            },
+            Reply {
+                when: "",
+                act: Act::Refuse(
+                    "403 Forbidden",
+                    r#"{"type":"error","error":{"type":"permission_error","message":"demo: this request is refused"},"request_id":"req_demo403"}"#,
+                ),
+            },
+        ],
+        runs: &[Run { args: &["say hello"], say: &[] }],
+        keep: &[(Source::Stdout(0), "claude_stream/api-error"), (Source::Log, "claude_code/api-error")],
+    },
+    Case {
+        name: "claude-max-turns",
+        agent: Agent::Claude,
+        script: &[say(&[call("toolu_demo30", "Bash", r#"{"command":"echo one","description":"Echo"}"#)])],
+        runs: &[Run { args: &["--max-turns", "1", "run echo"], say: &[] }],
+        keep: &[(Source::Stdout(0), "claude_stream/max-turns")],
+    },
+    Case {
+        name: "claude-control",
+        agent: Agent::Claude,
+        script: &[
+            say(&[call("toolu_demo40", "Write", r#"{"file_path":"{repo}/allowed.txt","content":"yes\n"}"#)]),
+            say(&[call("toolu_demo41", "Bash", r#"{"command":"touch denied.txt","description":"Touch"}"#)]),
+            say(&[Block::Text("One was allowed, one was not.")]),
+        ],
+        runs: &[Run {
+            args: &["--permission-prompt-tool", "stdio"],
+            say: &[
+                Step::Send(
+                    r#"{"type":"control_request","request_id":"demo-1","request":{"subtype":"initialize","hooks":{}}}"#,
+                ),
+                Step::Await("control_response"),
+                Step::Send(
+                    r#"{"type":"user","message":{"role":"user","content":"write one file, touch another"}}"#,
+                ),
+                Step::Await("can_use_tool"),
+                Step::Send(
+                    r#"{"type":"control_response","response":{"subtype":"success","request_id":{=request_id},"response":{"behavior":"allow","updatedInput":{=request.input}}}}"#,
+                ),
+                Step::Await("can_use_tool"),
+                Step::Send(
+                    r#"{"type":"control_response","response":{"subtype":"success","request_id":{=request_id},"response":{"behavior":"deny","message":"not this one"}}}"#,
+                ),
+                Step::Await(r#""terminal_reason""#),
+            ],
+        }],
+        keep: &[(Source::Stdout(0), "claude_stream/control"), (Source::Log, "claude_code/denied")],
+    },
+    Case {
+        name: "codex-code-mode",
+        agent: Agent::Codex,
+        script: &[
+            say(&[
+                Block::Thinking(&[
+                    "**Looking around**\n\nTwo commands at once.",
+                    "**Planning**\n\nThen a patch.",
+                ]),
+                Block::Text("I read the notes first."),
+                exec(
+                    "call_demo01",
+                    "const r = await Promise.all([tools.exec_command({cmd: \"cat notes.txt\"}), tools.exec_command({cmd: \"exit 3\"})]);\ntext(r.map(x => x.exit_code).join(\",\"));",
+                ),
+            ]),
+            say(&[exec(
+                "call_demo02",
+                "text(await tools.apply_patch(\"*** Begin Patch\\n*** Update File: notes.txt\\n@@\\n-hello\\n+hello there\\n*** End Patch\"));",
+            )]),
+            say(&[exec("call_demo03", "throw new Error(\"demo failure\");")]),
+            say(&[Block::Text("Done: patched `notes.txt`, saw two failures.")]),
+        ],
+        runs: &[Run { args: &["read, patch, fail"], say: &[] }],
+        keep: &[(Source::Log, "codex/code-mode")],
+    },
+    Case {
+        name: "codex-functions",
+        agent: Agent::Codex,
+        script: &[
+            say(&[
+                Block::Thinking(&["**Reading**\n\nBoth calls are independent."]),
+                Block::Text("I run two commands."),
+                call("call_demo10", "exec_command", r#"{"cmd":"cat notes.txt"}"#),
+                call("call_demo11", "exec_command", r#"{"cmd":"echo oops >&2; exit 3"}"#),
+            ]),
+            say(&[
+                Block::WebSearch("heron"),
+                call(
+                    "call_demo12",
+                    "exec_command",
+                    r#"{"cmd":"apply_patch <<'EOP'\n*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\nEOP"}"#,
+                ),
+                call("call_demo13", "no_such_tool", r#"{"x":1}"#),
+            ]),
+            say(&[Block::Text("Done.")]),
+        ],
+        runs: &[Run { args: &["-m", "demo-model", "read and fail"], say: &[] }],
+        keep: &[(Source::Log, "codex/functions")],
+    },
+    Case {
+        name: "codex-resumed",
+        agent: Agent::Codex,
+        script: &[
+            say(&[Block::Text("The word is heron.")]),
+            say(&[Block::Text("It was heron.")]),
+            say(&[Block::Text("In this branch it is egret.")]),
+        ],
+        runs: &[
+            Run { args: &["-m", "demo-model", "give me a word"], say: &[] },
+            Run { args: &["-m", "demo-model", "resume", "{thread}", "what was it?"], say: &[] },
+            Run { args: &["-m", "demo-model", "fork", "{thread}", "another one"], say: &[] },
+        ],
+        keep: &[(Source::Log, "codex/resumed"), (Source::ForkLog, "codex/forked")],
+    },
+    Case {
+        name: "codex-subagent",
+        agent: Agent::Codex,
+        script: &[
+            say(&[Block::Call {
+                id: "call_demo20",
+                namespace: "collaboration",
+                name: "spawn_agent",
+                input: r#"{"task_name":"counter","message":"count the lines of notes.txt","fork_turns":"none"}"#,
+            }]),
+            Reply { when: "collab_spawn", act: Act::Say(&[Block::Text("Two lines.")]) },
+            Reply {
+                when: "call_demo20",
+                act: Act::Say(&[Block::Call {
+                    id: "call_demo21",
+                    namespace: "collaboration",
+                    name: "wait_agent",
+                    input: r#"{"timeout_ms":10000}"#,
+                }]),
+            },
+            Reply { when: "call_demo21", act: Act::Say(&[Block::Text("The helper counted two lines.")]) },
+        ],
+        runs: &[Run { args: &["how many lines, ask a helper"], say: &[] }],
+        keep: &[(Source::Log, "codex/subagent"), (Source::ChildLog, "codex/subagent-child")],
+    },
+    Case {
+        name: "codex-interrupted",
+        agent: Agent::Codex,
+        script: &[Reply { when: "", act: Act::Stall(&[Block::Text("Once upon a time there was a")]) }],
+        runs: &[Run {
+            args: &["app-server"],
+            say: &[
+                Step::Send(INITIALIZE),
+                Step::Await(r#""id":1"#),
+                Step::Send(START_THREAD),
+                Step::Await(r#""id":2"#),
+                Step::Send(
+                    r#"{"id":3,"method":"turn/start","params":{"threadId":{=result.thread.id},"input":[{"type":"text","text":"tell me a story"}]}}"#,
+                ),
+                Step::Await("turn/started"),
+                Step::Await("item/agentMessage/delta"),
+                Step::Send(
+                    r#"{"id":4,"method":"turn/interrupt","params":{"threadId":{=params.threadId},"turnId":{=params.turnId}}}"#,
+                ),
+                Step::Await("turn/completed"),
+            ],
+        }],
+        keep: &[(Source::Log, "codex/interrupted")],
+    },
+    Case {
+        name: "codex-compacted",
+        agent: Agent::Codex,
+        script: &[
+            say(&[Block::Text("The word is heron.")]),
+            say(&[Block::Text("The user asked for a word; the answer was heron.")]),
+            say(&[Block::Text("It was heron.")]),
+        ],
+        runs: &[Run {
+            args: &["app-server"],
+            say: &[
+                Step::Send(INITIALIZE),
+                Step::Await(r#""id":1"#),
+                Step::Send(START_THREAD),
+                Step::Await(r#""id":2"#),
+                Step::Send(
+                    r#"{"id":3,"method":"turn/start","params":{"threadId":{=result.thread.id},"input":[{"type":"text","text":"give me a word"}]}}"#,
+                ),
+                Step::Await("turn/completed"),
+                Step::Send(
+                    r#"{"id":4,"method":"thread/compact/start","params":{"threadId":{=params.threadId}}}"#,
+                ),
+                Step::Await("turn/completed"),
+                Step::Send(
+                    r#"{"id":5,"method":"turn/start","params":{"threadId":{=params.threadId},"input":[{"type":"text","text":"what was it?"}]}}"#,
+                ),
+                Step::Await("turn/completed"),
+            ],
+        }],
+        keep: &[(Source::Log, "codex/compacted")],
+    },
+];
+
+const INITIALIZE: &str = r#"{"id":1,"method":"initialize","params":{"clientInfo":{"name":"demo","title":"demo","version":"0.0.0"},"capabilities":{"experimentalApi":true}}}"#;
+const START_THREAD: &str = r#"{"id":2,"method":"thread/start","params":{"cwd":"{repo}","approvalPolicy":"never","sandbox":"danger-full-access","model":"demo-model"}}"#;

@@ -1,0 +1,82 @@
+//! `cargo xtask record-fixtures`: runs the real agent programs against a scripted model on loopback
+//! and keeps what they wrote as fixtures.
+//!
+//! Each [`Case`] is a short script of model replies, the command lines to run, and which outputs to
+//! keep. The program gets an empty HOME and a fresh git repository, so nothing of the machine leaks
+//! in. What it wrote is then edited *in the text* ([`Tidy`]): long strings that are not ours and
+//! long vendor lists are cut, paths and versions of this machine become neutral. Every other byte
+//! (key order, number spelling, spacing, escapes) stays what the program wrote, because readers are
+//! tested against those bytes. Hashes and byte offsets inside the logs therefore no longer match
+//! the text around them.
+//!
+//! This never talks to a real model and installs nothing; before it, run
+//! `npm i --prefix /tmp/agents @anthropic-ai/claude-code@latest @openai/codex@latest`.
+//! To be sure that the programs stay offline, run it where only loopback is up:
+//! `unshare -n sh -c 'ip link set lo up; cargo xtask record-fixtures'`.
+
+mod agents;
+mod cases;
+mod server;
+mod tidy;
+mod voice;
+
+use std::error::Error;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agents::Bench;
+use cases::CASES;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Records all cases, or only those named in `args`.
+///
+/// Options: `--agents DIR` (npm prefix holding the programs), `--scratch DIR` (made and removed),
+/// `--out DIR` (the dialects folder).
+pub(crate) fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
+    let mut agents = PathBuf::from("/tmp/agents");
+    let mut scratch = PathBuf::from(NEUTRAL);
+    let mut out = PathBuf::from("crates/interlingua/src/dialects");
+    let mut wanted = Vec::new();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let mut value = || rest.next().ok_or_else(|| format!("`{arg}` needs a folder"));
+        match arg.as_str() {
+            "--agents" => agents = value()?.into(),
+            "--scratch" => scratch = value()?.into(),
+            "--out" => out = value()?.into(),
+            name if CASES.iter().any(|case| case.name == name) => wanted.push(name),
+            other => return Err(format!("`{other}` is neither an option nor a case").into()),
+        }
+    }
+    if !out.is_dir() {
+        return Err(format!("no folder `{}`\nhint: run from the repository root", out.display()).into());
+    }
+    let mut talk = std::io::stderr();
+    let mut failed = 0;
+    for case in CASES.iter().filter(|case| wanted.is_empty() || wanted.contains(&case.name)) {
+        let bench = Bench::set_up(&scratch, &agents, case)?;
+        match bench.record(&out) {
+            Ok(files) => {
+                for (path, size) in files {
+                    writeln!(talk, "{size:>7}  {}", path.display())?;
+                }
+            }
+            Err(error) => {
+                failed += 1;
+                writeln!(talk, "case `{}` failed: {error}", case.name)?;
+            }
+        }
+        fs::remove_dir_all(&scratch)?;
+    }
+    if failed > 0 { Err(format!("{failed} cases failed").into()) } else { Ok(()) }
+}
+
+/// The folder the fixtures go to: the month the programs were current.
+const SET: &str = "2026-11";
+/// The scratch folder as fixtures show it.
+const NEUTRAL: &str = "/tmp/demo";
+const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+const PATIENCE: Duration = Duration::from_secs(60);
