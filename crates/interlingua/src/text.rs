@@ -98,6 +98,15 @@ impl<'a> Raw<'a> {
         Raw(Cow::Owned(json))
     }
 
+    /// Adds text to a value that is a string.
+    pub fn append(&mut self, text: &Str<'_>) {
+        let json = self.0.to_mut();
+        if json.pop().is_some() {
+            json.push_str(text.as_escaped());
+            json.push('"');
+        }
+    }
+
     /// The JSON text.
     pub fn as_str(&self) -> &str {
         &self.0

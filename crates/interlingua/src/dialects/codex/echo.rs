@@ -75,6 +75,8 @@ pub(super) struct Echoes {
     said: [Said; 6],
     /// What the line at hand says.
     now: Texts,
+    /// The line at hand says more than is worth remembering.
+    pub(super) too_long: bool,
     /// The item that waits for its second line.
     pub(super) open: Option<(Voice, ItemId)>,
 }
@@ -96,15 +98,22 @@ struct Texts {
 }
 
 impl Echoes {
+    /// The longest text that is compared: remembering a larger one would cost as much memory as the line itself.
+    const MOST: usize = 1 << 20;
+
     pub(super) fn begin(&mut self) {
         self.now.text.clear();
         self.now.ends.clear();
+        self.too_long = false;
     }
 
     /// The line at hand says this string.
     pub(super) fn hear(&mut self, val: Val<'_>, sort: Sort) {
         let text = val.text();
-        self.now.text.push_str(&text[1..text.len() - 1]);
+        self.too_long |= text.len() > Self::MOST;
+        if !self.too_long {
+            self.now.text.push_str(&text[1..text.len() - 1]);
+        }
         self.now.ends.push((self.now.text.len(), sort));
     }
 

@@ -10,7 +10,7 @@ use crate::model::{
     Opaque, Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::{Out, Writer};
-use crate::restore::{Lines, Slots, has_hole, made_up_id};
+use crate::restore::{Lines, Slots, has_hole, is_hole, made_up_id};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str, escape_into};
 
@@ -140,9 +140,10 @@ impl CodexWriter {
         }
         let parts = || own.iter().flat_map(|unit| &unit.parts);
         let texts = || parts().filter(|(class, ..)| matches!(class, Class::Text | Class::Summary));
-        for (.., text) in texts() {
-            for place in ["payload/message", "payload/content", "payload/output"] {
-                slots.append_str(place, &Str::escaped(text));
+        for name in ["message", "content", "output"] {
+            if kept.get("payload").and_then(|payload| payload.get(name)).is_some_and(is_hole) {
+                let place = format!("payload/{name}");
+                texts().for_each(|(.., text)| slots.append_str(&place, &Str::escaped(text)));
             }
         }
         let echoes = self.restored.get_or_insert(0);
@@ -169,7 +170,8 @@ impl CodexWriter {
                             slots.put_word(format!("{place}/{name}"), text);
                         }
                     } else if let Some((.., text)) = parts().filter(|(known, ..)| *known == class).nth(nth) {
-                        slots.put_word(format!("{place}/{}", class.member()), text);
+                        let place =
+                            if is_hole(element) { place } else { format!("{place}/{}", class.member()) };
                         slots.put_word(place, text);
                     }
                 }
