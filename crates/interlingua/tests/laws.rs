@@ -17,13 +17,13 @@ use interlingua::error::Code;
 use interlingua::fold::Transcript;
 use interlingua::framing::Framing;
 use interlingua::ledger::Report;
-use interlingua::tape::Claim;
+use interlingua::tape::{Claim, Limits};
 use proptest::prelude::*;
 use support::compare::{as_in_records, in_records, is_unparsed, json_differences, said_differences};
 use support::damage::{Dice, mutate, perturb};
 use support::watch::{Look, watch};
 use support::{
-    Case, Law, Way, can_read, can_write, convert, convert_pieces, first_difference, fixtures,
+    Case, Law, Way, can_read, can_write, convert, convert_pieces, convert_with, first_difference, fixtures,
     fixtures_and_ours, full, main_target, on_two_threads, other_targets, record, restorable, same, targets,
 };
 
@@ -138,6 +138,37 @@ fn a_damaged_log_comes_back_with_its_damage() {
             let seed = (number * 1_000_003 + round) as u64;
             let bytes = mutate(&case.bytes, &mut Dice::new(seed));
             restores(&mut law, &format!("{case}, mutation {seed}"), case.way, &bytes);
+        }
+    }
+    law.end();
+}
+
+#[test]
+fn lines_over_a_limit_come_back_whole() {
+    let mut law = Law::new("log -> record -> log with small limits: the same bytes, in any chunks");
+    for case in fixtures().iter().filter(|case| restorable(case)) {
+        for limits in [
+            Limits { bytes: 700, ..Limits::default() },
+            Limits { nodes: 60, ..Limits::default() },
+            Limits { depth: 3, ..Limits::default() },
+        ] {
+            let options = Options { limits, ..Options::default() };
+            let out = convert_with(case.way, record(), [&case.bytes[..]], &options);
+            law.holds(out.report.is_damaged(), || format!("{case}: nothing is over {limits:?}"));
+            law.holds(out.report.adds_up() && out.report.lost == 0, || {
+                format!("{case}: {}", counts(&out.report))
+            });
+            let back = convert(record(), case.way, &out.bytes).bytes;
+            law.holds(back == case.bytes, || {
+                format!("{case}, {limits:?}: {}", first_difference(&case.bytes, &back))
+            });
+            for size in [1, 97, 699, 700, 701, 4096] {
+                let pieces = convert_with(case.way, record(), case.bytes.chunks(size), &options);
+                law.holds(pieces == out, || {
+                    let how = first_difference(&out.bytes, &pieces.bytes);
+                    format!("{case}, {limits:?}, in chunks of {size}: {how}")
+                });
+            }
         }
     }
     law.end();

@@ -1,15 +1,12 @@
 //! One document a line. A line that is complete in the bytes at hand is not copied.
 
-use super::{Frame, FrameKind, Framer, gather};
+use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The line framer.
 #[derive(Debug)]
 pub struct Lines {
     /// The beginning of a line whose end has not come yet.
-    partial: Vec<u8>,
-    limit: usize,
-    /// The current line is over the limit and passes in pieces.
-    oversized: bool,
+    partial: Gathered,
     /// Bytes of a byte order mark still possible at the start; `None` once decided.
     start: Option<usize>,
 }
@@ -19,7 +16,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 impl Lines {
     /// A framer that gathers at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { partial: Vec::new(), limit, oversized: false, start: Some(0) }
+        Self { partial: Gathered::new(limit), start: Some(0) }
     }
 
     /// Sets a byte order mark aside, however it is cut.
@@ -33,20 +30,11 @@ impl Lines {
                     self.start = None;
                 }
             } else {
-                self.partial.extend_from_slice(&BOM[..seen]);
+                self.partial.add(&BOM[..seen], each);
                 self.start = None;
             }
         }
         bytes
-    }
-
-    fn line(&mut self, bytes: &[u8], kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
-        if self.oversized {
-            each(Frame { bytes, kind: FrameKind::Piece { why: "too-large", more: false } });
-            self.oversized = false;
-        } else {
-            each(Frame { bytes, kind });
-        }
     }
 }
 
@@ -55,35 +43,23 @@ impl Framer for Lines {
         let mut bytes = self.skip_mark(bytes, each);
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, tail) = (&bytes[..end], &bytes[end + 1..]);
-            if self.partial.is_empty() {
-                self.line(line, FrameKind::Line, each);
+            if self.partial.is_empty() && line.len() <= self.partial.limit {
+                each(Frame { bytes: line, kind: FrameKind::Line });
             } else {
-                let mut whole = std::mem::take(&mut self.partial);
-                gather(&mut whole, line);
-                self.line(&whole, FrameKind::Line, each);
-                whole.clear();
-                // A huge line's memory is given back; a usual one's is used again.
-                if whole.capacity() <= 1 << 20 {
-                    self.partial = whole;
-                }
+                self.partial.add(line, each);
+                self.partial.end(FrameKind::Line, each);
             }
             bytes = tail;
         }
-        gather(&mut self.partial, bytes);
-        if self.partial.len() > self.limit {
-            self.oversized = true;
-            each(Frame { bytes: &self.partial, kind: FrameKind::Piece { why: "too-large", more: true } });
-            self.partial = Vec::new();
-        }
+        self.partial.add(bytes, each);
     }
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         if let Some(seen) = self.start.take() {
-            self.partial.extend_from_slice(&BOM[..seen]);
+            self.partial.add(&BOM[..seen], each);
         }
-        let last = std::mem::take(&mut self.partial);
-        if !last.is_empty() || self.oversized {
-            self.line(&last, FrameKind::LastLine, each);
+        if !self.partial.is_empty() {
+            self.partial.end(FrameKind::LastLine, each);
         }
     }
 }
