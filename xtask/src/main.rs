@@ -96,12 +96,7 @@ fn fuzz(arguments: &[String]) -> Outcome<()> {
         let mut fuzz = command("cargo", build);
         fuzz.arg("--target-dir").arg(&target).arg("--").arg(corpus);
         fuzz.args(seeds()).arg(format!("-max_total_time={seconds}"));
-        fuzz.args([
-            "-max_len=16384",
-            "-timeout=10",
-            "-artifact_prefix=fuzz/artifacts/",
-            "-print_final_stats=1",
-        ]);
+        fuzz.args(["-max_len=4096", "-timeout=10", "-artifact_prefix=fuzz/artifacts/", "-verbosity=0"]);
         std::fs::create_dir_all(root().join("fuzz/artifacts"))?;
         run(fuzz.env("RUSTFLAGS", coverage))?;
     }
