@@ -1,12 +1,17 @@
-//! The verifiable agent record: its schema.
+//! The verifiable agent record: its schema and the check.
 //!
 //! A record is one agent session in a neutral form that can be checked, signed and read without the
-//! agent that made it (`docs/record.md`). For now this crate holds the schema alone; CBOR, signatures,
+//! agent that made it (`docs/record.md`). For now this crate holds the schema and the check alone; CBOR, signatures,
 //! the Merkle tree, redaction and attribution will live here too.
 //!
 //! It does not validate with the CDDL text at run time: a CDDL engine is some hundred times slower
 //! than reading. The record dialect of the core checks every rule while it reads, and the tests of
 //! this crate put the same probes to both, so that schema and reader cannot drift apart.
+
+use interlingua::check::CheckWriter;
+use interlingua::dialects::{Options, Role, record};
+use interlingua::error::{Error, Problem};
+use interlingua::pipe::Pipe;
 
 /// The schema of the unsigned record, profile v3, as CDDL (RFC 8610).
 ///
@@ -16,3 +21,27 @@
 /// assert!(interlingua_record::CDDL_V3.contains("start = agent-record"));
 /// ```
 pub const CDDL_V3: &str = include_str!("../schema/record-v3.cddl");
+
+/// Checks a record in JSON: its schema, its links, whether it can be read at all.
+///
+/// Problems are in the order they were found; a record is valid when none of them is an
+/// [error](interlingua::error::Severity::Error). The first hundred are given.
+///
+/// ```
+/// let problems = interlingua_record::check(br#"{"version":"3.0.0","id":"r1","session":[]}"#);
+/// assert_eq!(problems[0].place.pointer.as_deref(), Some("/session"));
+/// ```
+pub fn check(bytes: &[u8]) -> Vec<Problem> {
+    match read(bytes) {
+        Ok(problems) => problems,
+        // The record dialect reads logs: its own registry entry says so.
+        Err(error) => unreachable!("{error}"),
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<Problem>, Error> {
+    let checker = Box::new(CheckWriter::default());
+    let mut pipe = Pipe::with_writer((&record::DIALECT, Role::Log), checker, &Options::default())?;
+    pipe.push(bytes, &mut Vec::new());
+    Ok(pipe.finish(&mut Vec::new()).problems)
+}

@@ -17,6 +17,10 @@ use std::path::Path;
 use cddl::ast::CDDL;
 use cddl::validator::Validator;
 use cddl::validator::json::JSONValidator;
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::error::Severity;
+use interlingua::pipe::Pipe;
+use interlingua::sniff::sniff;
 use interlingua_record::CDDL_V3;
 
 use support::Verdict;
@@ -75,6 +79,33 @@ fn records_in_the_given_directory_validate() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+#[test]
+fn records_made_from_the_fixtures_validate() {
+    let schema = schema();
+    let record = Dialect::named("record").expect("registered");
+    let mut made = 0;
+    for file in support::files(Path::new(DIALECTS), &["json", "jsonl"]) {
+        let source = fs::read(&file).expect("a listed file can be read");
+        let Some(guess) = sniff(&source, true).filter(|guess| guess.role == Role::Log) else { continue };
+        if guess.dialect.name == record.name {
+            continue;
+        }
+        let mut json = Vec::new();
+        let from = (guess.dialect, guess.role);
+        let mut pipe = Pipe::new(from, (record, Role::Log), &Options::default()).expect("a log has a record");
+        pipe.push(&source, &mut json);
+        pipe.finish(&mut json);
+        made += 1;
+
+        assert_eq!(breaches(&schema, &json), Vec::<String>::new(), "{}", file.display());
+        let ours = interlingua_record::check(&json);
+        let errors: Vec<_> =
+            ours.iter().filter(|problem| problem.code.severity() == Severity::Error).collect();
+        assert!(errors.is_empty(), "{}: {errors:?}", file.display());
+    }
+    assert!(made >= 8, "only {made} fixtures were recognised as logs");
+}
+
 fn schema() -> CDDL<'static> {
     cddl::cddl_from_str(CDDL_V3, true).expect("the schema is CDDL")
 }
@@ -93,6 +124,8 @@ fn breaches(schema: &CDDL<'_>, json: &[u8]) -> Vec<String> {
     }
 }
 
+/// The dialects, with their fixtures.
+const DIALECTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interlingua/src/dialects");
 /// Breaches printed per record; the library reports each one again for every alternative it tried.
 const BREACHES_SHOWN: usize = 5;
 

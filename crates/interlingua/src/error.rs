@@ -41,14 +41,67 @@ pub struct Problem {
     pub place: Place,
     /// What was found there or would have been expected, in a few words.
     pub detail: String,
-    /// A short window of the input.
-    pub window: String,
+    /// A short window of the input, where there is one to show.
+    pub window: Window,
 }
 
 impl Problem {
     /// Whether bytes could not be read; otherwise something readable is unsound.
     pub fn is_damage(&self) -> bool {
         self.code.is_damage()
+    }
+}
+
+/// A few dozen characters of the input around a place, made printable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// What stands before the place.
+    pub before: String,
+    /// What stands from the place on.
+    pub after: String,
+}
+
+impl Window {
+    /// Up to 40 bytes on either side of `at`. Control characters and broken UTF-8 show as U+FFFD.
+    pub fn around(bytes: &[u8], at: usize) -> Self {
+        let (before, after) = bytes.split_at(at.min(bytes.len()));
+        let printable =
+            |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(|c: char| c.is_control(), "\u{fffd}");
+        let start = (before.len().saturating_sub(40)..before.len()).find(|&at| is_boundary(before[at]));
+        let end = (after.len().min(40)..after.len()).find(|&at| is_boundary(after[at]));
+        Self {
+            before: printable(&before[start.unwrap_or(before.len())..]),
+            after: printable(&after[..end.unwrap_or(after.len()).min(44)]),
+        }
+    }
+
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
+    }
+}
+
+/// Whether a character may begin with this byte, so that a window does not cut one in two.
+const fn is_boundary(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
+/// How much a problem matters to someone who asks whether an input is sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// It is not sound.
+    Error,
+    /// It is odd, or normal in some inputs and a mistake in others.
+    Warning,
+}
+
+impl Severity {
+    /// The word in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
     }
 }
 
@@ -74,14 +127,22 @@ pub enum Code {
     DuplicateKey,
     /// An escape names half a surrogate pair.
     LoneSurrogate,
+    /// A number does not fit 64 bits, as an integer or as a double.
+    NumberOverflow,
     /// A frame is of another dialect or of no known shape.
     UnknownShape,
     /// The input has too few or too many documents for its framing.
     Framing,
     /// A record breaks its schema.
     Schema,
-    /// A reference names something that is not there.
+    /// The parent of an item is not there.
     DanglingLink,
+    /// A tool result answers a call that is not there.
+    ResultWithoutCall,
+    /// A tool call was never answered.
+    CallWithoutResult,
+    /// Two items have the same id.
+    DuplicateId,
     /// Events came out of order.
     Lifecycle,
     /// A kept line has a hole that nothing fills.
@@ -101,10 +162,14 @@ impl Code {
             Code::TooLarge => "too-large",
             Code::DuplicateKey => "duplicate-key",
             Code::LoneSurrogate => "lone-surrogate",
+            Code::NumberOverflow => "number-overflow",
             Code::UnknownShape => "unknown-shape",
             Code::Framing => "framing",
             Code::Schema => "schema",
             Code::DanglingLink => "dangling-link",
+            Code::ResultWithoutCall => "result-without-call",
+            Code::CallWithoutResult => "call-without-result",
+            Code::DuplicateId => "duplicate-id",
             Code::Lifecycle => "lifecycle",
             Code::UnfilledHole => "unfilled-hole",
         }
@@ -114,20 +179,22 @@ impl Code {
     pub const fn message(self) -> &'static str {
         match self {
             Code::Empty => "there is nothing in the input",
-            Code::InvalidJson => "not valid JSON; kept verbatim",
-            Code::Torn => "cut off in the middle; kept verbatim",
-            Code::InvalidUtf8 => "not valid UTF-8; kept verbatim",
-            Code::NulBytes => "NUL bytes where text should be; kept verbatim",
-            Code::TooDeep => "nested too deeply; kept verbatim",
-            Code::TooLarge => "too large to read; kept verbatim",
-            Code::DuplicateKey => {
-                "the same member name twice in one object; both kept, the first one is read"
-            }
-            Code::LoneSurrogate => "half a surrogate pair; kept as written",
-            Code::UnknownShape => "not a shape this dialect writes; kept verbatim",
+            Code::InvalidJson => "not valid JSON",
+            Code::Torn => "cut off in the middle",
+            Code::InvalidUtf8 => "not valid UTF-8",
+            Code::NulBytes => "NUL bytes where text should be",
+            Code::TooDeep => "nested too deeply",
+            Code::TooLarge => "too large to read",
+            Code::DuplicateKey => "the same member name twice in one object; the first one is read",
+            Code::LoneSurrogate => "half a surrogate pair",
+            Code::NumberOverflow => "a number beyond 64 bits",
+            Code::UnknownShape => "not a shape this dialect writes",
             Code::Framing => "not framed as expected",
             Code::Schema => "breaks the schema",
-            Code::DanglingLink => "refers to something that is not in the input",
+            Code::DanglingLink => "the parent is not in the input",
+            Code::ResultWithoutCall => "a tool result without its call",
+            Code::CallWithoutResult => "a tool call without a result",
+            Code::DuplicateId => "two items with the same id",
             Code::Lifecycle => "out of order",
             Code::UnfilledHole => "a kept value has lost its canonical counterpart",
         }
@@ -137,16 +204,32 @@ impl Code {
     pub const fn hint(self) -> Option<&'static str> {
         match self {
             Code::Empty => Some("give a file with content, or pipe one in"),
+            Code::InvalidJson => Some("if the source dialect was guessed wrong, name it with `--from`"),
             Code::Torn => {
-                Some("the program that wrote it was probably stopped; the lines before it are fine")
+                Some("the program that wrote it was probably stopped; what stands before it is fine")
             }
-            Code::NulBytes => Some("the disk was probably full or the machine crashed; other lines are fine"),
+            Code::InvalidUtf8 => Some("another program may have changed the encoding; the rest is fine"),
+            Code::NulBytes => Some("the disk was probably full or the machine crashed; the rest is fine"),
+            Code::TooDeep => Some("common JSON parsers stop at 128 levels; nothing deeper is read"),
             Code::TooLarge => Some("raise the limit with `--max-frame`"),
+            Code::DuplicateKey => Some("parsers differ in which one they take; make the names unique"),
+            Code::LoneSurrogate => Some("a text was cut inside a character; it is passed on as written"),
+            Code::NumberOverflow => {
+                Some("other programs will round or refuse it; it is passed on as written")
+            }
             Code::UnknownShape => Some("if the source dialect was guessed wrong, name it with `--from`"),
+            Code::Framing => None,
+            Code::Schema => Some("`docs/record.md` and the CDDL beside it say what a record must be"),
             Code::DanglingLink => {
                 Some("forked and resumed sessions refer to lines of an earlier file; that is normal")
             }
-            _ => None,
+            Code::ResultWithoutCall => None,
+            Code::CallWithoutResult => Some("the session was probably interrupted there; that is normal"),
+            Code::DuplicateId => {
+                Some("links to this id are ambiguous; was a part of the input pasted twice?")
+            }
+            Code::Lifecycle => None,
+            Code::UnfilledHole => Some("the record was changed after it was made"),
         }
     }
 
@@ -163,6 +246,33 @@ impl Code {
                 | Code::TooLarge
                 | Code::Framing
         )
+    }
+}
+
+impl Code {
+    /// How much it matters when an input is checked.
+    pub const fn severity(self) -> Severity {
+        match self {
+            Code::DuplicateKey
+            | Code::LoneSurrogate
+            | Code::NumberOverflow
+            | Code::DanglingLink
+            | Code::CallWithoutResult => Severity::Warning,
+            Code::Empty
+            | Code::InvalidJson
+            | Code::Torn
+            | Code::InvalidUtf8
+            | Code::NulBytes
+            | Code::TooDeep
+            | Code::TooLarge
+            | Code::UnknownShape
+            | Code::Framing
+            | Code::Schema
+            | Code::ResultWithoutCall
+            | Code::DuplicateId
+            | Code::Lifecycle
+            | Code::UnfilledHole => Severity::Error,
+        }
     }
 }
 

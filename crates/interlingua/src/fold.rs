@@ -207,7 +207,7 @@ impl Fold {
     }
 
     fn delta(&mut self, delta: Delta<'static>) {
-        let Delta { item, part, value } = delta;
+        let Delta { item, part, value, arrival: _ } = delta;
         let path = self.open.get(&item).map_or(&[][..], Vec::as_slice);
         let Some(item) = find(&mut self.transcript.items, path) else { return };
         let same = item.content.iter_mut().rev().find_map(|content| match content {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::emit::Emit;
-use crate::error::{Place, Problem};
+use crate::error::{Code, Place, Problem, Severity};
 use crate::model::ItemId;
 use crate::tape::{Claim, Kind, Limits, Tape, TapeBuf, Val, Visit};
 
@@ -52,8 +52,10 @@ impl Reason {
 /// The counts of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Frames read.
+    /// Frames in the input.
     pub frames: u64,
+    /// Frames that were understood: neither blank nor damaged nor of a foreign shape.
+    pub read: u64,
     /// Leaves read.
     pub leaves: u64,
     /// Leaves expressed in the target's own terms.
@@ -72,6 +74,10 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Problems beyond those listed.
     pub more_problems: u64,
+    /// How many of all problems are [errors](Severity::Error).
+    pub errors: u64,
+    /// How many of all problems are damage: bytes that could not be read.
+    pub damaged: u64,
 }
 
 impl Report {
@@ -82,7 +88,7 @@ impl Report {
 
     /// Whether anything could not be read as what it claims to be.
     pub fn is_damaged(&self) -> bool {
-        self.problems.iter().any(|problem| problem.is_damage())
+        self.damaged > 0
     }
 }
 
@@ -105,6 +111,7 @@ pub struct Row {
 #[derive(Debug, Default)]
 pub struct Ledger {
     frames: u64,
+    read: u64,
     leaves: u64,
     claimed: u64,
     kept: u64,
@@ -115,16 +122,27 @@ pub struct Ledger {
     notes: Vec<(&'static str, u64)>,
     problems: Vec<Problem>,
     more_problems: u64,
+    errors: u64,
+    damaged: u64,
     next_item: u64,
-    settled: u64,
+    /// Whether the rest of the current frame, or piece of a frame, has been kept or lost.
+    settled: bool,
+    /// Whether the current frame has turned out to be of a foreign shape.
+    foreign: bool,
     names: Names,
 }
 
 impl Ledger {
-    /// A frame begins. Returns its number, from 1.
-    pub(crate) fn frame(&mut self) -> u64 {
-        self.frames += 1;
-        self.frames
+    /// A frame begins, or one that is too large goes on with its next piece.
+    pub(crate) fn frame(&mut self, goes_on: bool) {
+        self.frames += u64::from(!goes_on);
+        self.settled = false;
+        self.foreign = false;
+    }
+
+    /// The frame was understood, unless its reader has said otherwise.
+    pub(crate) fn frame_read(&mut self) {
+        self.read += u64::from(!self.foreign);
     }
 
     /// The number of the frame being read.
@@ -158,6 +176,9 @@ impl Ledger {
 
     /// Something is wrong with the input. The first hundred are kept.
     pub fn problem(&mut self, problem: Problem) {
+        self.foreign |= problem.code == Code::UnknownShape;
+        self.errors += u64::from(problem.code.severity() == Severity::Error);
+        self.damaged += u64::from(problem.is_damage());
         if self.problems.len() < 100 {
             self.problems.push(problem);
         } else {
@@ -174,6 +195,7 @@ impl Ledger {
     pub fn report(&self) -> Report {
         Report {
             frames: self.frames,
+            read: self.read,
             leaves: self.leaves,
             mapped: self.claimed.saturating_sub(self.lost_after_mapping),
             kept: self.kept,
@@ -183,6 +205,8 @@ impl Ledger {
             notes: self.notes.clone(),
             problems: self.problems.clone(),
             more_problems: self.more_problems,
+            errors: self.errors,
+            damaged: self.damaged,
         }
     }
 }
@@ -202,7 +226,12 @@ pub enum RestBody<'t> {
     /// The frame just read; what its reader took is no longer in it.
     Frame(&'t Tape<'t>),
     /// A line that another dialect kept earlier, with holes where the model has the values.
-    Line(Val<'t>),
+    Line {
+        /// The line.
+        line: Val<'t>,
+        /// The spacing that stood before and after it.
+        space: (&'t str, &'t str),
+    },
     /// A frame, or a piece of one, that is not a document we read. Counts as one leaf.
     Unparsed {
         /// Its bytes.
@@ -216,14 +245,26 @@ pub enum RestBody<'t> {
     NoFinalNewline,
 }
 
-impl Rest<'_> {
+impl<'t> Rest<'t> {
+    /// The spacing around the document, such as the carriage return of a foreign line end.
+    pub fn space(&self) -> (&'t str, &'t str) {
+        match self.body {
+            RestBody::Frame(tape) => {
+                let span = tape.root().span();
+                (&tape.text()[..span.start], &tape.text()[span.end..])
+            }
+            RestBody::Line { space, .. } => space,
+            RestBody::Unparsed { .. } | RestBody::NoFinalNewline => ("", ""),
+        }
+    }
+
     /// Writes the line with a hole for each value that was taken, everything else byte for byte.
     pub fn keep(self, ledger: &mut Ledger, out: &mut Emit<'_>) {
         out.begin_raw();
         match self.body {
             RestBody::Frame(tape) => {
                 let text = tape.text();
-                let mut copied = 0;
+                let std::ops::Range { start: mut copied, end } = tape.root().span();
                 ledger.settle(self.body, None, |val, claim| match claim {
                     Claim::Taken => {
                         let span = val.span();
@@ -233,17 +274,17 @@ impl Rest<'_> {
                     }
                     // A genuine string of tildes gets one more, so that it is no hole.
                     Claim::Free | Claim::Noted | Claim::Placed if is_tildes(val) => {
-                        let end = val.span().end - 1;
-                        out.bytes(&text.as_bytes()[copied..end]);
+                        let quote = val.span().end - 1;
+                        out.bytes(&text.as_bytes()[copied..quote]);
                         out.bytes(b"~");
-                        copied = end;
+                        copied = quote;
                     }
                     Claim::Free | Claim::Noted | Claim::Placed => {}
                 });
-                out.bytes(&text.as_bytes()[copied..]);
+                out.bytes(&text.as_bytes()[copied..end]);
             }
-            RestBody::Line(val) => {
-                out.bytes(val.text().as_bytes());
+            RestBody::Line { line, .. } => {
+                out.bytes(line.text().as_bytes());
                 ledger.settle(self.body, None, |_, _| {});
             }
             RestBody::Unparsed { .. } | RestBody::NoFinalNewline => self.keep_elsewhere(ledger),
@@ -264,7 +305,7 @@ impl Rest<'_> {
 impl Ledger {
     /// Whether the rest of the current frame has been kept or lost.
     pub(crate) fn is_settled(&self) -> bool {
-        self.settled == self.frames
+        self.settled
     }
 
     /// Books every free leaf as kept (`None`) or lost, in one walk, and shows each value to `visit`.
@@ -277,13 +318,13 @@ impl Ledger {
         let why = reason.unwrap_or(Reason::NoSlot);
         let root = match body {
             RestBody::Frame(tape) => {
-                self.settled = frame;
+                self.settled = true;
                 self.leaves += u64::from(tape.leaves());
                 tape.root()
             }
-            RestBody::Line(val) => val,
+            RestBody::Line { line, .. } => line,
             RestBody::Unparsed { bytes, .. } => {
-                self.settled = frame;
+                self.settled = true;
                 self.leaves += 1;
                 *free += 1;
                 paths.add(UNPARSED_HASH, why, 1, bytes.len() as u64, frame, || "(unparsed)".to_owned());
@@ -294,8 +335,8 @@ impl Ledger {
         self.names.clear();
         let (names, claimed) = (&mut self.names, &mut self.claimed);
         root.walk(&mut Settle { root, names, paths, free, claimed, why, frame, visit });
-        if let RestBody::Line(val) = body {
-            val.claim(Claim::Placed);
+        if let RestBody::Line { line, .. } = body {
+            line.claim(Claim::Placed);
         }
     }
 }
@@ -433,7 +474,7 @@ impl Paths {
 
 /// Keys are hashes already.
 #[derive(Default)]
-struct Identity(u64);
+pub(crate) struct Identity(u64);
 
 impl Hasher for Identity {
     fn finish(&self) -> u64 {

@@ -31,6 +31,7 @@
 //!
 //! Read on with [`model`], then [`pipe`], then one dialect.
 
+pub mod check;
 pub mod dialects;
 pub mod emit;
 pub mod error;

@@ -152,8 +152,8 @@ pub struct ToolResult<'a> {
 /// A line that is not part of the conversation proper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice<'a> {
-    /// What sort of notice, in the dialect's own word.
-    pub event_type: Str<'a>,
+    /// What sort of notice, in the dialect's own word, if it has one.
+    pub event_type: Option<Str<'a>>,
 }
 
 /// A piece of an item. Deltas with the same part number join.
@@ -165,6 +165,17 @@ pub struct Delta<'a> {
     pub part: u32,
     /// The piece.
     pub value: Part<'a>,
+    /// Whether the source itself sent pieces.
+    pub arrival: Arrival,
+}
+
+/// How a piece of an item came: live readers of our events want to know whether an agent streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The source wrote the part in one go; the delta is ours.
+    Whole,
+    /// The source sent this piece as it came.
+    Streamed,
 }
 
 /// What items are made of.
@@ -404,6 +415,21 @@ impl Usage {
         self.cache_write_long = cache_write_long.or(self.cache_write_long);
         self.output = output.or(self.output);
         self.reasoning = reasoning.or(self.reasoning);
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Usage) -> Usage {
+        let both =
+            |one: Option<u64>, two: Option<u64>| [one, two].into_iter().flatten().reduce(u64::saturating_add);
+        Usage {
+            input: both(self.input, other.input),
+            cache_read: both(self.cache_read, other.cache_read),
+            cache_write: both(self.cache_write, other.cache_write),
+            cache_write_long: both(self.cache_write_long, other.cache_write_long),
+            output: both(self.output, other.output),
+            reasoning: both(self.reasoning, other.reasoning),
+        }
     }
 
     /// What must be added to `earlier` to get here; nothing where a number went down.

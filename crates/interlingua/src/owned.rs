@@ -221,7 +221,7 @@ impl ItemHead<'_> {
                     ItemKind::ToolResult(ToolResult { call_id: own(call_id), name: own(name) })
                 }
                 ItemKind::Notice(Notice { event_type }) => {
-                    ItemKind::Notice(Notice { event_type: event_type.into_owned() })
+                    ItemKind::Notice(Notice { event_type: own(event_type) })
                 }
             },
             author,
@@ -238,8 +238,8 @@ impl ItemHead<'_> {
 impl Delta<'_> {
     /// A copy that owns its text.
     pub fn into_owned(self) -> Delta<'static> {
-        let Delta { item, part, value } = self;
-        Delta { item, part, value: value.into_owned() }
+        let Delta { item, part, value, arrival } = self;
+        Delta { item, part, value: value.into_owned(), arrival }
     }
 }
 

@@ -8,14 +8,16 @@
 //! A frame that cannot be read is handed to the writer as it is and booked as a problem; the run goes on. Reader and
 //! writer of the same dialect and role are never built: the bytes pass untouched.
 
-use crate::dialects::{Dialect, Options, Role};
+use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec};
 use crate::emit::{Emit, EmitState, Output};
-use crate::error::{Code, Error, Problem};
+use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
 use crate::ledger::{Ledger, Reason, Report, Rest, RestBody};
 use crate::lifecycle::{Lifecycle, Verdict};
-use crate::model::{Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status};
-use crate::tape::{Fault, Limits, TapeBuf, Val};
+use crate::model::{
+    Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status,
+};
+use crate::tape::{Claim, Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.
 pub trait Reader: Send {
@@ -114,9 +116,14 @@ impl Sink<'_> {
         }
     }
 
-    /// Adds a piece to an item.
+    /// Adds a part to an item.
     pub fn delta(&mut self, item: ItemId, part: u32, value: Part<'_>) {
-        self.event(&Event::ItemDelta(Delta { item, part, value }));
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Whole }));
+    }
+
+    /// Adds a piece that the source streamed.
+    pub fn piece(&mut self, item: ItemId, part: u32, value: Part<'_>) {
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Streamed }));
     }
 
     /// Completes an item without more to say.
@@ -129,11 +136,12 @@ impl Sink<'_> {
         }));
     }
 
-    /// Hands on a line that `owner` kept in an earlier conversion.
-    pub fn kept_line(&mut self, owner: &str, line: Val<'_>) {
-        self.writer.rest(Rest { owner, body: RestBody::Line(line) }, &mut self.out);
-        if line.claimed() != crate::tape::Claim::Placed {
-            Rest { owner, body: RestBody::Line(line) }.lose(self.out.ledger, Reason::NoSlot);
+    /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
+    pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
+        let body = RestBody::Line { line, space };
+        self.writer.rest(Rest { owner, body }, &mut self.out);
+        if line.claimed() != Claim::Placed {
+            Rest { owner, body }.lose(self.out.ledger, Reason::NoSlot);
         }
     }
 
@@ -150,7 +158,12 @@ impl Sink<'_> {
     /// Books something that is wrong with the input.
     pub fn problem(&mut self, code: Code, pointer: Option<String>, detail: &str) {
         let place = self.out.ledger.place(None, pointer);
-        self.out.ledger.problem(Problem { code, place, detail: detail.to_owned(), window: String::new() });
+        self.out.ledger.problem(Problem {
+            code,
+            place,
+            detail: detail.to_owned(),
+            window: Window::default(),
+        });
     }
 
     /// Books something that was emulated, repaired or guessed.
@@ -181,6 +194,8 @@ struct Works {
     writer: Box<dyn Writer>,
     /// Whether any frame was more than blank.
     content: bool,
+    /// The frame goes on with its next piece; why it came in pieces.
+    goes_on: Option<&'static str>,
     no_final_newline: bool,
 }
 
@@ -201,13 +216,7 @@ impl Pipe {
         if from.0.name == to.0.name && from.1 == to.1 {
             return Ok(Self { works: None, ledger: Ledger::default(), emit: EmitState::default() });
         }
-        Ok(Self::join(
-            from.0.name,
-            spec.framing.framer(options.limits.bytes),
-            reader(options),
-            writer(options),
-            options,
-        ))
+        Ok(Self::join(from.0, spec, reader(options), writer(options), options))
     }
 
     /// Joins a reader to any writer, such as one that only checks.
@@ -221,31 +230,30 @@ impl Pipe {
             .role(from.1)
             .and_then(|spec| Some((spec, spec.read?)))
             .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
-        Ok(Self::join(
-            from.0.name,
-            spec.framing.framer(options.limits.bytes),
-            reader(options),
-            writer,
-            options,
-        ))
+        Ok(Self::join(from.0, spec, reader(options), writer, options))
     }
 
     fn join(
-        owner: &'static str,
-        framer: Box<dyn Framer>,
+        source: &Dialect,
+        spec: &RoleSpec,
         reader: Box<dyn Reader>,
         writer: Box<dyn Writer>,
         options: &Options,
     ) -> Self {
+        let limits = match source.plane {
+            Plane::Ours => options.limits.around_others(),
+            Plane::Wire | Plane::Live | Plane::Log => options.limits,
+        };
         let works = Works {
-            owner,
-            framer,
-            limits: options.limits,
+            owner: source.name,
+            framer: spec.framing.framer(limits.bytes),
+            limits,
             tape: TapeBuf::default(),
             reader,
             lifecycle: Lifecycle::default(),
             writer,
             content: false,
+            goes_on: None,
             no_final_newline: false,
         };
         Self { works: Some(works), ledger: Ledger::default(), emit: EmitState::default() }
@@ -280,20 +288,24 @@ impl Pipe {
 
 impl Works {
     fn frame(&mut self, frame: Frame<'_>, mut out: Out<'_>) {
-        out.ledger.frame();
+        let goes_on = self.goes_on.take();
+        out.ledger.frame(goes_on.is_some());
         self.no_final_newline = frame.kind == FrameKind::LastLine;
         if let FrameKind::Piece { why, more } = frame.kind {
+            self.goes_on = more.then_some(why);
             if why == "bom" {
                 out.ledger.note("byte order mark set aside");
                 return self.unreadable(frame.bytes, why, more, out);
             }
             self.content = true;
-            out.ledger.problem(Problem {
-                code: Code::TooLarge,
-                place: out.ledger.place(None, None),
-                detail: format!("a frame over {} bytes", self.limits.bytes),
-                window: String::new(),
-            });
+            if goes_on != Some(why) {
+                out.ledger.problem(Problem {
+                    code: Code::TooLarge,
+                    place: out.ledger.place(None, None),
+                    detail: format!("the limit is {} bytes", self.limits.bytes),
+                    window: Window::around(frame.bytes, 0),
+                });
+            }
             return self.unreadable(frame.bytes, why, more, out);
         }
         if frame.bytes.trim_ascii().is_empty() {
@@ -317,11 +329,14 @@ impl Works {
                 if !out.ledger.is_settled() {
                     Rest { owner: self.owner, body: RestBody::Frame(&tape) }.lose(out.ledger, Reason::NoSlot);
                 }
+                out.ledger.frame_read();
             }
             Err(fault) => {
                 let (writer, lifecycle) = (&mut *self.writer, &mut self.lifecycle);
                 let mut sink = Sink { writer, lifecycle, out: out.reborrow() };
-                if !self.reader.sentinel(text, &mut sink) {
+                if self.reader.sentinel(text, &mut sink) {
+                    out.ledger.frame_read();
+                } else {
                     let (code, at, expected) = describe(fault, frame.bytes);
                     self.damaged(frame.bytes, code, at, expected, out);
                 }
@@ -333,7 +348,7 @@ impl Works {
     fn damaged(&mut self, bytes: &[u8], code: Code, at: usize, expected: &str, out: Out<'_>) {
         let place = out.ledger.place(Some(at), None);
         let detail = format!("expected {expected}");
-        out.ledger.problem(Problem { code, place, detail, window: window(bytes, at) });
+        out.ledger.problem(Problem { code, place, detail, window: Window::around(bytes, at) });
         self.unreadable(bytes, code.name(), false, out);
     }
 
@@ -349,9 +364,9 @@ impl Works {
         if !self.content {
             out.ledger.problem(Problem {
                 code: Code::Empty,
-                place: Default::default(),
+                place: Place::default(),
                 detail: String::new(),
-                window: String::new(),
+                window: Window::default(),
             });
         }
         let Works { reader, writer, lifecycle, .. } = self;
@@ -369,11 +384,15 @@ impl Works {
 
 /// Legal, but someone should know.
 fn notice_oddities(tape: &crate::tape::Tape<'_>, ledger: &mut Ledger) {
-    let odd = [(Code::DuplicateKey, tape.duplicate_key), (Code::LoneSurrogate, tape.lone_surrogate)];
+    let odd = [
+        (Code::DuplicateKey, tape.duplicate_key),
+        (Code::LoneSurrogate, tape.lone_surrogate),
+        (Code::NumberOverflow, tape.number_overflow),
+    ];
     for (code, at) in odd {
         if let Some(at) = at {
             let place = ledger.place(Some(at), None);
-            let window = window(tape.text().as_bytes(), at);
+            let window = Window::around(tape.text().as_bytes(), at);
             ledger.problem(Problem { code, place, detail: String::new(), window });
         }
     }
@@ -391,12 +410,6 @@ fn describe(fault: Fault, bytes: &[u8]) -> (Code, usize, &'static str) {
         Fault::TooManyValues { at } => (at, "fewer values"),
     };
     (fault.into(), at, expected)
-}
-
-/// Up to 40 bytes on either side, as text.
-fn window(bytes: &[u8], at: usize) -> String {
-    let slice = &bytes[at.saturating_sub(40).min(bytes.len())..(at + 40).min(bytes.len())];
-    String::from_utf8_lossy(slice).replace(|c: char| c.is_control(), "\u{fffd}")
 }
 
 /// Stands in while the real framer is borrowed.

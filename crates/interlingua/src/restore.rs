@@ -2,11 +2,88 @@
 //!
 //! A log writer says where its dialect puts each value ([`Slots`]). If the source line was kept, its holes are filled
 //! from there and every other byte stays what it was; if not, the line is built from the slots alone. One mapping
-//! serves both.
+//! serves both. [`Lines`] is the file those lines form, newline for newline.
 
 use crate::emit::Emit;
+use crate::error::{Code, Problem, Window};
+use crate::ledger::{HOLE, Reason, Rest, RestBody};
+use crate::model::ItemId;
+use crate::pipe::Out;
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str};
+
+/// The lines of a log being written: what separates them, and what becomes of those that nobody could read.
+#[derive(Debug)]
+pub struct Lines {
+    owner: &'static str,
+    begun: bool,
+    no_final_newline: bool,
+    /// The last line came in pieces, and this was not the last one.
+    open_piece: bool,
+}
+
+impl Lines {
+    /// No lines yet, in the dialect of that name.
+    pub const fn new(owner: &'static str) -> Self {
+        Self { owner, begun: false, no_final_newline: false, open_piece: false }
+    }
+
+    /// Writes a kept line with its holes filled; a hole nothing fits is a problem of the input.
+    pub fn restore(
+        &mut self,
+        kept: Val<'_>,
+        (before, after): (&str, &str),
+        slots: &Slots,
+        out: &mut Out<'_>,
+    ) {
+        self.separate(out);
+        out.json.bytes(before.as_bytes());
+        let missing = slots.fill(kept, &mut out.json);
+        out.json.bytes(after.as_bytes());
+        for place in missing {
+            let place = out.ledger.place(None, Some(format!("/{place}")));
+            let (code, detail, window) = (Code::UnfilledHole, String::new(), Window::default());
+            out.ledger.problem(Problem { code, place, detail, window });
+        }
+    }
+
+    /// Writes a line that has only these values.
+    pub fn build(&mut self, slots: &Slots, out: &mut Out<'_>) {
+        self.separate(out);
+        out.json.frame("");
+        slots.build(&mut out.json);
+    }
+
+    /// Gives back what was no document of the source; anything else that is left has no place in these lines, nor has
+    /// what was damaged in another dialect.
+    pub fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        match rest.body {
+            RestBody::Unparsed { bytes, more, .. } if rest.owner == self.owner || rest.owner == "record" => {
+                self.separate(out);
+                out.json.bytes(bytes);
+                self.open_piece = more;
+                rest.keep_elsewhere(out.ledger);
+            }
+            RestBody::NoFinalNewline => self.no_final_newline = true,
+            RestBody::Unparsed { .. } => rest.lose(out.ledger, Reason::Invalid),
+            RestBody::Line { .. } | RestBody::Frame(_) => rest.lose(out.ledger, Reason::NoSlot),
+        }
+    }
+
+    /// Ends the last line, unless the source did not.
+    pub fn finish(&mut self, out: &mut Out<'_>) {
+        if self.begun && !self.no_final_newline && !self.open_piece {
+            out.json.frame("\n");
+        }
+    }
+
+    /// Nothing before the first line, nothing inside a line that came in pieces.
+    fn separate(&mut self, out: &mut Out<'_>) {
+        if std::mem::replace(&mut self.begun, true) && !std::mem::replace(&mut self.open_piece, false) {
+            out.json.frame("\n");
+        }
+    }
+}
 
 /// Native values with their places, in the order the dialect writes them. A place is `message/content/0/text`.
 #[derive(Debug, Default)]
@@ -30,6 +107,17 @@ impl Slots {
         }
     }
 
+    /// Puts a string that needs no escaping at a place.
+    pub fn put_word(&mut self, place: impl Into<String>, word: &str) {
+        self.put_str(place, &Str::escaped(word));
+    }
+
+    /// Puts a string at a place, instead of what stood there.
+    pub fn set_str(&mut self, place: &str, text: &Str<'_>) {
+        self.0.retain(|(known, _)| known != place);
+        self.put_str(place, text);
+    }
+
     /// Adds text to the string at a place, for values that arrive in pieces.
     pub fn append_str(&mut self, place: &str, text: &Str<'_>) {
         match self.0.iter_mut().find(|(known, _)| known == place) {
@@ -47,6 +135,16 @@ impl Slots {
     /// Puts everything here under a place of `other`.
     pub fn copy_under(&self, place: &str, other: &mut Slots) {
         other.0.extend(self.0.iter().map(|(inner, value)| (format!("{place}/{inner}"), value.clone())));
+    }
+
+    /// Shows every value with its place.
+    pub fn each(&self, mut show: impl FnMut(&str, &Raw<'_>)) {
+        self.0.iter().for_each(|(place, value)| show(place, value));
+    }
+
+    /// Puts everything here behind what `other` has.
+    pub fn copy_into(&self, other: &mut Slots) {
+        other.0.extend(self.0.iter().cloned());
     }
 
     /// The value at a place.
@@ -131,8 +229,7 @@ impl Fill<'_> {
         if inner.len() > 1 {
             // A genuine string of tildes: it was given one more.
             out.bytes(b"\"");
-            out.bytes(&inner.as_bytes()[1..]);
-            out.bytes(b"\"");
+            out.bytes(&val.text().as_bytes()[2..]);
         } else if let Some(value) = self.slots.get(place) {
             out.bytes(value.as_str().as_bytes());
         } else {
@@ -203,6 +300,31 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Whether a kept value has a hole in it.
+pub fn has_hole(val: Val<'_>) -> bool {
+    match val.kind() {
+        Kind::String => val.text() == HOLE,
+        Kind::Object => val.members().any(|(_, member)| has_hole(member)),
+        Kind::Array => val.elements().any(has_hole),
+        Kind::Null | Kind::Bool | Kind::Number | Kind::Key => false,
+    }
+}
+
+/// A stable id in the form of a UUID for an item that has none, from the session and its number.
+pub fn made_up_id(session: Option<&str>, item: ItemId) -> String {
+    let seed = session
+        .unwrap_or("")
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let ItemId(number) = item;
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{number:012x}",
+        seed >> 32,
+        seed >> 16 & 0xffff,
+        seed & 0xfff,
+        seed >> 12 & 0xfff
+    )
+}
 #[cfg(test)]
 mod tests {
     use super::*;

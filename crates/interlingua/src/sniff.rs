@@ -27,10 +27,16 @@ pub struct Guess {
     pub score: u32,
 }
 
-/// Asks every dialect in the registry about the first documents; the best answer wins.
-///
-/// `head` is the beginning of the input, [`HEAD`] bytes at most; `complete` says that it is all of it.
+/// The best of [`guesses`].
 pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
+    guesses(head, complete).into_iter().next()
+}
+
+/// Asks every dialect in the registry about the first documents; the best answer comes first.
+///
+/// `head` is the beginning of the input: [`HEAD`] bytes, or more if its first document is longer than that. `complete`
+/// says that it is all of it.
+pub fn guesses(head: &[u8], complete: bool) -> Vec<Guess> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let framing = if starts_like_sse(head) { Framing::Sse } else { Framing::Lines };
     let mut guesses: Vec<Guess> = Vec::new();
@@ -41,17 +47,17 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
             seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
         }
     };
-    let mut framer = framing.framer(HEAD);
+    let mut framer = framing.framer(head.len());
     framer.push(head, &mut ask);
     framer.finish(&mut ask);
-    if seen == 0 {
+    if guesses.is_empty() {
         ask_all(head, FrameKind::Whole, &mut guesses);
     }
     if guesses.is_empty() {
         // A document with a long array, of which we may only have the beginning.
         for spec in DIALECTS.iter().flat_map(|dialect| dialect.roles) {
             if let Framing::Elements(_) = spec.framing {
-                let mut framer = spec.framing.framer(HEAD);
+                let mut framer = spec.framing.framer(head.len());
                 framer.push(head, &mut |frame| {
                     if frame.kind == FrameKind::Head {
                         ask_all(frame.bytes, FrameKind::Head, &mut guesses);
@@ -60,9 +66,21 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
             }
         }
     }
-    // The first dialect in the registry wins a draw.
-    guesses.into_iter().rev().max_by_key(|guess| guess.score)
+    // The sort is stable: the first dialect in the registry wins a draw.
+    guesses.sort_by_key(|guess| std::cmp::Reverse(guess.score));
+    guesses
 }
+
+/// The dialect that a document belongs to, if it is surely not `own`'s: for readers that meet a line they do not know.
+pub fn foreign(own: &str, doc: Val<'_>, kind: FrameKind<'_>) -> Option<&'static Dialect> {
+    let head = Head { doc, kind };
+    let sure = |dialect: &Dialect| (dialect.sniff)(&head).is_some_and(|(_, score)| score >= SURE);
+    let own_line = DIALECTS.iter().any(|dialect| dialect.name == own && (dialect.sniff)(&head).is_some());
+    DIALECTS.iter().copied().find(|dialect| !own_line && dialect.name != own && sure(dialect))
+}
+
+/// From this score on, a single document is enough to say whose it is.
+const SURE: u32 = 5;
 
 /// Whether the bytes were a document.
 fn ask_all(bytes: &[u8], kind: FrameKind<'_>, guesses: &mut Vec<Guess>) -> bool {

@@ -22,6 +22,20 @@ pub struct Limits {
     pub depth: usize,
 }
 
+impl Limits {
+    /// Limits for a form that carries frames of other dialects inside its own: whatever could be read there must
+    /// still be readable here, with the members that were added around it.
+    #[must_use]
+    pub fn around_others(self) -> Self {
+        Self {
+            // Damaged frames are carried in pieces of a mebibyte, at worst six times as long when escaped.
+            bytes: self.bytes.saturating_mul(2).saturating_add(8 << 20).min(u32::MAX as usize),
+            nodes: self.nodes.saturating_mul(2).saturating_add(1 << 10),
+            depth: self.depth + 8,
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { bytes: 256 << 20, nodes: 1 << 20, depth: 120 }
@@ -125,13 +139,14 @@ impl TapeBuf {
             leaves: 0,
             duplicate_key: None,
             lone_surrogate: None,
+            number_overflow: None,
         };
         parser.document()?;
-        let (leaves, duplicate_key, lone_surrogate) =
-            (parser.leaves, parser.duplicate_key, parser.lone_surrogate);
+        let Parser { leaves, duplicate_key, lone_surrogate, number_overflow, .. } = parser;
         self.claims.clear();
         self.claims.resize(self.nodes.len(), Cell::new(Claim::Free));
-        Ok(Tape { text, nodes: &self.nodes, claims: &self.claims, leaves, duplicate_key, lone_surrogate })
+        let (nodes, claims) = (&self.nodes, &self.claims);
+        Ok(Tape { text, nodes, claims, leaves, duplicate_key, lone_surrogate, number_overflow })
     }
 }
 
@@ -146,6 +161,8 @@ pub struct Tape<'t> {
     pub duplicate_key: Option<usize>,
     /// Where an escape names half a surrogate pair.
     pub lone_surrogate: Option<usize>,
+    /// Where a number stands that neither a 64-bit integer nor a double can hold.
+    pub number_overflow: Option<usize>,
 }
 
 impl<'t> Tape<'t> {
@@ -180,6 +197,11 @@ impl<'t> Val<'t> {
     fn node(&self) -> &'t Node {
         // A `Val` is only made from node numbers that its own tape gave out.
         &self.tape.nodes[self.at as usize]
+    }
+
+    /// Whether some object of the frame has two members of one name.
+    pub(crate) fn frame_has_duplicates(&self) -> bool {
+        self.tape.duplicate_key.is_some()
     }
 
     /// The kind of this value.
@@ -259,6 +281,14 @@ impl<'t> Val<'t> {
         None
     }
 
+    /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
+    pub fn word(&self, name: &str) -> &'t str {
+        match self.get(name) {
+            Some(val) if val.kind() == Kind::String => &val.text()[1..val.text().len() - 1],
+            _ => "",
+        }
+    }
+
     /// Members in order, if this is an object.
     pub fn members(&self) -> impl Iterator<Item = (Str<'t>, Val<'t>)> + use<'t> {
         let tape = self.tape;
@@ -320,6 +350,11 @@ impl<'t> Val<'t> {
     /// Takes a string member; a member of another type is left alone.
     pub fn take_str(&self, name: &str) -> Option<Str<'t>> {
         self.get(name).and_then(|val| val.take_text())
+    }
+
+    /// Takes a time that is written as a string; any other is left alone.
+    pub fn take_time(&self, name: &str) -> Option<Raw<'t>> {
+        self.get(name).and_then(|time| time.take_text().map(|_| time.raw()))
     }
 
     /// Notes a string member; a member of another type is left alone.
@@ -423,6 +458,7 @@ struct Parser<'p> {
     leaves: u32,
     duplicate_key: Option<usize>,
     lone_surrogate: Option<usize>,
+    number_overflow: Option<usize>,
 }
 
 impl Parser<'_> {
@@ -633,16 +669,37 @@ impl Parser<'_> {
             b'1'..=b'9' => self.digits(at)?,
             _ => return Err(self.fault(at, "a digit")),
         };
+        let whole = at - start;
         if self.byte(at) == b'.' {
             at = self.digits(at + 1)?;
         }
+        let mut exponent = false;
         if let b'e' | b'E' = self.byte(at) {
             let sign = usize::from(matches!(self.byte(at + 1), b'+' | b'-'));
             at = self.digits(at + 1 + sign)?;
+            exponent = true;
+        }
+        // Eighteen digits always fit; most numbers are shorter.
+        if (whole > 18 || exponent) && self.number_overflow.is_none() {
+            self.watch_overflow(start, at, at == start + whole);
         }
         self.push(start, at, Kind::Number)?;
         self.leaves += 1;
         Ok(at)
+    }
+
+    #[cold]
+    fn watch_overflow(&mut self, start: usize, end: usize, integer: bool) {
+        // The grammar has been checked: this is ASCII.
+        let text = std::str::from_utf8(&self.bytes[start..end]).unwrap_or_default();
+        let fits = if integer {
+            text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok()
+        } else {
+            text.parse::<f64>().is_ok_and(f64::is_finite)
+        };
+        if !fits {
+            self.number_overflow = Some(start);
+        }
     }
 
     fn digits(&self, start: usize) -> Result<usize, Fault> {
@@ -750,6 +807,13 @@ mod tests {
         assert_eq!(tape.lone_surrogate, Some(6));
         assert_eq!(tape.duplicate_key, Some(1));
         assert_eq!(tape.root().get("k").map(|val| val.text()), Some(r#""\ud800""#));
+        let mut overflow = |text| buf.parse(text, &Limits::default()).expect("legal").number_overflow;
+        assert_eq!(overflow("[1e999]"), Some(1));
+        assert_eq!(overflow("[18446744073709551616]"), Some(1));
+        assert_eq!(
+            overflow("[18446744073709551615,-9223372036854775808,1e300,1e-999,0.12345678901234567890]"),
+            None
+        );
     }
 
     #[test]

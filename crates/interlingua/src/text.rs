@@ -38,7 +38,17 @@ impl<'a> Str<'a> {
 
     /// The plain text. A lone surrogate half, which no Rust string can hold, becomes U+FFFD.
     pub fn decode(&self) -> Cow<'_, str> {
-        if self.0.contains('\\') { Cow::Owned(unescape(&self.0)) } else { Cow::Borrowed(&self.0) }
+        if !self.0.contains('\\') {
+            return Cow::Borrowed(&self.0);
+        }
+        let mut plain = String::with_capacity(self.0.len());
+        self.decode_into(&mut plain);
+        Cow::Owned(plain)
+    }
+
+    /// Appends the plain text to `out`, for those who decode often and keep the memory.
+    pub fn decode_into(&self, out: &mut String) {
+        unescape_into(&self.0, out);
     }
 
     /// Whether the plain text equals `plain`.
@@ -110,6 +120,20 @@ impl std::fmt::Debug for Raw<'_> {
     }
 }
 
+/// The last value seen of something that line after line repeats.
+#[derive(Debug, Default)]
+pub struct Known(String);
+
+impl Known {
+    /// The value, if it is not the one we know.
+    pub fn news<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
+        let value = value.filter(|value| value.as_escaped() != self.0)?;
+        self.0.clear();
+        self.0.push_str(value.as_escaped());
+        Some(value)
+    }
+}
+
 /// Appends `text` to `out` as the inside of a JSON string.
 pub fn escape_into(text: &str, out: &mut String) {
     escape_pieces(text, &mut |piece| out.push_str(piece));
@@ -147,8 +171,7 @@ const fn needs_escape(byte: u8) -> bool {
 }
 
 /// Undoes JSON escapes. Text from a [`crate::tape::Tape`] is well formed; a bad escape elsewhere is copied as it is.
-fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+fn unescape_into(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
@@ -167,7 +190,6 @@ fn unescape(text: &str) -> String {
         rest = &tail[used..];
     }
     out.push_str(rest);
-    out
 }
 
 /// Reads `uXXXX` (and the second half of a pair); returns the character and how many bytes of `tail` it took.

@@ -148,11 +148,26 @@ fn indent(json: &[u8]) -> Vec<u8> {
 }
 
 fn report(case: &Case, to: Way, report: &Report) -> String {
-    let Report { frames, leaves, mapped, kept, lost, kept_paths, lost_paths, notes, problems, more_problems } =
-        report;
+    let Report {
+        frames,
+        read,
+        leaves,
+        mapped,
+        kept,
+        lost,
+        kept_paths,
+        lost_paths,
+        notes,
+        problems,
+        more_problems,
+        errors: _,
+        damaged: _,
+    } = report;
     let mut text = format!("{case} -> {} {}\n", to.0.name, to.1.word());
     let mut say = |line: String| text.write_str(&(line + "\n")).expect("memory");
-    say(format!("{frames} frames, {leaves} leaves = {mapped} mapped + {kept} kept + {lost} lost"));
+    say(format!(
+        "{read} of {frames} frames read, {leaves} leaves = {mapped} mapped + {kept} kept + {lost} lost"
+    ));
     for (title, rows) in [("kept", kept_paths), ("lost", lost_paths)] {
         if !rows.is_empty() {
             say(format!("\n{title}"));

@@ -46,8 +46,13 @@ pub(crate) fn probes() -> Vec<Probe> {
     probes
 }
 
-/// Every `*.json` below `dir`, sorted, so that failures come in the same order everywhere.
+/// Every `*.json` below `dir`.
 pub(crate) fn json_files(dir: &Path) -> Vec<PathBuf> {
+    files(dir, &["json"])
+}
+
+/// Every file below `dir` with one of these extensions, sorted, so that failures come in the same order everywhere.
+pub(crate) fn files(dir: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![dir.to_path_buf()];
     while let Some(dir) = open.pop() {
@@ -55,7 +60,7 @@ pub(crate) fn json_files(dir: &Path) -> Vec<PathBuf> {
             let path = entry.expect("the directory can be listed").path();
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "json") {
+            } else if path.extension().is_some_and(|found| extensions.iter().any(|known| found == *known)) {
                 found.push(path);
             }
         }

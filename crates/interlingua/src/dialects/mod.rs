@@ -8,10 +8,14 @@ use crate::tape::Limits;
 
 pub mod anthropic;
 pub mod claude_code;
+pub mod claude_stream;
+pub mod codex;
 pub mod record;
+pub mod universal;
 
 /// Every dialect.
-pub static DIALECTS: &[&Dialect] = &[&claude_code::DIALECT, &record::DIALECT];
+pub static DIALECTS: &[&Dialect] =
+    &[&claude_code::DIALECT, &codex::DIALECT, &claude_stream::DIALECT, &record::DIALECT, &universal::DIALECT];
 
 /// One language that agents or models speak.
 #[derive(Debug)]

@@ -20,6 +20,18 @@ pub struct Elements {
     string: Option<bool>,
     /// Where the last string outside the array stands in the buffer, quotes included.
     last_string: std::ops::Range<usize>,
+    comma: Comma,
+}
+
+/// Whether a comma may stand between the elements here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comma {
+    /// No element yet.
+    None,
+    /// An element came last.
+    May,
+    /// A comma came last.
+    Came,
 }
 
 /// Stands on the stack of open brackets where an element begins.
@@ -48,6 +60,7 @@ impl Elements {
             matched: 0,
             string: None,
             last_string: 0..0,
+            comma: Comma::None,
         }
     }
 
@@ -111,8 +124,14 @@ impl Elements {
     /// One byte between elements.
     fn between(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) {
         match byte {
-            b',' | b' ' | b'\n' | b'\r' | b'\t' => {}
+            b' ' | b'\n' | b'\r' | b'\t' => {}
+            b',' if self.comma == Comma::May => self.comma = Comma::Came,
+            // A comma too many is a frame of its own: it will not parse, and so be reported.
+            b',' => each(Frame { bytes: b",", kind: FrameKind::Element }),
             b']' => {
+                if self.comma == Comma::Came {
+                    each(Frame { bytes: b",", kind: FrameKind::Element });
+                }
                 self.state = State::Tail;
                 self.add(b"{", each);
                 for name in &self.path[..self.path.len() - 1] {
@@ -121,6 +140,7 @@ impl Elements {
             }
             _ => {
                 self.state = State::Element;
+                self.comma = Comma::May;
                 self.open.push(ELEMENT);
                 self.inside(byte, each);
             }

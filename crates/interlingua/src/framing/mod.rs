@@ -142,7 +142,8 @@ impl Gathered {
     /// Ends the frame.
     fn end(&mut self, kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
         let kind = if std::mem::take(&mut self.oversized) {
-            FrameKind::Piece { why: "too-large", more: false }
+            // A last line that has no newline goes on as far as anyone can tell.
+            FrameKind::Piece { why: "too-large", more: kind == FrameKind::LastLine }
         } else {
             kind
         };
@@ -203,6 +204,14 @@ mod tests {
                 assert_eq!(frames(framing, 10, chunk, text), whole, "in chunks of {chunk}");
             }
         }
+    }
+
+    #[test]
+    fn a_comma_too_many_is_a_frame_of_its_own() {
+        let found = frames(Framing::Elements(&["a"]), 100, 3, r#"{"a":[,1,,2,]}"#);
+        let elements: Vec<&str> =
+            found.iter().filter(|(_, kind)| kind == "Element").map(|(text, _)| text.as_str()).collect();
+        assert_eq!(elements, [",", "1", ",", "2", ","]);
     }
 
     #[test]

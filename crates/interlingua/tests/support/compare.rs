@@ -30,7 +30,7 @@ pub fn as_in_records(item: &mut Item) {
 }
 
 pub fn is_unparsed(item: &Item) -> bool {
-    matches!(&item.kind, ItemKind::Notice(notice) if notice.event_type.is("unparsed"))
+    matches!(&item.kind, ItemKind::Notice(notice) if notice.event_type.as_ref().is_some_and(|word| word.is("unparsed")))
 }
 
 /// Leaves of one document that the other does not have, unless a report names their path, or names as many losses in

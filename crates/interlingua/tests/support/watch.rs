@@ -79,7 +79,7 @@ impl Writer for Watch {
     }
 
     fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        if let (Look::Events | Look::Leaves, RestBody::Line(_) | RestBody::Unparsed { .. }) =
+        if let (Look::Events | Look::Leaves, RestBody::Line { .. } | RestBody::Unparsed { .. }) =
             (self.look, rest.body)
         {
             // What an earlier conversion kept is said again, not as an event but to the same ears.

@@ -13,7 +13,7 @@ pub(crate) const ISSUER: &str = "anthropic";
 
 /// How many of the content's blocks are parts of the message itself, not items within it.
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
-    let own = |block: &Val<'_>| block.get("type").is_some_and(|kind| kind.is("text") || is_media(*block));
+    let own = |block: &Val<'_>| is_text(*block) || media_member(*block).is_some();
     match content {
         Some(list) if list.elements().filter(own).count() > 1 => Shape::List,
         _ => Shape::One,
@@ -39,14 +39,25 @@ pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
             let Some(text) = block.take_str("text") else { return };
             out.delta(message, number, Part::Text(text));
         }
-        "thinking" | "redacted_thinking" => read_thinking(block, message, out),
-        "tool_use" | "server_tool_use" | "mcp_tool_use" => read_call(block, kind, message, out),
+        // A block without anything we could take is not one of ours, whatever it calls itself.
+        "thinking" | "redacted_thinking" if has_str(block, &["thinking", "signature", "data"]) => {
+            read_thinking(block, message, out);
+        }
+        "tool_use" | "server_tool_use" | "mcp_tool_use"
+            if has_str(block, &["id", "name"]) || block.get("input").is_some() =>
+        {
+            read_call(block, kind, message, out);
+        }
         "image" | "document" => {
             let Some(media) = read_media(block) else { return };
             out.delta(message, number, Part::Media(media));
         }
         // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
-        _ if kind == "tool_result" || kind.ends_with("_tool_result") => read_result(block, message, out),
+        _ if (kind == "tool_result" || kind.ends_with("_tool_result"))
+            && (has_str(block, &["tool_use_id"]) || block.get("content").is_some()) =>
+        {
+            read_result(block, message, out);
+        }
         // Anything else keeps its bytes and its name; the report will show it.
         _ => return,
     }
@@ -102,9 +113,7 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {
         list.kind() == Kind::Array
-            && list
-                .elements()
-                .all(|part| part.get("type").is_some_and(|kind| kind.is("text")) || is_media(part))
+            && list.elements().all(|part| is_text(part) || media_member(part).is_some())
     });
     let result = ToolResult { call_id: block.take_str("tool_use_id"), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
@@ -135,26 +144,36 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
     out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
 }
 
-/// Whether an `image` or `document` block has a source we can carry.
-fn is_media(block: Val<'_>) -> bool {
-    block.get("type").is_some_and(|kind| kind.is("image") || kind.is("document"))
-        && block
-            .get("source")
-            .and_then(|source| source.get("type"))
-            .is_some_and(|kind| kind.is("base64") || kind.is("url") || kind.is("file"))
+fn has_str(block: Val<'_>, names: &[&str]) -> bool {
+    names.iter().any(|name| block.get(name).is_some_and(|val| val.kind() == Kind::String))
+}
+
+fn is_text(block: Val<'_>) -> bool {
+    block.get("type").is_some_and(|kind| kind.is("text")) && has_str(block, &["text"])
+}
+
+/// The member that says where the media of an `image` or `document` block is, if we can carry it.
+fn media_member(block: Val<'_>) -> Option<&'static str> {
+    let kind = block.get("type")?;
+    let source = block.get("source").filter(|_| kind.is("image") || kind.is("document"))?;
+    let place = source.get("type")?.str()?;
+    let member = match place.as_escaped() {
+        "base64" => "data",
+        "url" => "url",
+        "file" => "file_id",
+        _ => return None,
+    };
+    has_str(source, &[member]).then_some(member)
 }
 
 fn read_media(block: Val<'_>) -> Option<Media<'_>> {
-    if !is_media(block) {
-        return None;
-    }
+    let member = media_member(block)?;
     let source = block.get("source")?;
-    let place = if source.get("type")?.is("base64") {
-        MediaSource::Base64(source.take_str("data")?)
-    } else if source.get("type")?.is("url") {
-        MediaSource::Url(source.take_str("url")?)
-    } else {
-        MediaSource::File(source.take_str("file_id")?)
+    let place = source.take_str(member)?;
+    let place = match member {
+        "data" => MediaSource::Base64(place),
+        "url" => MediaSource::Url(place),
+        _ => MediaSource::File(place),
     };
     source.note_str("type");
     Some(Media { media_type: source.take_str("media_type"), source: place, name: block.take_str("title") })

@@ -28,8 +28,9 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let spoken = line.get("message").is_some_and(|message| message.get("role").is_some())
         && matches!(kind.as_escaped(), "user" | "assistant");
     let chained = line.get("parentUuid").is_some() && line.get("uuid").is_some();
-    // Live output has `session_id` where the log has `sessionId`.
-    if line.get("session_id").is_some() {
+    // Live output has `session_id` where the log has `sessionId`; Qwen Code's log has `parts` where this has `content`.
+    let foreign = line.get("message").is_some_and(|message| message.get("parts").is_some());
+    if foreign || line.get("session_id").is_some() {
         return None;
     }
     match (chained, line.get("sessionId").is_some()) {

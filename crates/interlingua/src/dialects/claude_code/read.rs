@@ -1,10 +1,12 @@
 //! Lines to events. A `user` or `assistant` line is a message; every other line is a notice, whatever its type.
 
 use crate::dialects::anthropic::blocks;
+use crate::error::Code;
 use crate::model::{Author, Event, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
+use crate::sniff;
 use crate::tape::{Kind, Val};
-use crate::text::Str;
+use crate::text::{Known, Str};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
@@ -16,25 +18,15 @@ pub(super) struct ClaudeReader {
     title: Known,
 }
 
-/// The last value seen of something that every line repeats.
-#[derive(Default)]
-struct Known(String);
-
-impl Known {
-    /// The value, if it is not the one we know.
-    fn news<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
-        let value = value.filter(|value| value.as_escaped() != self.0)?;
-        self.0.clear();
-        self.0.push_str(value.as_escaped());
-        Some(value)
-    }
-}
-
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         let line = doc.root;
         self.session(line, out);
         let kind = line.note_str("type");
+        // Nearly every line names its session; what does not may have strayed in from somewhere else.
+        if line.get("sessionId").is_none() {
+            report_foreign(doc, kind.as_ref(), out);
+        }
         let author = match kind.as_ref().map(Str::as_escaped) {
             Some("user") => Author::User,
             Some("assistant") => Author::Assistant,
@@ -75,13 +67,22 @@ impl ClaudeReader {
     }
 }
 
+/// Reports a line that Claude Code did not write. It is read as far as possible and kept all the same.
+fn report_foreign(doc: Doc<'_>, kind: Option<&Str<'_>>, out: &mut Sink<'_>) {
+    if let Some(dialect) = sniff::foreign(super::DIALECT.name, doc.root, doc.kind) {
+        out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
+    } else if kind.is_none() {
+        out.problem(Code::UnknownShape, None, "expected a line with a `type`");
+    }
+}
+
 fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     message.note_str("role");
     let content = message.get("content");
     let mut head = out.head(ItemKind::Message, author);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parentUuid");
-    head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
+    head.time = line.take_time("timestamp");
     head.model = message.take_str("model");
     head.shape = blocks::shape(content);
     let model = head.model.clone();
@@ -107,11 +108,11 @@ fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
 fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
     // `system` lines tell by their subtype what they are.
     let subtype = line.note_str("subtype").filter(|_| kind.as_ref().is_some_and(|kind| kind.is("system")));
-    let event_type = subtype.or(kind).unwrap_or(Str::escaped("unknown"));
+    let event_type = subtype.or(kind);
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parentUuid");
-    head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
+    head.time = line.take_time("timestamp");
     let item = out.start(head);
     out.complete(item);
 }

@@ -2,15 +2,14 @@
 //! Claude Code resumes.
 
 use crate::dialects::Options;
-use crate::error::{Code, Problem};
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
     Args, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
     OpaqueKind, Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::{Out, Writer};
-use crate::restore::Slots;
-use crate::tape::{Kind, Val};
+use crate::restore::{Lines, Slots, has_hole, made_up_id};
+use crate::tape::Val;
 use crate::text::{Raw, Str};
 
 pub(super) struct ClaudeWriter {
@@ -22,9 +21,7 @@ pub(super) struct ClaudeWriter {
     line: Option<Line>,
     /// The chain: the last line written.
     last_id: Option<String>,
-    first: bool,
-    no_final_newline: bool,
-    open_piece: bool,
+    lines: Lines,
 }
 
 /// What one line will say.
@@ -65,9 +62,7 @@ impl ClaudeWriter {
             branch: None,
             line: None,
             last_id: None,
-            first: true,
-            no_final_newline: false,
-            open_piece: false,
+            lines: Lines::new(super::DIALECT.name),
         }
     }
 
@@ -106,7 +101,7 @@ impl ClaudeWriter {
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
         let Some(line) = &mut self.line else { return };
-        let Delta { item, part, value } = delta;
+        let Delta { item, part, value, arrival: _ } = delta;
         if *item == line.item && line.kind == LineKind::Message {
             let kind = match value {
                 Part::Media(Media { media_type, .. }) if is_pdf(media_type.as_ref()) => "document",
@@ -153,7 +148,7 @@ impl ClaudeWriter {
     }
 
     /// A line we wrote earlier: fill its holes.
-    fn restore(&mut self, kept: Val<'_>, out: &mut Out<'_>) {
+    fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>) {
         let mut line = self.line.take();
         let empty = Slots::default();
         let slots = match &mut line {
@@ -164,13 +159,7 @@ impl ClaudeWriter {
             }
             None => &empty,
         };
-        self.newline(out);
-        let missing = slots.fill(kept, &mut out.json);
-        for place in missing {
-            let place = out.ledger.place(None, Some(format!("/{place}")));
-            let (code, detail, window) = (Code::UnfilledHole, String::new(), String::new());
-            out.ledger.problem(Problem { code, place, detail, window });
-        }
+        self.lines.restore(kept, space, slots, out);
         self.line = line;
     }
 
@@ -181,7 +170,9 @@ impl ClaudeWriter {
             return;
         }
         if line.kind == LineKind::Notice {
-            out.ledger.lose("notice", Reason::NoSlot, "\"\"");
+            line.slots.each(|place, value| {
+                out.ledger.lose(&format!("notice/{place}"), Reason::NoSlot, value.as_str())
+            });
             return;
         }
         let id = match line.slots.get("uuid") {
@@ -225,16 +216,7 @@ impl ClaudeWriter {
             built.put("timestamp", time.clone());
         }
         self.last_id = Some(id.as_str().to_owned());
-        self.newline(out);
-        out.json.frame("");
-        built.build(&mut out.json);
-    }
-
-    /// Separates lines; nothing before the first, nothing inside a line that came in pieces.
-    fn newline(&mut self, out: &mut Out<'_>) {
-        if !std::mem::replace(&mut self.first, false) && !std::mem::replace(&mut self.open_piece, false) {
-            out.json.frame("\n");
-        }
+        self.lines.build(&built, out);
     }
 }
 
@@ -258,27 +240,23 @@ impl Writer for ClaudeWriter {
 
     fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         match rest.body {
-            RestBody::Line(line) if rest.owner == super::DIALECT.name => {
-                self.restore(line, out);
+            RestBody::Line { line, space } if rest.owner == super::DIALECT.name => {
+                self.restore(line, space, out);
                 rest.keep_elsewhere(out.ledger);
             }
-            RestBody::Unparsed { bytes, more, .. } => {
+            RestBody::Unparsed { .. } => {
                 self.end_line(out);
-                self.newline(out);
-                out.json.bytes(bytes);
-                self.open_piece = more;
-                rest.keep_elsewhere(out.ledger);
+                self.lines.rest(rest, out);
             }
-            RestBody::NoFinalNewline => self.no_final_newline = true,
-            RestBody::Line(_) | RestBody::Frame(_) => rest.lose(out.ledger, Reason::NoSlot),
+            RestBody::Line { .. } | RestBody::Frame(_) | RestBody::NoFinalNewline => {
+                self.lines.rest(rest, out)
+            }
         }
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
         self.end_line(out);
-        if !self.first && !self.no_final_newline && !self.open_piece {
-            out.json.frame("\n");
-        }
+        self.lines.finish(out);
     }
 }
 
@@ -296,7 +274,12 @@ impl Line {
         }
         let kind = match kind {
             ItemKind::Message => LineKind::Message,
-            ItemKind::Notice(Notice { event_type: _ }) => LineKind::Notice,
+            ItemKind::Notice(Notice { event_type }) => {
+                if let Some(event_type) = event_type {
+                    slots.put_str("event_type", event_type);
+                }
+                LineKind::Notice
+            }
             ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::ToolResult(_) => LineKind::Bare,
         };
         Self { slots, blocks: Vec::new(), author: *author, kind, item: *id, restored: false }
@@ -412,29 +395,4 @@ fn put_media(place: &str, media: &Media<'_>, slots: &mut Slots) {
 
 fn is_pdf(media_type: Option<&Str<'_>>) -> bool {
     media_type.is_some_and(|media_type| media_type.is("application/pdf"))
-}
-
-fn has_hole(val: Val<'_>) -> bool {
-    match val.kind() {
-        Kind::String => val.text() == crate::ledger::HOLE,
-        Kind::Object => val.members().any(|(_, member)| has_hole(member)),
-        Kind::Array => val.elements().any(has_hole),
-        Kind::Null | Kind::Bool | Kind::Number | Kind::Key => false,
-    }
-}
-
-/// A stable id in the form of a UUID for an item that has none, from the session and its number.
-fn made_up_id(session: Option<&str>, item: ItemId) -> String {
-    let seed = session
-        .unwrap_or("")
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let ItemId(number) = item;
-    format!(
-        "{:08x}-{:04x}-4{:03x}-8{:03x}-{number:012x}",
-        seed >> 32,
-        seed >> 16 & 0xffff,
-        seed & 0xfff,
-        seed >> 12 & 0xfff
-    )
 }

@@ -7,12 +7,9 @@ use crate::tape::{Kind, Val};
 /// Remembers what has been seen of the outer document, which comes in two pieces.
 #[derive(Default)]
 pub(super) struct Checker {
-    version: bool,
-    id: bool,
-    session: bool,
-    session_id: bool,
-    agent_meta: bool,
-    entries: bool,
+    record: Vec<&'static str>,
+    /// `None` until there is a session that is a map.
+    session: Option<Vec<&'static str>>,
 }
 
 /// What a member must be.
@@ -64,12 +61,18 @@ impl Type {
 type Rule = (&'static str, Type, bool);
 
 const BASE: &[Rule] = &[
+    ("type", Type::Text, true),
     ("timestamp", Type::Time, false),
     ("id", Type::Text, false),
-    ("parent-id", Type::Text, false),
     ("children", Type::Array, false),
+    ("vendor-ext", Type::Map, false),
 ];
-const MESSAGE: &[Rule] = &[("model-id", Type::Text, false), ("token-usage", Type::Map, false)];
+const MESSAGE: &[Rule] = &[
+    ("content", Type::Any, false),
+    ("model-id", Type::Text, false),
+    ("parent-id", Type::Text, false),
+    ("token-usage", Type::Map, false),
+];
 const CALL: &[Rule] =
     &[("name", Type::Text, true), ("input", Type::Any, true), ("call-id", Type::Text, false)];
 const RESULT: &[Rule] = &[
@@ -81,8 +84,12 @@ const RESULT: &[Rule] = &[
 const REASONING: &[Rule] =
     &[("content", Type::Any, true), ("encrypted", Type::Text, false), ("subject", Type::Text, false)];
 const EVENT: &[Rule] = &[("event-type", Type::Text, true), ("data", Type::Map, false)];
-const EXT: &[Rule] =
-    &[("vendor", Type::Text, true), ("version", Type::Text, false), ("more", Type::Array, false)];
+const EXT: &[Rule] = &[
+    ("vendor", Type::Text, true),
+    ("version", Type::Text, false),
+    ("data", Type::Any, false),
+    ("more", Type::Array, false),
+];
 const USAGE: &[Rule] = &[
     ("input", Type::Unsigned, false),
     ("output", Type::Unsigned, false),
@@ -152,8 +159,8 @@ impl Checker {
             return breach("", "a map", out);
         }
         rules(record, "", RECORD, out);
-        self.version |= record.get("version").is_some();
-        self.id |= record.get("id").is_some();
+        // Its entries cut the session in two; everything else stands in one of the pieces.
+        once(record, "", RECORD, &mut self.record, out);
         sub(record, "", "recording-agent", AGENT, out);
         sub(record, "", "vcs", VCS, out);
         sub(record, "", "vendor-ext", EXT, out);
@@ -161,11 +168,8 @@ impl Checker {
             attribution_map(attribution, out);
         }
         let Some(session) = record.get("session").filter(|map| map.kind() == Kind::Object) else { return };
-        self.session = true;
         rules(session, "/session", SESSION, out);
-        self.session_id |= session.get("session-id").is_some();
-        self.agent_meta |= session.get("agent-meta").is_some();
-        self.entries |= session.get("entries").is_some_and(|entries| entries.kind() == Kind::Array);
+        once(session, "/session", SESSION, self.session.get_or_insert_default(), out);
         sub(session, "/session", "agent-meta", META, out);
         each_text(
             session.get("agent-meta").and_then(|meta| meta.get("models")),
@@ -180,31 +184,33 @@ impl Checker {
         }
     }
 
-    /// Checks one entry and its children.
-    pub(super) fn entry(&mut self, entry: Val<'_>, pointer: &str, out: &mut Sink<'_>) {
-        self.entries = true;
-        check_entry(entry, pointer, out);
-    }
-
     /// Checks that nothing is missing of the outer document.
     pub(super) fn finish(&self, out: &mut Sink<'_>) {
-        let Checker { version, id, session, session_id, agent_meta, entries } = *self;
-        for (there, pointer) in [
-            (version, "/version"),
-            (id, "/id"),
-            (session, "/session"),
-            (session_id || !session, "/session/session-id"),
-            (agent_meta || !session, "/session/agent-meta"),
-            (entries || !session, "/session/entries"),
-        ] {
-            if !there {
-                breach(pointer, "this member", out);
+        for name in ["version", "id", "session"].iter().filter(|name| !self.record.contains(name)) {
+            breach(&format!("/{name}"), "this member", out);
+        }
+        if let Some(session) = &self.session {
+            let required = ["session-id", "agent-meta", "entries"];
+            for name in required.iter().filter(|name| !session.contains(name)) {
+                breach(&format!("/session/{name}"), "this member", out);
             }
         }
     }
 }
 
-fn check_entry(entry: Val<'_>, pointer: &str, out: &mut Sink<'_>) {
+/// Notes the members of a map that comes in pieces: none may stand in two.
+fn once(map: Val<'_>, pointer: &str, known: &[Rule], seen: &mut Vec<&'static str>, out: &mut Sink<'_>) {
+    for &(name, ..) in known.iter().filter(|(name, ..)| map.get(name).is_some()) {
+        if !seen.contains(&name) {
+            seen.push(name);
+        } else if name != "session" {
+            breach(&format!("{pointer}/{name}"), "this member only once", out);
+        }
+    }
+}
+
+/// Checks one entry and its children.
+pub(super) fn check_entry(entry: Val<'_>, pointer: &str, out: &mut Sink<'_>) {
     if entry.kind() != Kind::Object {
         return breach(pointer, "a map", out);
     }
@@ -222,7 +228,9 @@ fn check_entry(entry: Val<'_>, pointer: &str, out: &mut Sink<'_>) {
     rules(entry, pointer, BASE, out);
     // Seed documents of the draft call a tool call's own id `tool-id`; both are accepted.
     rules(entry, pointer, own, out);
-    sub(entry, pointer, "token-usage", USAGE, out);
+    if matches!(kind.as_escaped(), "user" | "assistant") {
+        sub(entry, pointer, "token-usage", USAGE, out);
+    }
     sub(entry, pointer, "vendor-ext", EXT, out);
     for (number, child) in entry.get("children").into_iter().flat_map(|list| list.elements()).enumerate() {
         check_entry(child, &format!("{pointer}/children/{number}"), out);
@@ -294,6 +302,13 @@ fn closed(map: Val<'_>, pointer: &str, wanted: &[Rule], out: &mut Sink<'_>) {
 }
 
 fn rules(map: Val<'_>, pointer: &str, wanted: &[Rule], out: &mut Sink<'_>) {
+    if map.frame_has_duplicates() {
+        for (name, ..) in wanted {
+            if map.members().filter(|(member, _)| member.is(name)).count() > 1 {
+                breach(&format!("{pointer}/{name}"), "this member only once", out);
+            }
+        }
+    }
     for &(name, kind, required) in wanted {
         match map.get(name) {
             Some(val) if !kind.admits(val) => breach(&format!("{pointer}/{name}"), kind.name(), out),
@@ -308,27 +323,22 @@ fn breach(pointer: &str, expected: &str, out: &mut Sink<'_>) {
     out.problem(Code::Schema, Some(pointer.to_owned()), &format!("expected {expected}"));
 }
 
-/// Matches the date-time pattern as a whole. Leap seconds pass; the 31st of February is not our business.
+/// Matches the pattern of the schema as a whole. Leap seconds pass; the 31st of February is not our business.
 fn is_rfc3339(text: &[u8]) -> bool {
-    let digits = |range: std::ops::Range<usize>| {
-        text.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
-    };
+    let digit = |at: usize| text.get(at).filter(|byte| byte.is_ascii_digit()).map(|byte| byte - b'0');
+    let two = |at: usize| Some(digit(at)? * 10 + digit(at + 1)?);
+    let within = |at: usize, least: u8, most: u8| two(at).is_some_and(|n| (least..=most).contains(&n));
     let byte = |at: usize, any: &[u8]| text.get(at).is_some_and(|byte| any.contains(byte));
-    let date = digits(0..4) && byte(4, b"-") && digits(5..7) && byte(7, b"-") && digits(8..10);
-    let time = byte(10, b"T")
-        && digits(11..13)
-        && byte(13, b":")
-        && digits(14..16)
-        && byte(16, b":")
-        && digits(17..19);
-    if !date || !time {
+    let date = two(0).is_some() && within(2, 0, 99) && byte(4, b"-") && within(5, 1, 12) && byte(7, b"-");
+    let time = within(8, 1, 31) && byte(10, b"T") && within(11, 0, 23) && byte(13, b":");
+    if !date || !time || !within(14, 0, 59) || !byte(16, b":") || !within(17, 0, 60) {
         return false;
     }
     let mut at = 19;
     if byte(at, b".") {
         let start = at + 1;
         at = start;
-        while byte(at, b"0123456789") {
+        while digit(at).is_some() {
             at += 1;
         }
         if at == start {
@@ -338,9 +348,6 @@ fn is_rfc3339(text: &[u8]) -> bool {
     if byte(at, b"Z") {
         return at + 1 == text.len();
     }
-    byte(at, b"+-")
-        && digits(at + 1..at + 3)
-        && byte(at + 3, b":")
-        && digits(at + 4..at + 6)
-        && at + 6 == text.len()
+    let offset = byte(at, b"+-") && within(at + 1, 0, 23) && byte(at + 3, b":") && within(at + 4, 0, 59);
+    offset && at + 6 == text.len()
 }

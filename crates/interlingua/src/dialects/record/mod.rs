@@ -7,6 +7,8 @@
 
 mod check;
 mod read;
+mod session;
+mod usage;
 mod write;
 
 use super::{Dialect, Plane, Role, RoleSpec};

@@ -1,6 +1,6 @@
 //! A record to events. Reading it is checking it: every breach of the schema is reported with its place.
 
-use super::check::Checker;
+use super::check::{Checker, check_entry};
 use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::model::{
@@ -24,6 +24,9 @@ impl Reader for RecordReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         match doc.kind {
             FrameKind::Head => {
+                if doc.root.get("version").is_none() && doc.root.get("session").is_none() {
+                    out.problem(Code::UnknownShape, None, "expected a document with `version` and `session`");
+                }
                 self.checker.outer(doc.root, out);
                 // A record without entries is its own tail.
                 self.complete = doc.root.get("session").and_then(|session| session.get("entries")).is_none();
@@ -37,7 +40,7 @@ impl Reader for RecordReader {
             _ => {
                 let pointer = format!("/session/entries/{}", self.entries);
                 self.entries += 1;
-                self.checker.entry(doc.root, &pointer, out);
+                check_entry(doc.root, &pointer, out);
                 entry(doc.root, out);
             }
         }
@@ -93,6 +96,10 @@ impl RecordReader {
         if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
             entries.note();
         }
+        // Nothing of the session after its entries: the framer's own doing.
+        if session.kind() == Kind::Object && session.members().next().is_none() {
+            session.note();
+        }
         if data.and_then(|data| data.take_bool("final-newline")) == Some(false) {
             out.kept_no_final_newline("interlingua");
         }
@@ -120,11 +127,14 @@ fn entry(entry: Val<'_>, out: &mut Sink<'_>) {
     }
     if let Some(ext) = ext.filter(|ext| ext.kind() == Kind::Object) {
         ext.take_str("vendor");
-        if let Some(line) = ext.get("data") {
-            out.kept_line(vendor, line);
-        }
-        for line in ext.get("more").into_iter().flat_map(|more| more.elements()) {
-            out.kept_line(vendor, line);
+        let spaces = ext.get("space");
+        let more = ext.get("more").into_iter().flat_map(|more| more.elements());
+        for (number, line) in ext.get("data").into_iter().chain(more).enumerate() {
+            let space = spaces.and_then(|spaces| spaces.elements().nth(number));
+            let mut around =
+                space.into_iter().flat_map(|pair| pair.elements()).filter_map(|side| side.take_text());
+            let (before, after) = (around.next().unwrap_or_default(), around.next().unwrap_or_default());
+            out.kept_line(vendor, line, (&before.decode(), &after.decode()));
         }
     }
 }
@@ -189,8 +199,9 @@ fn item(entry: Val<'_>, within: Option<ItemId>, vendor: &str, out: &mut Sink<'_>
         }
         _ => {
             entry.take_str("event-type");
-            let event_type = event_type.unwrap_or(Str::escaped("unknown"));
-            (ItemKind::Notice(Notice { event_type }), Author::System, None)
+            let content = entry.get("data").and_then(|data| data.get("content"));
+            let content = content.filter(|content| content.str().is_some());
+            (ItemKind::Notice(Notice { event_type }), Author::System, content)
         }
     };
     let reasoning = kind == ItemKind::Reasoning;

@@ -1,48 +1,42 @@
 //! Events to a record. Entries are written as they come; nothing is held but a line whose item is still open.
 
-use super::VERSION;
+use super::session::Facts;
+use super::usage::{Meter, write_usage};
 use crate::dialects::Options;
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
-    Args, Author, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Opaque, Part, Session, Shape, ToolCall, ToolResult, Turn, Usage,
+    Args, Arrival, Author, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Notice, Opaque, Part, Shape, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Out, Writer};
+use crate::tape::{Limits, TapeBuf};
 use crate::text::{Raw, Str};
 
 #[derive(Default)]
 pub(super) struct RecordWriter {
-    source_name: Option<String>,
     facts: Facts,
     head_written: bool,
     entry: Option<Entry>,
     meter: Meter,
     /// Usage that belongs to the open entry.
     usage: Option<Usage>,
+    /// What the responses of this turn have told so far.
+    turn: Usage,
     /// Lines whose item is still open.
     held: EmitState,
+    /// Whose lines they are.
+    held_owner: String,
     /// Where the first held line ends.
     first_held: Option<usize>,
+    /// The spacing around each line of the entry; empty while there is none.
+    spaces: Vec<(String, String)>,
+    /// Lines of the entry so far.
+    lines: usize,
     no_final_newline: bool,
-}
-
-/// What is known about the session, for before or after the entries.
-#[derive(Default)]
-struct Facts {
-    id: Option<String>,
-    parent: Option<String>,
-    cwd: Option<String>,
-    cli_name: Option<&'static str>,
-    cli_version: Option<String>,
-    models: Vec<String>,
-    provider: Option<String>,
-    branch: Option<String>,
-    commit: Option<String>,
-    repository: Option<String>,
-    title: Option<String>,
-    start: Option<String>,
-    end: Option<String>,
+    /// Events of items that began while the entry was open: a live source says several things at once, and entries
+    /// stand one after the other.
+    waiting: Vec<Event<'static>>,
 }
 
 /// The entry being written.
@@ -69,6 +63,8 @@ struct Node {
     kind: NodeKind,
     shape: Shape,
     content: Content,
+    /// Arguments that come in pieces: only together are they a value.
+    arguments: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +91,25 @@ enum Content {
 
 impl RecordWriter {
     pub(super) fn new(options: &Options) -> Self {
-        Self { source_name: options.source_name.clone(), ..Self::default() }
+        Self { facts: Facts::new(options.source_name.clone()), ..Self::default() }
+    }
+
+    /// Whether an item must wait for the open entry: it is not a part of it.
+    fn must_wait(&self, within: Option<ItemId>) -> bool {
+        self.entry.as_ref().is_some_and(|entry| entry.open_items > 0 && within != Some(entry.node.item))
+    }
+
+    fn waits(&self, item: ItemId) -> bool {
+        self.waiting.iter().any(|event| matches!(event, Event::ItemStarted(head) if head.id == item))
+    }
+
+    /// Writes what has waited, once the entry is complete.
+    fn go_on(&mut self, out: &mut Out<'_>) {
+        if !self.waiting.is_empty() && !self.must_wait(None) {
+            for event in std::mem::take(&mut self.waiting) {
+                self.event(&event, out);
+            }
+        }
     }
 
     fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
@@ -106,105 +120,9 @@ impl RecordWriter {
     }
 
     fn write_head(&mut self, out: &mut Out<'_>) {
-        if std::mem::replace(&mut self.head_written, true) {
-            return;
+        if !std::mem::replace(&mut self.head_written, true) {
+            self.facts.write_head(&mut out.json);
         }
-        let json = &mut out.json;
-        json.object().key("version").word(VERSION);
-        if let Some(id) = &self.facts.id {
-            json.key("id").word(id);
-        }
-        json.key("session").object();
-        if let Some(id) = self.facts.id.take() {
-            json.key("session-id").word(&id);
-            // The tail must not say it again.
-            self.facts.id = Some(String::new());
-        }
-        json.key("entries").array();
-    }
-
-    fn write_tail(&mut self, out: &mut Out<'_>) {
-        let Facts {
-            id,
-            parent,
-            cwd,
-            cli_name,
-            cli_version,
-            models,
-            provider,
-            branch,
-            commit,
-            repository,
-            title,
-            start,
-            end,
-        } = std::mem::take(&mut self.facts);
-        let json = &mut out.json;
-        json.end_array();
-        let late_id = match id {
-            Some(id) if id.is_empty() => None,
-            Some(id) => Some(id),
-            None => Some(self.source_name.take().unwrap_or_else(|| "unknown".to_owned())),
-        };
-        if let Some(id) = &late_id {
-            json.key("session-id").word(Str::plain(id).as_escaped());
-        }
-        if let Some(start) = &start {
-            json.key("session-start").raw(&Raw::new(start));
-        }
-        if let Some(end) = &end {
-            json.key("session-end").raw(&Raw::new(end));
-        }
-        json.key("agent-meta").object();
-        json.key("model-id").word(models.first().map_or("unknown", String::as_str));
-        json.key("model-provider").word(provider.as_deref().unwrap_or("unknown"));
-        if models.len() > 1 {
-            json.key("models").array();
-            for model in &models {
-                json.word(model);
-            }
-            json.end_array();
-        }
-        if let Some(name) = cli_name {
-            json.key("cli-name").word(name);
-        }
-        if let Some(version) = &cli_version {
-            json.key("cli-version").word(version);
-        }
-        json.end_object();
-        let vcs = [("revision", &commit), ("branch", &branch), ("repository", &repository)];
-        if let Some(cwd) = &cwd {
-            json.key("environment").object().key("working-dir").word(cwd);
-            if vcs.iter().any(|(_, value)| value.is_some()) {
-                json.key("vcs").object().key("type").word("git");
-                for (name, value) in vcs {
-                    if let Some(value) = value {
-                        json.key(name).word(value);
-                    }
-                }
-                json.end_object();
-            }
-            json.end_object();
-        }
-        if parent.is_some() || title.is_some() || self.no_final_newline {
-            json.key("vendor-ext").object().key("vendor").word("interlingua").key("data").object();
-            if let Some(parent) = &parent {
-                json.key("parent-session-id").word(parent);
-            }
-            if let Some(title) = &title {
-                json.key("title").word(title);
-            }
-            if self.no_final_newline {
-                json.key("final-newline").bool(false);
-            }
-            json.end_object().end_object();
-        }
-        json.end_object();
-        if let Some(id) = &late_id {
-            json.key("id").word(Str::plain(id).as_escaped());
-        }
-        json.end_object();
-        json.frame("\n");
     }
 
     /// Ends everything about the entry but its `vendor-ext`.
@@ -220,78 +138,49 @@ impl RecordWriter {
         }
     }
 
+    /// Writes the lines that were held while their item was open.
+    fn flush_held(&mut self, out: &mut Out<'_>) {
+        let (Some(first), Some(entry)) = (self.first_held.take(), &mut self.entry) else { return };
+        begin_ext(&self.held_owner, out);
+        let (data, more) = self.held.held().split_at(first);
+        out.json.raw(&Raw::new(data));
+        entry.ext = Ext::Data;
+        // Held lines are separated by commas.
+        if let Some(more) = more.strip_prefix(',') {
+            out.json.key("more").array().raw(&Raw::new(more));
+            entry.ext = Ext::More;
+        }
+        self.held.clear();
+    }
+
     fn close_entry(&mut self, out: &mut Out<'_>) {
         self.end_content(out);
+        self.flush_held(out);
         let Some(entry) = self.entry.take() else { return };
-        match entry.ext {
-            Ext::None => {}
-            Ext::Data => {
-                out.json.end_object();
+        let json = &mut out.json;
+        if entry.ext == Ext::More {
+            json.end_array();
+        }
+        if !self.spaces.is_empty() {
+            json.key("space").array();
+            for (before, after) in self.spaces.drain(..) {
+                json.array().str(&Str::plain(&before)).str(&Str::plain(&after)).end_array();
             }
-            Ext::More => {
-                out.json.end_array().end_object();
-            }
+            json.end_array();
         }
-        out.json.end_object();
-    }
-
-    fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
-        let Session {
-            id,
-            parent,
-            cwd,
-            cli_version,
-            model,
-            provider,
-            branch,
-            commit,
-            repository,
-            title,
-            start,
-            agent,
-        } = session;
-        let facts = &mut self.facts;
-        let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
-        // A file may hold lines of several sessions (forks, resumes); the first names the record.
-        if facts.id.is_none() {
-            facts.id = own(id);
-        } else if id.is_some() {
-            out.ledger.note("more than one session id in one source; the first names the record");
+        if entry.ext != Ext::None {
+            json.end_object();
         }
-        facts.parent = facts.parent.take().or_else(|| own(parent));
-        facts.cwd = facts.cwd.take().or_else(|| own(cwd));
-        facts.cli_version = facts.cli_version.take().or_else(|| own(cli_version));
-        facts.provider = facts.provider.take().or_else(|| own(provider));
-        facts.branch = facts.branch.take().or_else(|| own(branch));
-        facts.commit = facts.commit.take().or_else(|| own(commit));
-        facts.repository = facts.repository.take().or_else(|| own(repository));
-        facts.title = own(title).or_else(|| facts.title.take());
-        facts.cli_name = facts.cli_name.or(*agent);
-        facts.start = facts.start.take().or_else(|| start.as_ref().map(|time| time.as_str().to_owned()));
-        if let Some(model) = model {
-            self.model(model);
-        }
-    }
-
-    fn model(&mut self, model: &Str<'_>) {
-        // Claude Code writes `<synthetic>` where it speaks itself.
-        let known = self.facts.models.iter().any(|known| known == model.as_escaped());
-        if !known && model.as_escaped() != "<synthetic>" && self.facts.models.len() < 64 {
-            self.facts.models.push(model.as_escaped().to_owned());
-        }
+        json.end_object();
+        self.lines = 0;
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
         if let Some(model) = &head.model {
-            self.model(model);
+            self.facts.model(model);
         }
         if let Some(time) = &head.time {
-            if self.facts.start.is_none() {
-                self.facts.start = Some(time.as_str().to_owned());
-            }
-            let end = self.facts.end.get_or_insert_default();
-            end.clear();
-            end.push_str(time.as_str());
+            self.facts.time(time);
         }
         match &mut self.entry {
             Some(entry) if head.within == Some(entry.node.item) && entry.ext == Ext::None => {
@@ -321,7 +210,7 @@ impl RecordWriter {
                 _ => (NodeKind::Assistant, "assistant"),
             };
             out.json.object().key("type").word(word);
-            let mut node = Node { item: delta.item, kind, shape: Shape::One, content: Content::None };
+            let mut node = Node::new(delta.item, kind, Shape::One);
             node.add(delta, out);
             entry.child = Some(node);
         } else {
@@ -350,42 +239,51 @@ impl RecordWriter {
         }
     }
 
+    /// Adds what was used to the entry at hand. A turn's own count is its total: only what its responses have not
+    /// told is added.
+    fn used(&mut self, turn: &Turn<'_>, total: bool) {
+        let Turn { id, model, time: _, stop: _, usage, cost: _ } = turn;
+        if let Some(model) = model {
+            self.facts.model(model);
+        }
+        let Some(usage) = usage else { return };
+        let more = if total {
+            Some(usage.increase_over(&self.turn))
+        } else {
+            self.meter.increase(id.as_ref(), usage)
+        };
+        if let Some(more) = more {
+            self.turn = self.turn.and(&more);
+            self.usage = Some(self.usage.unwrap_or_default().and(&more));
+        }
+    }
+
     fn line(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         if self.entry.is_none() {
             // A line that said nothing of its own, before any entry.
             self.write_head(out);
             out.json.object().key("type").word("system-event").key("event-type").word("line");
-            let node = Node::event(ItemId(0));
+            let node = Node::new(ItemId(0), NodeKind::Event, Shape::One);
             self.entry = Some(Entry { node, children: false, child: None, open_items: 0, ext: Ext::None });
         }
+        let (before, after) = rest.space();
+        self.lines += 1;
+        if !before.is_empty() || !after.is_empty() || !self.spaces.is_empty() {
+            self.spaces.resize(self.lines - 1, Default::default());
+            self.spaces.push((before.to_owned(), after.to_owned()));
+        }
         if self.entry.as_ref().is_some_and(|entry| entry.open_items > 0) {
+            rest.owner.clone_into(&mut self.held_owner);
             rest.keep(out.ledger, &mut self.held.hold());
             self.first_held.get_or_insert(self.held.held().len());
             return;
         }
         self.end_content(out);
-        let owner = rest.owner;
-        if let Some(first) = self.first_held.take() {
-            let held = self.held.held();
-            begin_ext(owner, out);
-            out.json.begin_raw();
-            out.json.bytes(&held.as_bytes()[..first]);
-            out.json.key("more").array();
-            if held.len() > first {
-                out.json.begin_raw();
-                out.json.bytes(&held.as_bytes()[first + 1..]);
-            }
-            self.held.clear();
-            rest.keep(out.ledger, &mut out.json);
-            if let Some(entry) = &mut self.entry {
-                entry.ext = Ext::More;
-            }
-            return;
-        }
+        self.flush_held(out);
         let Some(entry) = &mut self.entry else { return };
         match entry.ext {
             Ext::None => {
-                begin_ext(owner, out);
+                begin_ext(rest.owner, out);
                 entry.ext = Ext::Data;
             }
             Ext::Data => {
@@ -401,16 +299,37 @@ impl RecordWriter {
         self.close_entry(out);
         self.write_head(out);
         let json = &mut out.json;
-        json.object().key("type").word("system-event").key("event-type").word("unparsed");
-        json.key("data").object().key("reason").word(why);
-        match std::str::from_utf8(bytes) {
-            Ok(text) => json.key("raw").plain(text),
-            Err(_) => json.key("base64").base64(bytes),
-        };
-        if more {
-            json.key("more").bool(true);
+        let mut rest = bytes;
+        loop {
+            // Escapes make text up to six times as long, and an entry must not outgrow what a reader takes.
+            let (piece, tail) = rest.split_at(piece_end(rest, PIECE));
+            rest = tail;
+            json.object().key("type").word("system-event").key("event-type").word("unparsed");
+            json.key("data").object().key("reason").word(why);
+            match std::str::from_utf8(piece) {
+                Ok(text) if !text.contains('\0') => json.key("raw").plain(text),
+                _ => json.key("base64").base64(piece),
+            };
+            if more || !rest.is_empty() {
+                json.key("more").bool(true);
+            }
+            json.end_object().end_object();
+            if rest.is_empty() {
+                return;
+            }
         }
-        json.end_object().end_object();
+    }
+}
+
+/// The most bytes of unreadable input in one entry.
+const PIECE: usize = 1 << 20;
+
+/// Where to cut so that no character is cut in two, if it is text at all.
+fn piece_end(bytes: &[u8], most: usize) -> usize {
+    let start_of_character = |&at: &usize| bytes[at] & 0xc0 != 0x80;
+    match bytes.len() {
+        len if len <= most => len,
+        _ => (most - 3..=most).rev().find(start_of_character).unwrap_or(most),
     }
 }
 
@@ -421,19 +340,31 @@ fn begin_ext(owner: &str, out: &mut Out<'_>) {
 impl Writer for RecordWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
-            Event::ItemStarted(head) => self.started(head, out),
-            Event::ItemDelta(delta) => self.delta(delta, out),
-            Event::ItemCompleted(tail) => self.completed(tail, out),
-            Event::Usage(turn) | Event::TurnEnded(turn) | Event::TurnStarted(turn) => {
-                let Turn { id, model, time: _, stop: _, usage, cost: _ } = turn;
-                if let Some(model) = model {
-                    self.model(model);
-                }
-                if let Some(usage) = usage {
-                    self.usage = self.meter.increase(id.as_ref(), usage);
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
+                self.facts.learn(session, out.ledger);
+            }
+            Event::ItemStarted(head) => {
+                self.go_on(out);
+                if self.must_wait(head.within) {
+                    self.waiting.push(Event::ItemStarted(head.clone().into_owned()));
+                } else {
+                    self.started(head, out);
                 }
             }
+            Event::ItemDelta(delta) if self.waits(delta.item) => {
+                self.waiting.push(Event::ItemDelta(delta.clone().into_owned()));
+            }
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) if self.waits(tail.id) => {
+                self.waiting.push(Event::ItemCompleted(tail.clone().into_owned()));
+            }
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            Event::TurnStarted(turn) => {
+                self.turn = Usage::default();
+                self.used(turn, false);
+            }
+            Event::Usage(turn) => self.used(turn, false),
+            Event::TurnEnded(turn) => self.used(turn, true),
             Event::SessionEnded(_) => {}
             Event::Request(_) => out.ledger.note("the settings of a request have no place in a record"),
             Event::PermissionRequested(_)
@@ -446,7 +377,10 @@ impl Writer for RecordWriter {
 
     fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
         match rest.body {
-            RestBody::Frame(_) | RestBody::Line(_) => self.line(rest, out),
+            RestBody::Frame(_) | RestBody::Line { .. } => {
+                self.line(rest, out);
+                self.go_on(out);
+            }
             RestBody::Unparsed { bytes, why, more } => {
                 self.unparsed(bytes, why, more, out);
                 rest.keep_elsewhere(out.ledger);
@@ -456,24 +390,17 @@ impl Writer for RecordWriter {
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
-        if let (Some(first), Some(entry)) = (self.first_held.take(), &self.entry) {
-            // The source stopped before the item's last line came.
-            debug_assert!(entry.ext == Ext::None);
-            self.end_content(out);
-            let held = self.held.held().to_owned();
-            begin_ext(self.facts.cli_name.unwrap_or("unknown"), out);
-            out.json.raw(&Raw::new(&held[..first]));
-            if let Some(entry) = &mut self.entry {
-                entry.ext = Ext::Data;
-                if held.len() > first {
-                    out.json.key("more").array().raw(&Raw::new(&held[first + 1..]));
-                    entry.ext = Ext::More;
-                }
-            }
-        }
+        self.go_on(out);
         self.close_entry(out);
         self.write_head(out);
-        self.write_tail(out);
+        if let Some(usage) = self.usage.take() {
+            // Told after the last entry was written: the total of a turn.
+            out.json.object().key("type").word("system-event").key("event-type").word("usage");
+            write_usage(&usage, &mut out.json);
+            out.json.end_object();
+        }
+        let facts = std::mem::take(&mut self.facts);
+        facts.write_tail(self.no_final_newline, &mut out.json);
     }
 }
 
@@ -504,8 +431,8 @@ impl Entry {
 }
 
 impl Node {
-    fn event(item: ItemId) -> Self {
-        Self { item, kind: NodeKind::Event, shape: Shape::One, content: Content::None }
+    const fn new(item: ItemId, kind: NodeKind, shape: Shape) -> Self {
+        Self { item, kind, shape, content: Content::None, arguments: String::new() }
     }
 
     /// Writes what the head says and leaves the object open.
@@ -542,7 +469,9 @@ impl Node {
                 NodeKind::ToolResult
             }
             ItemKind::Notice(Notice { event_type }) => {
-                json.word("system-event").key("event-type").str(event_type);
+                json.word("system-event")
+                    .key("event-type")
+                    .word(event_type.as_ref().map_or("unknown", Str::as_escaped));
                 NodeKind::Event
             }
         };
@@ -550,7 +479,7 @@ impl Node {
             .opt_raw("timestamp", time.as_ref())
             .opt_str("parent-id", parent.as_ref())
             .opt_str("model-id", model.as_ref());
-        Self { item: *id, kind: node_kind, shape: *shape, content: Content::None }
+        Self::new(*id, node_kind, *shape)
     }
 
     const fn content_key(&self) -> &'static str {
@@ -586,6 +515,11 @@ impl Node {
                 } else {
                     out.ledger.lose("opaque", Reason::NoSlot, "\"\"");
                 }
+            }
+            (Part::Args(Args::Text(text)), _, _)
+                if delta.arrival == Arrival::Streamed && self.kind == NodeKind::ToolCall =>
+            {
+                self.arguments.push_str(text.as_escaped());
             }
             (Part::Text(text) | Part::Args(Args::Text(text)), Content::Text(part), _)
                 if part == delta.part =>
@@ -625,14 +559,14 @@ impl Node {
     }
 
     fn begin(&self, json: &mut Emit<'_>) {
-        if self.kind == NodeKind::System {
+        if matches!(self.kind, NodeKind::System | NodeKind::Event) {
             json.key("data").object();
         }
         json.key(self.content_key());
     }
 
     fn end_wrapper(&self, json: &mut Emit<'_>) {
-        if self.kind == NodeKind::System {
+        if matches!(self.kind, NodeKind::System | NodeKind::Event) {
             json.end_object();
         }
     }
@@ -641,6 +575,15 @@ impl Node {
     fn close(&mut self, json: &mut Emit<'_>) {
         match self.content {
             Content::None => match self.kind {
+                NodeKind::ToolCall if !self.arguments.is_empty() => {
+                    let text = Str::escaped(&self.arguments);
+                    let value = text.decode();
+                    json.key(self.content_key());
+                    match TapeBuf::default().parse(&value, &Limits::default()) {
+                        Ok(_) => json.raw(&Raw::new(&value)),
+                        Err(_) => json.str(&text),
+                    };
+                }
                 NodeKind::ToolCall | NodeKind::ToolResult => {
                     json.key(self.content_key()).null();
                 }
@@ -707,52 +650,4 @@ fn list_part(value: &Part<'_>, part: u32, json: &mut Emit<'_>) -> Option<u32> {
     }
     json.end_object();
     None
-}
-
-fn write_usage(usage: &Usage, json: &mut Emit<'_>) {
-    let Usage { input: _, cache_read, cache_write: _, cache_write_long: _, output, reasoning } = usage;
-    let input = usage.all_input();
-    let total = input.zip(*output).map(|(input, output)| input.saturating_add(output));
-    json.key("token-usage").object();
-    json.opt_u64("input", input)
-        .opt_u64("output", *output)
-        .opt_u64("cached", *cache_read)
-        .opt_u64("reasoning", *reasoning)
-        .opt_u64("total", total);
-    json.end_object();
-}
-
-/// Turns cumulative usage per response into what each entry adds, so that entries add up to the session.
-#[derive(Default)]
-struct Meter {
-    /// The responses seen last, with what they had used. Lines of one response stand close together.
-    recent: std::collections::VecDeque<(String, Usage)>,
-}
-
-impl Meter {
-    const MOST: usize = 32;
-
-    fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Option<Usage> {
-        let Some(id) = id else { return Some(*usage) };
-        if let Some((_, known)) = self.recent.iter_mut().rev().find(|(known, _)| known == id.as_escaped()) {
-            let more = usage.increase_over(known);
-            known.overwrite(usage);
-            let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = more;
-            let any = [input, cache_read, cache_write, output, reasoning]
-                .into_iter()
-                .flatten()
-                .any(|count| count > 0);
-            return any.then_some(more);
-        }
-        // The oldest slot's string is used again.
-        let mut slot = if self.recent.len() < Self::MOST {
-            String::with_capacity(64)
-        } else {
-            self.recent.pop_front().map(|(id, _)| id).unwrap_or_default()
-        };
-        slot.clear();
-        slot.push_str(id.as_escaped());
-        self.recent.push_back((slot, *usage));
-        Some(*usage)
-    }
 }

@@ -1,0 +1,294 @@
+//! `convert`: one input to one output, or many files to a directory, in parallel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use interlingua::dialects::{Dialect, Options, Role, RoleSpec};
+use interlingua::ledger::Report;
+use interlingua::pipe::Pipe;
+use interlingua::tape::Limits;
+
+use crate::error::{Error, Exit};
+use crate::flags::{Convert, Source};
+use crate::sources::{self, Found, Input, Opened, Sink, Taken};
+use crate::talk::{self, Talk};
+use crate::{render, report};
+
+/// What an input is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub(crate) dialect: &'static Dialect,
+    pub(crate) spec: &'static RoleSpec,
+    pub(crate) how: How,
+    /// Detection would have said this instead.
+    pub(crate) looks_like: Option<&'static Dialect>,
+}
+
+/// How we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Detected,
+    Named,
+}
+
+/// One file converted.
+#[derive(Debug)]
+pub(crate) struct Converted {
+    pub(crate) name: String,
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) from: Identity,
+    pub(crate) to: (&'static Dialect, Role),
+    pub(crate) report: Report,
+}
+
+impl Converted {
+    /// Source and target are the same: the bytes passed untouched and unread.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.from.dialect.name == self.to.0.name && self.from.spec.role == self.to.1
+    }
+}
+
+/// What became of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) converted: Vec<Converted>,
+    /// Left aside, in a directory.
+    pub(crate) skipped: Vec<(String, Error)>,
+    pub(crate) failed: Vec<(String, Error)>,
+}
+
+pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, Error> {
+    let stdin = [PathBuf::from("-")];
+    let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
+    let report_to_stdout = args.report.as_deref() == Some(Path::new("-"));
+    if report_to_stdout && args.output.is_none() {
+        return Err(Error::StdoutTwice);
+    }
+    let summary = match (inputs, args.output.as_deref()) {
+        ([one], output) if !is_directory(one) && !output.is_some_and(is_directory) => {
+            single(one, output, args, talk)?
+        }
+        ([one], None) => return Err(Error::IsDirectory(one.display().to_string())),
+        (_, None) => return Err(Error::NeedsDirectory),
+        (_, Some(output)) => many(inputs, output, args, talk)?,
+    };
+    if let Some(path) = &args.report {
+        let json = report::convert(&summary);
+        if report_to_stdout {
+            talk::data(json.as_bytes())?;
+        } else {
+            fs::write(path, json).map_err(|error| Error::Write(path.clone(), error))?;
+        }
+    }
+    if let [(_, _), ..] = &summary.failed[..] {
+        return Ok(Exit::Unreadable);
+    }
+    if summary.converted.is_empty() {
+        return Err(Error::NothingRecognised(summary.skipped.len()));
+    }
+    let unsound = |file: &Converted| file.report.lost > 0 || file.report.errors > 0;
+    let strict_failure = args.strict && summary.converted.iter().any(unsound);
+    if strict_failure {
+        talk.say(&render::strict());
+    }
+    Ok(if strict_failure { Exit::Failed } else { Exit::Done })
+}
+
+/// One input to a file or to stdout.
+fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, Error> {
+    let input = Input::of(path);
+    if let Some(output) = output.filter(|output| sources::same_place(path, output)) {
+        return Err(Error::OverInput(output.to_owned()));
+    }
+    let opened = input.open()?;
+    let identity = identify(&opened, &input.name(), &args.source)?;
+    talk.say(&render::reading(&input.name(), &identity));
+    let role = target_role(args.to, identity.spec.role)?;
+    let sink = match output {
+        None => Sink::stdout(),
+        Some(path) => Sink::file(path)?,
+    };
+    let to = (args.to, role);
+    let converted = convert(opened, &input, identity, to, sink, args, &ProgressBar::hidden())?;
+    let converted = Converted { output: output.map(Path::to_owned), ..converted };
+    talk.say(&render::converted(&converted, talk.verbose));
+    Ok(Summary { converted: vec![converted], ..Summary::default() })
+}
+
+/// Many files to a directory: as many at once as there are processors.
+fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, Error> {
+    fs::create_dir_all(output).map_err(|error| Error::Write(output.to_owned(), error))?;
+    let found = sources::find(inputs, output)?;
+    let taken = Taken::inputs(&found);
+    let bar = progress(&found, talk);
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, Result<Converted, Error>)>> = Mutex::new(Vec::with_capacity(found.len()));
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(found.len());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let number = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(file) = found.get(number)
+                {
+                    let result = one_of_many(file, output, &taken, args, &bar);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(number, _)| *number);
+
+    let mut summary = Summary::default();
+    for ((_, result), file) in results.into_iter().zip(&found) {
+        match result {
+            Ok(converted) => summary.converted.push(converted),
+            Err(error) if error.is_skip() && !file.named => summary.skipped.push((file.input.name(), error)),
+            Err(error) => summary.failed.push((file.input.name(), error)),
+        }
+    }
+    talk.say(&render::summary(&summary, talk.verbose));
+    for (_, error) in &summary.failed {
+        Talk::error(error);
+    }
+    Ok(summary)
+}
+
+fn one_of_many(
+    file: &Found,
+    output: &Path,
+    taken: &Taken,
+    args: &Convert,
+    bar: &ProgressBar,
+) -> Result<Converted, Error> {
+    let name = file.input.name();
+    let opened = file.input.open()?;
+    let identity = identify(&opened, &name, &args.source)?;
+    let role = target_role(args.to, identity.spec.role)?;
+    let framing = args.to.role(role).map_or(identity.spec.framing, |spec| spec.framing);
+    let path = taken.claim(output, &file.base, args.to.name, framing);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| Error::Write(parent.to_owned(), error))?;
+    }
+    let sink = Sink::file(&path)?;
+    let converted = convert(opened, &file.input, identity, (args.to, role), sink, args, bar)?;
+    Ok(Converted { output: Some(path), ..converted })
+}
+
+fn convert(
+    opened: Opened,
+    input: &Input,
+    from: Identity,
+    to: (&'static Dialect, Role),
+    mut sink: Sink,
+    args: &Convert,
+    bar: &ProgressBar,
+) -> Result<Converted, Error> {
+    let options = Options { include_raw: args.raw, source_name: input.stem(), ..options(&args.source) };
+    let pipe = Pipe::new((from.dialect, from.spec.role), to, &options);
+    let mut pipe = pipe.map_err(|_| Error::NoTargetRole(to.0, from.spec.role))?;
+    let converted = |report| Converted { name: input.name(), output: None, from, to, report };
+    let nothing_read = |converted: &Converted| !converted.is_copy() && converted.report.read == 0;
+    let refuse =
+        || Err(Error::NothingRead { name: input.name(), dialect: from.dialect, looks_like: from.looks_like });
+
+    if let Some(bytes) = opened.whole() {
+        // Short enough to see whether there is anything in it before a byte goes out.
+        let mut out = Vec::new();
+        pipe.push(bytes, &mut out);
+        let converted = converted(pipe.finish(&mut out));
+        if nothing_read(&converted) {
+            return refuse();
+        }
+        interlingua::emit::Output::write(&mut sink, &out);
+        bar.inc(bytes.len() as u64);
+        sink.finish()?;
+        return Ok(converted);
+    }
+    let failed = |error| Error::Read(input.name(), error);
+    opened.each(failed, |bytes| {
+        pipe.push(bytes, &mut sink);
+        bar.inc(bytes.len() as u64);
+        sink.take_error()
+    })?;
+    let converted = converted(pipe.finish(&mut sink));
+    if nothing_read(&converted) {
+        return refuse();
+    }
+    sink.finish()?;
+    Ok(converted)
+}
+
+pub(crate) fn options(source: &Source) -> Options {
+    Options { limits: Limits { bytes: source.max_frame, ..Limits::default() }, ..Options::default() }
+}
+
+/// What the input is: as the flags say, or as detected.
+pub(crate) fn identify(opened: &Opened, name: &str, flags: &Source) -> Result<Identity, Error> {
+    if opened.is_blank() {
+        return Err(Error::Empty(name.to_owned()));
+    }
+    let best = opened.guesses.first();
+    let (dialect, how) = match (flags.from, best) {
+        (Some(dialect), _) => (dialect, How::Named),
+        (None, Some(guess)) => (guess.dialect, How::Detected),
+        (None, None) => {
+            return Err(Error::Undetected { name: name.to_owned(), binary: opened.is_binary() });
+        }
+    };
+    let guess = opened.guesses.iter().find(|guess| guess.dialect.name == dialect.name);
+    let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
+    let spec = match (flags.role, guess) {
+        (Some(role), _) => {
+            let spec = readable.find(|spec| spec.role == role);
+            spec.ok_or(Error::CannotRead(dialect, role))?
+        }
+        (None, Some(guess)) => {
+            let spec = readable.find(|spec| spec.role == guess.role);
+            spec.ok_or(Error::CannotRead(dialect, guess.role))?
+        }
+        (None, None) => match (readable.next(), readable.next()) {
+            (Some(only), None) => only,
+            _ => return Err(Error::UnclearRole(name.to_owned(), dialect)),
+        },
+    };
+    let looks_like = best.filter(|_| guess.is_none()).map(|guess| guess.dialect);
+    Ok(Identity { dialect, spec, how, looks_like })
+}
+
+/// What a source of that role becomes: the same if the target writes it, else the target's only role of the same
+/// sort (a session is logged or live; a call is a request, a response or a stream), else its only role at all.
+fn target_role(to: &'static Dialect, source: Role) -> Result<Role, Error> {
+    let written = || to.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role);
+    let only = |mut roles: Box<dyn Iterator<Item = Role>>| match (roles.next(), roles.next()) {
+        (Some(role), None) => Some(role),
+        _ => None,
+    };
+    let is_session = |role: Role| matches!(role, Role::Live | Role::Log);
+    written()
+        .find(|role| *role == source)
+        .or_else(|| only(Box::new(written().filter(move |role| is_session(*role) == is_session(source)))))
+        .or_else(|| only(Box::new(written())))
+        .ok_or(Error::NoTargetRole(to, source))
+}
+
+fn progress(found: &[Found], talk: &Talk) -> ProgressBar {
+    if !talk.is_watched() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(found.iter().map(|file| file.bytes).sum());
+    let style =
+        ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
+    // The template is a constant; should it ever be wrong, the default bar does.
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn is_directory(path: &Path) -> bool {
+    // A path that ends in a separator means a directory, there or yet to be made.
+    path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::MAIN_SEPARATOR)
+}

@@ -1,0 +1,172 @@
+//! Every command and flag, once. Help, completions, the manual page and the reference come from here; names of
+//! dialects and roles come from the registry.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+
+use interlingua::dialects::{DIALECTS, Dialect, Role};
+
+/// One language between all coding agents and all model APIs.
+#[derive(Debug, Parser)]
+#[command(name = "interlingua", version, max_term_width = 100, after_help = EXITS)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Say nothing but errors; of a check, only what is not sound
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Also list what was kept verbatim, and every file of a directory
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+const EXITS: &str = "\
+Exit codes: 0 done; 1 input could not be read; 2 usage; 3 losses under `--strict`, or a failed check.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Convert(Convert),
+    Check(Check),
+    Dialects(Dialects),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man {
+        /// The page of this command instead of the whole
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
+}
+
+/// Convert logs, streams, requests and records from one dialect to another
+///
+/// Whatever the target has no place for is kept beside it or reported as lost, never dropped silently. Damaged lines
+/// are kept and reported too; the good ones are converted.
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// Files or directories; stdin when there is none, or for `-`
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// The dialect to write
+    #[arg(short, long, value_name = "DIALECT", value_parser = dialect())]
+    pub(crate) to: &'static Dialect,
+
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Write to this file, or into this directory, instead of stdout
+    #[arg(short, long, value_name = "FILE|DIR")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write the whole report to this file as JSON (`-`: stdout, if nothing else goes there)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Fail (exit code 3) if anything is lost or damaged
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Carry the agent's own lines along, in targets that have a place for them
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
+/// Say what a file is and whether it is sound: schema, order, links, readability
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Files; `-` for stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// List the dialects: where they are spoken, what is read and written, how they are detected
+#[derive(Debug, Args)]
+pub(crate) struct Dialects {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How inputs are to be read.
+#[derive(Debug, Args)]
+pub(crate) struct Source {
+    /// The dialect to read, instead of detecting it
+    #[arg(short, long, value_name = "DIALECT", value_parser = dialect())]
+    pub(crate) from: Option<&'static Dialect>,
+
+    /// What the input is: for dialects that are used in several ways
+    #[arg(long, value_name = "ROLE", value_parser = role())]
+    pub(crate) role: Option<Role>,
+
+    /// The largest line, event or document to read; larger ones pass through unread (such as `64MiB`)
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MiB")]
+    pub(crate) max_frame: usize,
+}
+
+fn dialect() -> impl TypedValueParser<Value = &'static Dialect> {
+    let names = DIALECTS.iter().map(|dialect| PossibleValue::new(dialect.name).help(dialect.about));
+    // The parser before this one lets no other name through; the registry's first entry is never taken.
+    PossibleValuesParser::new(names).map(|name| Dialect::named(&name).unwrap_or(DIALECTS[0]))
+}
+
+fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::word)).map(|word| {
+        // As above.
+        Role::ALL.into_iter().find(|role| role.word() == word).unwrap_or(Role::Log)
+    })
+}
+
+/// Reads `4096`, `64k`, `64KiB`, `1G`: always in powers of 1024.
+fn size(text: &str) -> Result<usize, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return Err(format!("`{unit}` is no unit; use `KiB`, `MiB` or `GiB`")),
+    };
+    let number: usize = number.parse().map_err(|_| "expected a number such as `64MiB`".to_owned())?;
+    let bytes = number.checked_shl(shift).filter(|bytes| bytes >> shift == number && *bytes > 0);
+    // Places inside a frame are 32 bits wide.
+    bytes.filter(|bytes| *bytes < 1 << 32).ok_or_else(|| "expected 1 byte to 4 GiB".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("64k"), Ok(64 << 10));
+        assert_eq!(size("2 GiB"), Ok(2 << 30));
+        assert!(size("8G").is_err());
+        assert!(size("0").is_err());
+        assert!(size("12parsec").is_err());
+        assert!(size("99999999999999999999G").is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! The command line: flags, sources, rendering. It does the IO that the core refuses to do, and nothing else.
+//!
+//! ```text
+//! flags -> sources (files, stdin, directories) -> interlingua::pipe -> outputs
+//!                                                        \-> report -> render -> stderr, --report
+//! ```
+//!
+//! stdout is data, stderr is talk. All prose is in [`render`] and [`error`]; what is said never depends on colour.
+
+mod check;
+mod convert;
+mod dialects;
+mod error;
+mod flags;
+mod render;
+mod report;
+mod sources;
+mod talk;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use error::{Error, Exit};
+use flags::{Cli, Command};
+use talk::Talk;
+
+/// The definitions of all commands and flags: for completions, the manual page and the reference in `docs/`.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs the command with these arguments, the first of which is its own name.
+pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let cli = match command().try_get_matches_from(args).and_then(|found| Cli::from_arg_matches(&found)) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let talk = Talk::new(cli.quiet, cli.verbose);
+    let exit = match cli.command {
+        Command::Convert(args) => convert::run(&args, &talk),
+        Command::Check(args) => check::run(&args, &talk),
+        Command::Dialects(args) => dialects::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command(), NAME, &mut script);
+            talk::data(&script)
+        }
+        Command::Man { command: name } => man(name.as_deref()),
+    };
+    match exit {
+        Ok(exit) => exit.into(),
+        // Whoever reads our output has had enough, as `head` does: nothing went wrong.
+        Err(error) if error.is_broken_pipe() => Exit::Done.into(),
+        Err(error) => {
+            Talk::error(&error);
+            error.exit().into()
+        }
+    }
+}
+
+/// clap's own message, or ours where clap does not know the way out.
+fn usage(error: &clap::Error) -> ExitCode {
+    if let Some(ours) = Error::from_usage(error) {
+        Talk::error(&ours);
+        return ours.exit().into();
+    }
+    // Help and version are data and go to stdout; there is no one left to tell if that fails.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+}
+
+fn man(name: Option<&str>) -> Result<Exit, Error> {
+    let mut whole = command();
+    whole.build();
+    let page = match name {
+        None => Some(whole),
+        Some(name) => whole.find_subcommand(name).cloned(),
+    };
+    let page = page.ok_or_else(|| Error::UnknownCommand(name.unwrap_or_default().to_owned()))?;
+    let mut roff = Vec::new();
+    let version = concat!("interlingua ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(page).source(version).render(&mut roff).map_err(Error::Output)?;
+    talk::data(&roff)
+}
+
+const NAME: &str = "interlingua";

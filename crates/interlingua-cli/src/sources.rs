@@ -1,0 +1,368 @@
+//! Files, stdin and directories in; files and stdout out. Nothing is ever held whole, and no input is overwritten.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use interlingua::emit::Output;
+use interlingua::framing::Framing;
+use interlingua::sniff::{self, Guess};
+
+use crate::error::Error;
+
+/// Where bytes come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    Stdin,
+    File(PathBuf),
+}
+
+impl Input {
+    pub(crate) fn of(path: &Path) -> Self {
+        if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
+    }
+
+    /// The name in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Input::Stdin => "stdin".to_owned(),
+            Input::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The name for a source that carries no id of its own.
+    pub(crate) fn stem(&self) -> Option<String> {
+        match self {
+            Input::Stdin => None,
+            Input::File(path) => Some(path.file_stem()?.to_string_lossy().into_owned()),
+        }
+    }
+
+    /// Opens it and looks at its beginning.
+    pub(crate) fn open(&self) -> Result<Opened, Error> {
+        let failed = |error| Error::Read(self.name(), error);
+        let rest: Box<dyn Read> = match self {
+            Input::Stdin => Box::new(io::stdin().lock()),
+            Input::File(path) if path.is_dir() => return Err(Error::IsDirectory(self.name())),
+            Input::File(path) => Box::new(File::open(path).map_err(failed)?),
+        };
+        let mut opened = Opened { head: Vec::new(), complete: false, rest, guesses: Vec::new() };
+        opened.read_more(sniff::HEAD).map_err(failed)?;
+        opened.guess();
+        // When the first line is longer than that, it takes the whole line to tell; when there are several and none is
+        // known, a few more may help.
+        let mut step = sniff::HEAD;
+        let mut one_line = !opened.head.contains(&b'\n');
+        while opened.is_unclear() && opened.head.len() < LONGEST_HEAD {
+            if one_line {
+                let seen = opened.head.len();
+                opened.read_more(LINE_STEP).map_err(failed)?;
+                one_line = !opened.head[seen..].contains(&b'\n');
+                if one_line && !opened.complete {
+                    continue;
+                }
+            } else if opened.head.len() < SEVERAL_LINES {
+                step *= 4;
+                opened.read_more(step).map_err(failed)?;
+            } else {
+                break;
+            }
+            opened.guess();
+        }
+        Ok(opened)
+    }
+}
+
+/// The longest first line that is read to see what it is: the default frame limit.
+const LONGEST_HEAD: usize = 256 << 20;
+/// How far such a line is read before looking for its end again.
+const LINE_STEP: usize = 4 << 20;
+/// How much of several unknown lines is looked at.
+const SEVERAL_LINES: usize = 16 << 20;
+
+/// An input whose beginning has been read.
+pub(crate) struct Opened {
+    head: Vec<u8>,
+    complete: bool,
+    rest: Box<dyn Read>,
+    /// What it may be, best first.
+    pub(crate) guesses: Vec<Guess>,
+}
+
+impl Opened {
+    fn read_more(&mut self, more: usize) -> io::Result<()> {
+        // By steps, not by doubling: a long line should not cost twice its length.
+        self.head.reserve_exact(more);
+        let read = self.rest.by_ref().take(more as u64).read_to_end(&mut self.head)?;
+        self.complete = read < more;
+        Ok(())
+    }
+
+    fn guess(&mut self) {
+        self.guesses = sniff::guesses(&self.head, self.complete);
+    }
+
+    /// Whether there may be a dialect in what has not been read yet.
+    fn is_unclear(&self) -> bool {
+        let like_json = matches!(self.head.trim_ascii_start().first(), Some(b'{' | b'['));
+        self.guesses.is_empty() && !self.complete && like_json
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.complete && self.head.trim_ascii().is_empty()
+    }
+
+    /// Whether its beginning is no text.
+    pub(crate) fn is_binary(&self) -> bool {
+        let broken = |error: std::str::Utf8Error| error.error_len().is_some();
+        self.head.contains(&0) || std::str::from_utf8(&self.head).is_err_and(broken)
+    }
+
+    /// The whole input, if it is short enough to be held together with its output.
+    pub(crate) fn whole(&self) -> Option<&[u8]> {
+        (self.complete && self.head.len() <= sniff::HEAD).then_some(&self.head[..])
+    }
+
+    /// Shows everything to `push`, in order, a piece at a time, until it returns an error.
+    pub(crate) fn each<E>(
+        mut self,
+        failed: impl Fn(io::Error) -> E,
+        mut push: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        push(&self.head)?;
+        if self.complete {
+            return Ok(());
+        }
+        let mut buffer = self.head;
+        buffer.resize(CHUNK, 0);
+        buffer.shrink_to(CHUNK);
+        loop {
+            match self.rest.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(read) => push(&buffer[..read])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+}
+
+/// How much is read at a time.
+const CHUNK: usize = 256 << 10;
+
+/// One input of several, with the name its output shall have.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) input: Input,
+    /// Where the output goes, below the output directory and without its extensions.
+    pub(crate) base: PathBuf,
+    /// Named on the command line, not found in a directory.
+    pub(crate) named: bool,
+    pub(crate) bytes: u64,
+}
+
+/// All files, those in directories too, sorted within each directory, each with an output name of its own.
+pub(crate) fn find(inputs: &[PathBuf], output: &Path) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    for path in inputs {
+        if path != Path::new("-") && path.is_dir() {
+            walk(path, path, output, &mut found)?;
+        } else {
+            let input = Input::of(path);
+            let base = path.file_name().map_or_else(|| "stdin".into(), PathBuf::from);
+            let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
+            found.push(Found { input, base, named: true, bytes });
+        }
+    }
+    name_apart(&mut found);
+    Ok(found)
+}
+
+fn walk(root: &Path, dir: &Path, output: &Path, found: &mut Vec<Found>) -> Result<(), Error> {
+    let failed = |error| Error::Read(dir.display().to_string(), error);
+    let mut entries = fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        // Links are not followed: they may lead in circles, and their targets have a place of their own.
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() && !same_place(&path, output) {
+            walk(root, &path, output, found)?;
+        } else if kind.is_file() {
+            let base = path.strip_prefix(root).unwrap_or(&path).to_owned();
+            let bytes = entry.metadata().map_or(0, |meta| meta.len());
+            found.push(Found { input: Input::File(path), base, named: false, bytes });
+        }
+    }
+    Ok(())
+}
+
+/// Takes extensions off output names as far as names stay apart: `a.json` and `a.jsonl` keep theirs.
+fn name_apart(found: &mut [Found]) {
+    let mut taken = HashSet::new();
+    for file in found {
+        let stem = file.base.with_extension("");
+        let numbered = (2..).map(|number| {
+            let mut name = stem.clone().into_os_string();
+            name.push(format!("-{number}"));
+            PathBuf::from(name)
+        });
+        let free = [stem.clone(), file.base.clone()]
+            .into_iter()
+            .chain(numbered)
+            .find(|base| taken.insert(base.clone()));
+        file.base = free.unwrap_or(stem);
+    }
+}
+
+/// The names that outputs may not have, because an input or another output has them.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(Mutex<HashSet<PathBuf>>);
+
+impl Taken {
+    pub(crate) fn inputs(found: &[Found]) -> Self {
+        let real = found.iter().filter_map(|file| match &file.input {
+            Input::File(path) => fs::canonicalize(path).ok(),
+            Input::Stdin => None,
+        });
+        Self(Mutex::new(real.collect()))
+    }
+
+    /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that is an input.
+    pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, framing: Framing) -> PathBuf {
+        let extension = match framing {
+            Framing::Lines => "jsonl",
+            Framing::Sse => "sse",
+            Framing::Whole | Framing::Elements(_) => "json",
+        };
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut number = 1;
+        loop {
+            let mut name = base.as_os_str().to_owned();
+            if number > 1 {
+                name.push(format!("-{number}"));
+            }
+            name.push(format!(".{dialect}.{extension}"));
+            let path = dir.join(name);
+            let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            if taken.insert(real) {
+                return path;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// Whether two paths lead to the same existing thing.
+pub(crate) fn same_place(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Where a conversion writes to. Large slices go straight through; the core has gathered small ones already.
+pub(crate) struct Sink {
+    target: Target,
+    failed: Option<io::Error>,
+}
+
+enum Target {
+    Stdout(io::StdoutLock<'static>),
+    /// A device or a pipe that exists already.
+    Device(PathBuf, File),
+    Temporary(Temporary),
+}
+
+/// A file that takes its name only when it is complete, so that a failed run leaves no half file.
+struct Temporary {
+    path: PathBuf,
+    target: PathBuf,
+    file: Option<File>,
+}
+
+impl Sink {
+    pub(crate) fn stdout() -> Self {
+        Self { target: Target::Stdout(io::stdout().lock()), failed: None }
+    }
+
+    pub(crate) fn file(path: &Path) -> Result<Self, Error> {
+        let failed = |error| Error::Write(path.to_owned(), error);
+        let target = match fs::metadata(path) {
+            Ok(meta) if !meta.is_file() => {
+                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+                Target::Device(path.to_owned(), file)
+            }
+            Ok(_) | Err(_) => Target::Temporary(Temporary::beside(path).map_err(failed)?),
+        };
+        Ok(Self { target, failed: None })
+    }
+
+    /// The first error, once.
+    pub(crate) fn take_error(&mut self) -> Result<(), Error> {
+        match self.failed.take() {
+            None => Ok(()),
+            Some(error) => Err(match &self.target {
+                Target::Stdout(_) => Error::Output(error),
+                Target::Device(path, _) => Error::Write(path.clone(), error),
+                Target::Temporary(temporary) => Error::Write(temporary.target.clone(), error),
+            }),
+        }
+    }
+
+    /// Everything is written: gives the file its name.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        if self.failed.is_none() {
+            self.failed = match &mut self.target {
+                Target::Stdout(stdout) => stdout.flush().err(),
+                Target::Device(_, file) => file.flush().err(),
+                Target::Temporary(temporary) => temporary.persist().err(),
+            };
+        }
+        self.take_error()
+    }
+}
+
+impl Output for Sink {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_some() || bytes.is_empty() {
+            return;
+        }
+        let written = match &mut self.target {
+            Target::Stdout(stdout) => stdout.write_all(bytes),
+            Target::Device(_, file) => file.write_all(bytes),
+            Target::Temporary(Temporary { file: Some(file), .. }) => file.write_all(bytes),
+            Target::Temporary(Temporary { file: None, .. }) => Ok(()),
+        };
+        self.failed = written.err();
+    }
+}
+
+impl Temporary {
+    fn beside(target: &Path) -> io::Result<Self> {
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(format!(".{}.tmp", std::process::id()));
+        let path = target.with_file_name(name);
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        Ok(Self { path, target: target.to_owned(), file: Some(file) })
+    }
+
+    fn persist(&mut self) -> io::Result<()> {
+        drop(self.file.take());
+        let renamed = fs::rename(&self.path, &self.target);
+        if renamed.is_err() {
+            // Nothing more can be done about it; the error that matters is the other one.
+            let _ = fs::remove_file(&self.path);
+        }
+        renamed
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The one place that writes to the terminal. Colours vanish by themselves where they are not wanted.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::error::{Error, Exit};
+use crate::render;
+
+/// What is said on stderr.
+pub(crate) struct Talk {
+    pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
+}
+
+impl Talk {
+    pub(crate) const fn new(quiet: bool, verbose: bool) -> Self {
+        Self { quiet, verbose }
+    }
+
+    /// Says something, unless asked to be quiet.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            Self::print(text);
+        }
+    }
+
+    /// Says what went wrong, always.
+    pub(crate) fn error(error: &Error) {
+        Self::print(&render::error(error));
+    }
+
+    /// Whether someone is watching a progress bar.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    fn print(text: &str) {
+        // If stderr is gone there is no one to tell.
+        let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// Prints data to stdout, as it is.
+pub(crate) fn data(bytes: &[u8]) -> Result<Exit, Error> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Error::Output)?;
+    Ok(Exit::Done)
+}
+
+/// Prints text for people to stdout.
+pub(crate) fn text(text: &str) -> Result<(), Error> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Error::Output)
+}

@@ -1,0 +1,95 @@
+//! Runs the command in a directory of its own and says what came out.
+
+#![allow(dead_code, reason = "each test file uses its own part of this")]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A directory for one test, empty at its start.
+pub(crate) struct Dir(PathBuf);
+
+impl Dir {
+    pub(crate) fn new(test: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a directory can be made");
+        Self(path)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a file is in a directory"))
+            .expect("a directory can be made");
+        fs::write(path, bytes).expect("a file can be written");
+        self
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Every file, sorted.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut open = vec![self.0.clone()];
+        while let Some(dir) = open.pop() {
+            for entry in fs::read_dir(dir).expect("a directory can be listed") {
+                let path = entry.expect("a directory can be listed").path();
+                if path.is_dir() {
+                    open.push(path);
+                } else {
+                    found.push(path.strip_prefix(&self.0).expect("below").display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Runs the command with these arguments, split at spaces.
+    pub(crate) fn run(&self, args: &str) -> Ran {
+        self.run_with(args, b"")
+    }
+
+    pub(crate) fn run_with(&self, args: &str, stdin: &[u8]) -> Ran {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_interlingua"))
+            .args(args.split(' '))
+            .current_dir(&self.0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        // A command that fails early does not read what it is given.
+        let _ = child.stdin.take().expect("piped").write_all(stdin);
+        let output = child.wait_with_output().expect("the command ends");
+        Ran {
+            code: output.status.code(),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).expect("messages are text"),
+        }
+    }
+}
+
+/// What came of it.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn stdout(&self) -> &str {
+        std::str::from_utf8(&self.stdout).expect("text")
+    }
+
+    /// Fails unless it ended like this, with nothing on stdout.
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32, stderr: &str) {
+        assert_eq!(self.stderr, stderr);
+        assert_eq!(self.stdout(), "");
+        assert_eq!(self.code, Some(code));
+    }
+}

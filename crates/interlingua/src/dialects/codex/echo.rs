@@ -1,0 +1,175 @@
+//! What the model said is written twice: as the `response_item` that is sent back to it, and as the `event_msg` that the
+//! screen showed. The two stand side by side, in either order, and are one item. This file pairs them by their text.
+
+use crate::model::{Author, ItemId, ItemKind};
+use crate::tape::Val;
+
+/// Who is speaking. The first three are echoed, each on its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Voice {
+    User,
+    Assistant,
+    Reasoning,
+    /// Another agent: input to this one.
+    Agent,
+    Developer,
+    System,
+}
+
+impl Voice {
+    pub(super) const fn kind(self) -> ItemKind<'static> {
+        match self {
+            Voice::Reasoning => ItemKind::Reasoning,
+            Voice::User | Voice::Assistant | Voice::Agent | Voice::Developer | Voice::System => {
+                ItemKind::Message
+            }
+        }
+    }
+
+    pub(super) const fn author(self) -> Author {
+        match self {
+            Voice::User | Voice::Agent => Author::User,
+            Voice::Assistant | Voice::Reasoning => Author::Assistant,
+            Voice::Developer => Author::Developer,
+            Voice::System => Author::System,
+        }
+    }
+}
+
+/// What sort of text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    Plain,
+    /// A summary of reasoning.
+    Summary,
+}
+
+/// In which form something has been said.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Form {
+    /// As a `response_item`.
+    Item,
+    /// As an echo that gives the texts one by one, as the item does (`item_completed`).
+    Done,
+    /// As an echo that gives one string: all texts of a message joined, or one text of reasoning (older logs).
+    Shown,
+    /// As both; or nothing has been said.
+    #[default]
+    Both,
+}
+
+/// What the line at hand is to what was said before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The other form of the line before.
+    Beside,
+    /// The other form of something further back.
+    Apart,
+    /// Something new.
+    New,
+}
+
+/// The last thing each voice said.
+#[derive(Default)]
+pub(super) struct Echoes {
+    said: [Said; 6],
+    /// What the line at hand says.
+    now: Texts,
+    /// The item that waits for its second line.
+    pub(super) open: Option<(Voice, ItemId)>,
+}
+
+#[derive(Default)]
+struct Said {
+    texts: Texts,
+    form: Form,
+    frame: u64,
+    id: String,
+    time: String,
+}
+
+/// Escaped texts, one after the other.
+#[derive(Default)]
+struct Texts {
+    text: String,
+    ends: Vec<(usize, Sort)>,
+}
+
+impl Echoes {
+    pub(super) fn begin(&mut self) {
+        self.now.text.clear();
+        self.now.ends.clear();
+    }
+
+    /// The line at hand says this string.
+    pub(super) fn hear(&mut self, val: Val<'_>, sort: Sort) {
+        let text = val.text();
+        self.now.text.push_str(&text[1..text.len() - 1]);
+        self.now.ends.push((self.now.text.len(), sort));
+    }
+
+    /// Looks for the other form of what the line at hand says, and pairs the two.
+    pub(super) fn find(&mut self, voice: Voice, form: Form, frame: u64) -> Found {
+        let (said, now) = (&mut self.said[voice as usize], &self.now);
+        let (then, texts) = (&said.texts, said.texts.ends.len());
+        let same = match (form, said.form) {
+            _ if texts == 0 => false,
+            (Form::Shown, Form::Item) if voice != Voice::Reasoning => now.text == then.text,
+            (Form::Done | Form::Shown, Form::Item) => now.text == then.text && now.ends == then.ends,
+            // Reasoning may have more to it than was shown.
+            (Form::Item, Form::Done | Form::Shown) => {
+                now.text.starts_with(&then.text)
+                    && now.ends.starts_with(&then.ends)
+                    && (voice == Voice::Reasoning || now.ends.len() == texts)
+            }
+            _ => false,
+        };
+        if !same {
+            return Found::New;
+        }
+        said.form = Form::Both;
+        if said.frame + 1 == frame { Found::Beside } else { Found::Apart }
+    }
+
+    /// How many texts the other form had.
+    pub(super) fn known(&self, voice: Voice) -> usize {
+        self.said[voice as usize].texts.ends.len()
+    }
+
+    /// Reasoning may be shown text by text: adds the line at hand to the item that waits for more, if one does.
+    /// Returns it with the number of its next part.
+    pub(super) fn extend(&mut self, voice: Voice, form: Form, frame: u64) -> Option<(ItemId, usize)> {
+        let (open, item) = self.open?;
+        let (said, now) = (&mut self.said[voice as usize], &self.now);
+        let shown = form == Form::Shown && said.form == Form::Shown;
+        if (open, voice) != (voice, Voice::Reasoning) || !shown || said.frame + 1 != frame {
+            return None;
+        }
+        let (texts, length) = (said.texts.ends.len(), said.texts.text.len());
+        said.texts.text.push_str(&now.text);
+        said.texts.ends.extend(now.ends.iter().map(|&(end, sort)| (end + length, sort)));
+        said.frame = frame;
+        Some((item, texts))
+    }
+
+    /// Remembers what the line at hand has said.
+    pub(super) fn remember(&mut self, voice: Voice, form: Form, frame: u64, marks: [Option<Val<'_>>; 2]) {
+        let said = &mut self.said[voice as usize];
+        std::mem::swap(&mut said.texts, &mut self.now);
+        (said.form, said.frame) = (form, frame);
+        for (known, mark) in [&mut said.id, &mut said.time].into_iter().zip(marks) {
+            known.clear();
+            known.push_str(mark.map_or("", |mark| mark.text()));
+        }
+    }
+
+    /// Takes the id and time of a second line where they are those of the first; others stay where they are.
+    pub(super) fn take_same(&self, voice: Voice, marks: [Option<Val<'_>>; 2]) {
+        let Said { id, time, .. } = &self.said[voice as usize];
+        for (known, mark) in [id, time].into_iter().zip(marks) {
+            if let Some(mark) = mark.filter(|mark| mark.text() == known) {
+                mark.take_text();
+            }
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Lines to events. A `response_item` is an item, its echo beside it the same item again (see [`super::echo`]); every
+//! other line is a notice, whatever its type.
+
+use super::ISSUER;
+use super::echo::{Echoes, Form, Found, Sort, Voice};
+use crate::model::{
+    Args, Author, CallKind, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
+    OpaqueKind, Part, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
+};
+use crate::pipe::{Doc, Reader, Sink};
+use crate::tape::{Claim, Kind, Limits, TapeBuf, Val};
+use crate::text::{Known, Raw, Str, escape_into};
+
+#[derive(Default)]
+pub(super) struct CodexReader {
+    session: Option<String>,
+    cwd: Known,
+    version: Known,
+    model: Known,
+    total: Known,
+    echoes: Echoes,
+    arguments: Arguments,
+}
+
+impl Reader for CodexReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
+        let line = doc.root;
+        line.note_str("type");
+        let payload = line.get("payload").filter(|payload| payload.kind() == Kind::Object);
+        if let Some(payload) = payload {
+            payload.note_str("type");
+        }
+        let payload = payload.unwrap_or(line);
+        let words = (line.word("type"), payload.word("type"));
+        if let Some((voice, form)) = spoken(words, payload) {
+            return self.said(line, payload, voice, form, out);
+        }
+        self.close(out);
+        match words {
+            ("response_item", word) if self.tool(payload, word, None, line.get("timestamp"), out) => return,
+            ("session_meta", _) => self.session(payload, out),
+            ("turn_context", _) => self.settings(payload, out),
+            _ => {}
+        }
+        notice(line, payload, out);
+        if words == ("event_msg", "token_count") {
+            self.usage(payload, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Sink<'_>) {
+        self.close(out);
+    }
+}
+
+/// Whose words a line holds, and whether as what was sent or as what the screen showed.
+fn spoken(words: (&str, &str), payload: Val<'_>) -> Option<(Voice, Form)> {
+    match words {
+        ("response_item", "message") => match payload.word("role") {
+            "user" => Some((Voice::User, Form::Item)),
+            "assistant" => Some((Voice::Assistant, Form::Item)),
+            "system" => Some((Voice::System, Form::Item)),
+            "developer" => Some((Voice::Developer, Form::Item)),
+            _ => None,
+        },
+        ("response_item", "agent_message") => Some((Voice::Agent, Form::Item)),
+        ("response_item", "reasoning") => Some((Voice::Reasoning, Form::Item)),
+        ("event_msg", "user_message") => Some((Voice::User, Form::Shown)),
+        ("event_msg", "agent_message") => Some((Voice::Assistant, Form::Shown)),
+        ("event_msg", "agent_reasoning" | "agent_reasoning_raw_content") => {
+            Some((Voice::Reasoning, Form::Shown))
+        }
+        ("event_msg", "item_completed") => match payload.get("item")?.word("type") {
+            "UserMessage" => Some((Voice::User, Form::Done)),
+            "AgentMessage" => Some((Voice::Assistant, Form::Done)),
+            "Reasoning" => Some((Voice::Reasoning, Form::Done)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl CodexReader {
+    /// Completes the item that waited for a second line which did not come.
+    fn close(&mut self, out: &mut Sink<'_>) {
+        if let Some((_, item)) = self.echoes.open.take() {
+            out.complete(item);
+        }
+    }
+
+    /// A message or reasoning, in one form or the other.
+    fn said(&mut self, line: Val<'_>, payload: Val<'_>, voice: Voice, form: Form, out: &mut Sink<'_>) {
+        let holder = payload.get("item").unwrap_or(payload);
+        let (marks, frame) = ([holder.get("id"), line.get("timestamp")], out.frame_number());
+        let (mut texts, mut others) = (0, 0);
+        self.echoes.begin();
+        for_each_element(payload, voice, form, &mut |element, sort| match text_of(element) {
+            Some(text) => {
+                self.echoes.hear(text, sort);
+                texts += 1;
+            }
+            None => others += u32::from(is_part(element)),
+        });
+        let found = match form {
+            Form::Item if others > 0 => Found::New,
+            _ => self.echoes.find(voice, form, frame),
+        };
+        if found == Found::Apart || (form != Form::Item && texts == 0) {
+            self.close(out);
+            return notice(line, payload, out);
+        }
+        if found == Found::Beside {
+            self.echoes.take_same(voice, marks);
+        }
+        // What has been said of the item already, and the number of its next part.
+        let (item, known, first) = match (found, self.echoes.open) {
+            (Found::Beside, Some((_, item))) => (Some(item), self.echoes.known(voice), 0),
+            (Found::Beside, None) => (None, texts, 0),
+            _ => {
+                if let Some((item, first)) = self.echoes.extend(voice, form, frame) {
+                    self.echoes.take_same(voice, marks);
+                    (Some(item), 0, first)
+                } else {
+                    self.close(out);
+                    let mut head = out.head(voice.kind(), voice.author());
+                    begin(&mut head, holder, line.get("timestamp"));
+                    let list = voice == Voice::Reasoning || texts as u32 + others > 1;
+                    head.shape = if list { Shape::List } else { Shape::One };
+                    self.echoes.remember(voice, form, frame, marks);
+                    (Some(out.start(head)), 0, 0)
+                }
+            }
+        };
+        let mut number = 0;
+        for_each_element(payload, voice, form, &mut |element, sort| {
+            if let Some(item) = item.filter(|_| number >= known) {
+                self.element(element, sort, (first + number) as u32, item, out);
+            } else if let Some(text) = text_of(element) {
+                element.note_str("type");
+                text.take_text();
+            }
+            number += 1;
+        });
+        for name in ["role", "type"] {
+            holder.note_str(name);
+        }
+        self.echoes.open = item.filter(|_| form != Form::Item).map(|item| (voice, item));
+        if let Some(item) = item.filter(|_| form == Form::Item) {
+            if let Some(value) = payload.take_str("encrypted_content") {
+                let state = Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value };
+                out.delta(item, number as u32, Part::Opaque(state));
+            }
+            complete(item, payload, None, out);
+        }
+    }
+
+    /// Reads one element of what was said. Unknown ones stay where they are.
+    fn element(&mut self, val: Val<'_>, sort: Sort, number: u32, item: ItemId, out: &mut Sink<'_>) {
+        if let Some(value) = read_part(val, sort) {
+            out.delta(item, number, value);
+        } else if self.tool(val, val.word("type"), Some(item), None, out) {
+            val.note_str("type");
+        }
+    }
+
+    /// Reads a call or its result; `false` if it is neither.
+    fn tool(
+        &mut self,
+        val: Val<'_>,
+        word: &str,
+        within: Option<ItemId>,
+        time: Option<Val<'_>>,
+        out: &mut Sink<'_>,
+    ) -> bool {
+        // Tools the vendor trained have no name but their type.
+        let (kind, name) = match word {
+            "function_call" => (CallKind::Function, ""),
+            "custom_tool_call" => (CallKind::FreeText, ""),
+            "local_shell_call" => (CallKind::Vendor, "local_shell"),
+            "tool_search_call" => (CallKind::Vendor, "tool_search"),
+            "web_search_call" => (CallKind::Server, "web_search"),
+            "function_call_output" | "custom_tool_call_output" | "tool_search_output" | "function_result" => {
+                read_result(val, within, time, out);
+                return true;
+            }
+            _ => return false,
+        };
+        let call = ToolCall {
+            call_id: val.take_str("call_id"),
+            kind,
+            namespace: val.take_str("namespace"),
+            name: val.take_str("name").unwrap_or(Str::escaped(name)),
+        };
+        let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+        begin(&mut head, val, time);
+        head.within = within;
+        let item = out.start(head);
+        if let Some(input) = val.take_str("input") {
+            out.delta(item, 0, Part::Args(Args::Text(input)));
+        } else if let Some(action) = val.get("action").filter(|action| action.kind() == Kind::Object) {
+            out.delta(item, 0, Part::Args(Args::Json(action.take())));
+        } else if let Some(arguments) = val.get("arguments") {
+            self.arguments.read(arguments, item, out);
+        }
+        complete(item, val, None, out);
+        true
+    }
+
+    fn session(&mut self, meta: Val<'_>, out: &mut Sink<'_>) {
+        let id = meta.note_str("id");
+        let vcs = |name| meta.get("git").and_then(|git| git.note_str(name));
+        let session = Session {
+            parent: meta.note_str("forked_from_id").or_else(|| meta.note_str("parent_thread_id")),
+            cwd: self.cwd.news(meta.note_str("cwd")),
+            cli_version: self.version.news(meta.note_str("cli_version")),
+            provider: meta.note_str("model_provider"),
+            branch: vcs("branch"),
+            commit: vcs("commit_hash"),
+            repository: vcs("repository_url"),
+            start: meta.get("timestamp").filter(|time| time.str().is_some()).map(|time| time.note()),
+            ..Session::default()
+        };
+        let known = self.session.as_deref();
+        if known.is_none() {
+            self.session = Some(id.as_ref().map_or("", Str::as_escaped).to_owned());
+            out.event(&Event::SessionStarted(Session { id, agent: Some(super::DIALECT.name), ..session }));
+        } else if known == id.as_ref().map(Str::as_escaped) {
+            out.event(&Event::SessionUpdated(session));
+        }
+        // Another id: the head of the thread this one was forked from, copied along with its history.
+    }
+
+    fn settings(&mut self, context: Val<'_>, out: &mut Sink<'_>) {
+        let model = self.model.news(context.note_str("model"));
+        let cwd = self.cwd.news(context.note_str("cwd"));
+        if model.is_some() || cwd.is_some() {
+            out.event(&Event::SessionUpdated(Session { cwd, model, ..Session::default() }));
+        }
+    }
+
+    /// The count is repeated at every step. The total tells whether there is news; what it rose by is the last call's
+    /// usage, which is also right in a fork, whose total begins with its parent's.
+    fn usage(&mut self, payload: Val<'_>, out: &mut Sink<'_>) {
+        let Some(info) = payload.get("info") else { return };
+        let total = info.get("total_token_usage").map(|total| Str::escaped(total.text()));
+        let Some(last) = info.get("last_token_usage") else { return };
+        if self.total.news(total).is_none() {
+            return;
+        }
+        let (cached, written) =
+            (last.note_u64("cached_input_tokens"), last.note_u64("cache_write_input_tokens"));
+        let cache = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
+        let usage = Usage {
+            input: last.note_u64("input_tokens").map(|input| input.saturating_sub(cache)),
+            cache_read: cached,
+            cache_write: written,
+            cache_write_long: None,
+            output: last.note_u64("output_tokens"),
+            reasoning: last.note_u64("reasoning_output_tokens"),
+        };
+        out.event(&Event::Usage(Turn { usage: Some(usage), ..Turn::default() }));
+    }
+}
+
+/// Reads arguments, which Codex writes as JSON in a string. The memory is used again.
+#[derive(Default)]
+struct Arguments {
+    plain: String,
+    again: String,
+    tape: TapeBuf,
+}
+
+impl Arguments {
+    fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Sink<'_>) {
+        let Some(text) = arguments.str() else {
+            // A hole could not tell an object from a string, so an object also stays where it is.
+            return out.delta(item, 0, Part::Args(Args::Json(arguments.note())));
+        };
+        self.plain.clear();
+        self.again.clear();
+        text.decode_into(&mut self.plain);
+        escape_into(&self.plain, &mut self.again);
+        let exact = self.again == text.as_escaped();
+        // What decoding had to replace is not the same JSON any more.
+        let sound = exact || !self.plain.contains(char::REPLACEMENT_CHARACTER);
+        let limits = Limits { depth: 100, ..Limits::default() };
+        let object = self.plain.starts_with('{') && self.plain.ends_with('}');
+        if !sound || !object || self.tape.parse(&self.plain, &limits).is_err() {
+            arguments.claim(Claim::Taken);
+            return out.delta(item, 0, Part::Args(Args::Text(text)));
+        }
+        // Another spelling of the same text cannot be made again from the value.
+        arguments.claim(if exact { Claim::Taken } else { Claim::Noted });
+        out.delta(item, 0, Part::Args(Args::Json(Raw::new(&self.plain))));
+    }
+}
+
+fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out: &mut Sink<'_>) {
+    let output = ["output", "result", "tools"].into_iter().find_map(|name| val.get(name));
+    // A list of texts and images is read part by part; any other value is one JSON value.
+    let list = output.is_some_and(|list| list.kind() == Kind::Array && list.elements().all(is_part));
+    let list = list && within.is_none();
+    let result = ToolResult { call_id: val.take_str("call_id"), name: None };
+    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
+    begin(&mut head, val, time);
+    head.within = within;
+    head.shape = if list { Shape::List } else { Shape::One };
+    let item = out.start(head);
+    let mut is_error = None;
+    if let Some(output) = output.filter(|output| !output.is_null()) {
+        if let Some(text) = output.take_text() {
+            out.delta(item, 0, Part::Text(text));
+        } else if list {
+            for (number, part) in output.elements().enumerate() {
+                if let Some(value) = read_part(part, Sort::Plain) {
+                    out.delta(item, number as u32, value);
+                }
+            }
+        } else {
+            is_error = output.get("success").and_then(|success| success.bool()).map(|success| !success);
+            // A list could be taken for our own form of parts on the way back, so it also stays.
+            let json = if output.kind() == Kind::Array { output.note() } else { output.take() };
+            out.delta(item, 0, Part::Json(json));
+        }
+    }
+    complete(item, val, is_error, out);
+}
+
+/// What a line says about its item. `val` holds the item's own id.
+fn begin<'t>(head: &mut ItemHead<'t>, val: Val<'t>, time: Option<Val<'t>>) {
+    head.native_id = val.take_str("id");
+    head.time = time.and_then(|time| time.take_text().map(|_| time.raw()));
+}
+
+fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>) {
+    let native_status = val.take_str("status");
+    let status = match native_status.as_ref().map(Str::as_escaped) {
+        Some("incomplete") => Status::Interrupted,
+        Some("failed") => Status::Failed,
+        _ if is_error == Some(true) => Status::Failed,
+        _ => Status::Completed,
+    };
+    out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error }));
+}
+
+/// The innermost type says what a line is: that of the item, of the payload, of the line.
+fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
+    let words = [payload.get("item"), Some(payload), Some(line)];
+    let word = words.into_iter().flatten().find_map(|val| val.note_str("type"));
+    let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
+    head.time = line.take_time("timestamp");
+    let item = out.start(head);
+    out.complete(item);
+}
+
+/// The texts and other elements of a message, of reasoning, or of an echo of either, from the members that hold them
+/// in that form. Where a member is of another type than it should be, it is left alone.
+fn for_each_element<'t>(payload: Val<'t>, voice: Voice, form: Form, each: &mut dyn FnMut(Val<'t>, Sort)) {
+    let plain = |name| (name, Sort::Plain);
+    let reasoning = voice == Voice::Reasoning;
+    let members = match form {
+        Form::Shown if !reasoning => [plain("message"), plain("")],
+        Form::Shown if payload.word("type") == "agent_reasoning" => [("text", Sort::Summary), plain("")],
+        Form::Shown => [plain("text"), plain("")],
+        Form::Done if reasoning => [("summary_text", Sort::Summary), plain("raw_content")],
+        Form::Item if reasoning => [("summary", Sort::Summary), plain("content")],
+        Form::Item | Form::Done | Form::Both => [plain("content"), plain("")],
+    };
+    let holder = payload.get("item").filter(|_| form == Form::Done).unwrap_or(payload);
+    for (name, sort) in members {
+        let Some(val) = holder.get(name) else { continue };
+        let string = form == Form::Shown || (form == Form::Item && !reasoning);
+        if val.kind() == Kind::String && string {
+            each(val, sort);
+        } else if form != Form::Shown {
+            val.elements().for_each(|element| each(element, sort));
+        }
+    }
+}
+
+fn text_of(element: Val<'_>) -> Option<Val<'_>> {
+    let text = match element.word("type") {
+        "input_text" | "output_text" | "text" | "Text" | "summary_text" | "reasoning_text" => {
+            element.get("text")?
+        }
+        _ => element,
+    };
+    (text.kind() == Kind::String).then_some(text)
+}
+
+/// Whether an element is a part of the message or result itself.
+fn is_part(part: Val<'_>) -> bool {
+    let is = |word: &str, name: &str| {
+        part.word("type") == word && part.get(name).is_some_and(|value| value.kind() == Kind::String)
+    };
+    text_of(part).is_some() || is("input_image", "image_url") || is("refusal", "refusal")
+}
+
+fn read_part(part: Val<'_>, sort: Sort) -> Option<Part<'_>> {
+    let value = if let Some(text) = text_of(part) {
+        let text = text.take_text()?;
+        if sort == Sort::Summary { Part::Summary(text) } else { Part::Text(text) }
+    } else if !is_part(part) {
+        return None;
+    } else if let Some(text) = part.take_str("refusal") {
+        Part::Refusal(text)
+    } else {
+        let url = part.get("image_url")?;
+        url.take();
+        let text = &url.text()[1..url.text().len() - 1];
+        let (media_type, source) =
+            match text.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
+                Some((kind, data)) => (Some(Str::escaped(kind)), MediaSource::Base64(Str::escaped(data))),
+                None => (None, MediaSource::Url(Str::escaped(text))),
+            };
+        Part::Media(Media { media_type, source, name: None })
+    };
+    part.note_str("type");
+    Some(value)
+}

@@ -1,0 +1,86 @@
+//! Universal events: what any agent says, as one JSON event a line, with ten keys around each.
+//!
+//! Items are flat here (message, tool call, tool result, status), numbered `itm_<n>` as they begin; `parent_id` names
+//! the message or the call they belong to. An event is a function of its source: ids come from the session and the
+//! sequence, times from what the source wrote, never from a clock.
+
+mod data;
+mod parts;
+mod read;
+mod time;
+mod write;
+
+use super::{Dialect, Plane, Role, RoleSpec};
+use crate::framing::Framing;
+use crate::model::{FailureClass, StopClass};
+use crate::sniff::Head;
+
+/// Universal events.
+pub static DIALECT: Dialect = Dialect {
+    name: "universal",
+    plane: Plane::Ours,
+    about: "universal agent events (JSON lines)",
+    detected_by: "lines with `event_id`, `sequence`, `type` and `data`",
+    roles: &[RoleSpec {
+        role: Role::Live,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::UniversalReader::default())),
+        write: Some(|options| Box::new(write::UniversalWriter::new(options))),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let ours = ["event_id", "sequence", "type", "data"].iter().all(|key| head.doc.get(key).is_some());
+    ours.then_some((Role::Live, 20))
+}
+
+/// The time before any is known.
+const EPOCH: &str = "1970-01-01T00:00:00Z";
+
+/// Labels of status items that are more than a notice.
+const SESSION_UPDATED: &str = "session.updated";
+const USAGE: &str = "usage";
+
+/// The code of the failure that [`crate::lifecycle`] adds when a source breaks off.
+const INCOMPLETE: &str = "incomplete_stream";
+
+const STOPS: &[(StopClass, &str)] = &[
+    (StopClass::End, "end_turn"),
+    (StopClass::Sequence, "stop_sequence"),
+    (StopClass::ToolUse, "tool_use"),
+    (StopClass::MaxTokens, "max_tokens"),
+    (StopClass::ContextFull, "context_full"),
+    (StopClass::Paused, "paused"),
+    (StopClass::Refusal, "refusal"),
+    (StopClass::Filter, "content_filter"),
+    (StopClass::Cancelled, "cancelled"),
+    (StopClass::Error, "error"),
+    (StopClass::Other, "other"),
+];
+
+const FAILURES: &[(FailureClass, &str)] = &[
+    (FailureClass::InvalidRequest, "invalid_request"),
+    (FailureClass::ContextTooLong, "context_too_long"),
+    (FailureClass::Authentication, "authentication"),
+    (FailureClass::Billing, "billing"),
+    (FailureClass::Permission, "permission"),
+    (FailureClass::NotFound, "not_found"),
+    (FailureClass::Conflict, "conflict"),
+    (FailureClass::TooLarge, "too_large"),
+    (FailureClass::RateLimit, "rate_limit"),
+    (FailureClass::Server, "server"),
+    (FailureClass::Overloaded, "overloaded"),
+    (FailureClass::Timeout, "timeout"),
+    (FailureClass::Other, "other"),
+];
+
+/// The word for a value in one of the tables above.
+fn word<T: PartialEq + Copy>(table: &[(T, &'static str)], value: T) -> &'static str {
+    table.iter().find(|(known, _)| *known == value).map_or("other", |(_, word)| word)
+}
+
+/// The value for a word.
+fn named<T: PartialEq + Copy>(table: &[(T, &'static str)], word: &str) -> Option<T> {
+    table.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
+}

@@ -1,0 +1,665 @@
+//! Events to universal events. Messages are shown when they have content of their own, so that a native message that
+//! only holds a call does not leave an empty one behind; what it said about itself stands in the call's item.
+
+use std::collections::VecDeque;
+
+use super::data::{put_failure, put_permission, put_question, put_session, put_turn};
+use super::parts::{self, Form, Nature, Piece};
+use super::{EPOCH, INCOMPLETE, SESSION_UPDATED, USAGE, time};
+use crate::dialects::Options;
+use crate::emit::{Emit, EmitState};
+use crate::ledger::{Reason, Rest, RestBody};
+use crate::model::{
+    Answer, Args, Arrival, Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Notice,
+    Part, Permission, Question, Session, SessionEnd, Status, Stop, StopClass, Time, ToolCall, ToolResult,
+    Turn, Usage,
+};
+use crate::pipe::{Out, Writer};
+use crate::text::{Raw, Str};
+
+#[derive(Default)]
+pub(super) struct UniversalWriter {
+    source_name: Option<String>,
+    include_raw: bool,
+    /// The session's id in the envelope, escaped; fixed with the first event.
+    session: Option<String>,
+    native_session: Option<String>,
+    time: String,
+    sequence: u64,
+    items: u64,
+    turns: u64,
+    turn: Option<String>,
+    open: Vec<Open>,
+    /// Which item a native id became, for the last few hundred.
+    recent: VecDeque<(String, u64)>,
+    /// Calls without a result.
+    calls: Vec<(String, u64)>,
+    /// Requests without an answer.
+    pending: Vec<Pending>,
+    usage: Option<(Option<String>, Usage)>,
+    ended: Option<(Status, Option<String>)>,
+    cut: bool,
+    raw: RawState,
+    /// What follows the event that waits for its raw line.
+    held: EmitState,
+    /// A raw line that came before its event: a message is shown only when it has content.
+    early_raw: Option<String>,
+    /// The line being passed over is longer than the limit.
+    oversized: bool,
+}
+
+/// Whether the frame's line stands in an event.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum RawState {
+    /// No event of this frame has been written.
+    #[default]
+    Unsaid,
+    /// The first is written up to its raw line, which comes when the frame ends.
+    Waiting,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Made {
+    ByAgent,
+    ByUs,
+}
+
+/// A request without an answer, and what its answer must repeat.
+struct Pending {
+    permission: bool,
+    id: Str<'static>,
+    action: Str<'static>,
+}
+
+/// An item that is not complete.
+struct Open {
+    id: ItemId,
+    /// Its number, once it is shown.
+    shown: Option<u64>,
+    nature: Nature,
+    author: Author,
+    native: Option<String>,
+    /// The native id of the message around it, if that is not shown.
+    message: Option<String>,
+    parent: Option<u64>,
+    model: Option<String>,
+    time: Option<String>,
+    /// The message whose part this reasoning is.
+    host: Option<ItemId>,
+    holds_items: bool,
+    parts: Vec<Piece>,
+}
+
+impl UniversalWriter {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            source_name: options.source_name.clone(),
+            include_raw: options.include_raw,
+            time: EPOCH.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Writes one event.
+    fn say(&mut self, made: Made, kind: &str, out: &mut Out<'_>, data: impl FnOnce(&mut Emit<'_>)) {
+        if self.session.is_none() {
+            self.first(&Session::default(), out);
+        }
+        self.write(made, kind, out, data);
+    }
+
+    fn write(&mut self, made: Made, kind: &str, out: &mut Out<'_>, data: impl FnOnce(&mut Emit<'_>)) {
+        self.sequence += 1;
+        let session = self.session.as_deref().unwrap_or("unknown");
+        let waiting = self.raw == RawState::Waiting;
+        let mut json = if waiting { self.held.hold() } else { out.json.reborrow() };
+        let by_us = made == Made::ByUs;
+        json.frame("").object();
+        json.key("event_id").open_string();
+        json.bytes(b"evt_");
+        json.bytes(session.as_bytes());
+        json.bytes(format!("_{}", self.sequence).as_bytes());
+        json.close_string().key("sequence").u64(self.sequence).key("time").word(&self.time);
+        json.key("session_id").word(session).key("native_session_id");
+        match &self.native_session {
+            Some(id) => json.word(id),
+            None => json.null(),
+        };
+        json.key("synthetic").bool(by_us).key("source").word(if by_us { "daemon" } else { "agent" });
+        json.key("type").word(kind).key("data");
+        data(&mut json);
+        json.key("raw");
+        if self.include_raw && !by_us && !waiting {
+            self.raw = RawState::Waiting;
+        } else {
+            json.null().end_object().frame("\n");
+        }
+    }
+
+    /// Gives the waiting event its raw line and writes what came after it.
+    fn release(&mut self, raw: Option<&str>, out: &mut Out<'_>) {
+        if std::mem::take(&mut self.raw) == RawState::Unsaid {
+            self.early_raw = raw.map(str::to_owned).or_else(|| self.early_raw.take());
+            return;
+        }
+        let early = self.early_raw.take();
+        match raw.or(early.as_deref()) {
+            // Only spacing between values can hold a line break.
+            Some(raw) if raw.contains(['\n', '\r']) => {
+                out.json.raw(&Raw::owned(raw.replace(['\n', '\r'], " ")));
+            }
+            Some(raw) => drop(out.json.raw(&Raw::new(raw.trim()))),
+            None => drop(out.json.null()),
+        }
+        out.json.end_object().frame("\n");
+        out.json.bytes(self.held.held().as_bytes());
+        self.held.clear();
+    }
+
+    /// The first event says what is known about the session.
+    fn first(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
+        let own = |text: &Str<'_>| text.as_escaped().to_owned();
+        let named = || self.source_name.as_ref().map(|name| own(&Str::plain(name)));
+        self.native_session = session.id.as_ref().map(own);
+        self.session =
+            Some(self.native_session.clone().or_else(named).unwrap_or_else(|| "unknown".to_owned()));
+        if let Some(start) = &session.start {
+            self.tick(start);
+        }
+        self.write(Made::ByUs, "session.started", out, |json| {
+            json.object().key("metadata");
+            put_session(session, json);
+            json.end_object();
+        });
+    }
+
+    fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
+        if self.session.is_none() {
+            return self.first(session, out);
+        }
+        if let Some(id) = &session.id {
+            self.native_session = Some(id.as_escaped().to_owned());
+        }
+        self.status(Made::ByAgent, SESSION_UPDATED, out, |json| put_session(session, json));
+    }
+
+    /// A status item of our own making: a label and a value.
+    fn status(&mut self, made: Made, label: &str, out: &mut Out<'_>, value: impl Fn(&mut Emit<'_>)) {
+        self.items += 1;
+        let number = self.items;
+        for (kind, status) in [("item.started", "in_progress"), ("item.completed", "completed")] {
+            self.say(made, kind, out, |json| {
+                json.object().key("item").object().key("item_id").word(&item_id(number));
+                json.key("native_item_id").null().key("parent_id").null().key("kind").word("status");
+                json.key("role").word("system").key("content").array();
+                json.object().key("type").word("status").key("label").word(label).end_object();
+                if status == "completed" {
+                    json.object().key("type").word("json").key("json");
+                    value(json);
+                    json.end_object();
+                }
+                json.end_array().key("status").word(status).end_object().end_object();
+            });
+        }
+    }
+
+    /// Takes the source's time, unless it would go back.
+    fn tick(&mut self, time: &Time<'_>) {
+        let Some(now) = time::utc(time) else { return };
+        // `…:05Z` is before `…:05.1Z`, so the letter must not be compared.
+        if now.trim_end_matches('Z') >= self.time.trim_end_matches('Z') {
+            self.time = now;
+        }
+    }
+
+    fn find(&self, native: &Str<'_>) -> Option<u64> {
+        let native = native.as_escaped();
+        let of = |(known, number): &(String, u64)| (known == native).then_some(*number);
+        self.calls.iter().rev().find_map(of).or_else(|| self.recent.iter().rev().find_map(of))
+    }
+
+    fn remember(&mut self, native: Option<&str>, number: u64) {
+        let Some(native) = native else { return };
+        if self.recent.len() == 512 {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((native.to_owned(), number));
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
+        let ItemHead { id, kind, author, within, native_id, parent, time, model, shape: _ } = head;
+        if let Some(time) = time {
+            self.tick(time);
+        }
+        let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
+        let nature = match kind {
+            ItemKind::Message => Nature::Message,
+            ItemKind::Reasoning => Nature::Reasoning,
+            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => Nature::Call(ToolCall {
+                call_id: call_id.clone().map(Str::into_owned),
+                kind: *kind,
+                namespace: namespace.clone().map(Str::into_owned),
+                name: name.clone().into_owned(),
+            }),
+            ItemKind::ToolResult(ToolResult { call_id, name }) => Nature::Result {
+                call_id: call_id.clone().map(Str::into_owned),
+                name: name.clone().map(Str::into_owned),
+            },
+            ItemKind::Notice(Notice { event_type }) => {
+                Nature::Status { label: event_type.clone().unwrap_or(Str::escaped("unknown")).into_owned() }
+            }
+        };
+        let mut open = Open::new(*id, nature, *author);
+        open.native = own(native_id);
+        open.parent = parent.as_ref().and_then(|parent| self.find(parent));
+        open.model = own(model);
+        open.time = time.as_ref().map(|time| time.as_str().to_owned());
+        if let Some(message) = self.open.iter_mut().find(|open| Some(open.id) == *within) {
+            if let Nature::Reasoning = open.nature {
+                open.host = *within;
+            } else {
+                message.holds_items = true;
+                open.parent = message.shown.or(open.parent).or(message.parent);
+                if message.shown.is_none() {
+                    open.message.clone_from(&message.native);
+                    open.model = open.model.take().or_else(|| message.model.clone());
+                    open.time = open.time.take().or_else(|| message.time.clone());
+                }
+            }
+        }
+        match &open.nature {
+            Nature::Message | Nature::Reasoning => {}
+            Nature::Call(call) => {
+                let call_id = call.call_id.as_ref().map(|id| id.as_escaped().to_owned());
+                if open.native.is_none() {
+                    open.native.clone_from(&call_id);
+                }
+                self.show(&mut open, out);
+                if let (Some(call_id), Some(number)) = (call_id, open.shown) {
+                    self.calls.push((call_id, number));
+                }
+            }
+            Nature::Result { call_id, name } => {
+                if let Some(call_id) = call_id {
+                    self.answered(call_id, name.as_ref(), out);
+                }
+                self.show(&mut open, out);
+            }
+            Nature::Status { .. } => self.show(&mut open, out),
+        }
+        self.open.push(open);
+    }
+
+    /// A result takes its call off the list; one without a call gets one, so that every result has a call before it.
+    fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut Out<'_>) {
+        if let Some(at) = self.calls.iter().position(|(known, _)| known == call_id.as_escaped()) {
+            let (call_id, number) = self.calls.remove(at);
+            return self.remember(Some(&call_id), number);
+        }
+        if self.find(call_id).is_some() {
+            return;
+        }
+        out.ledger.note("a tool result without its call: the call was made up");
+        let name = name.map_or(Str::escaped("unknown"), |name| name.clone().into_owned());
+        let call_id = call_id.clone().into_owned();
+        let call =
+            ToolCall { call_id: Some(call_id.clone()), kind: CallKind::Function, namespace: None, name };
+        let mut open = Open::new(ItemId(0), Nature::Call(call), Author::Assistant);
+        open.native = Some(call_id.as_escaped().to_owned());
+        self.show_as(&mut open, Made::ByUs, out);
+        let done = Tail { status: Status::Completed, native_status: None, is_error: None };
+        self.say(Made::ByUs, "item.completed", out, |json| open.write(Some(&done), json));
+    }
+
+    fn show(&mut self, open: &mut Open, out: &mut Out<'_>) {
+        self.show_as(open, Made::ByAgent, out);
+    }
+
+    /// Gives the item its number and says that it started.
+    fn show_as(&mut self, open: &mut Open, made: Made, out: &mut Out<'_>) {
+        self.items += 1;
+        open.shown = Some(self.items);
+        self.remember(open.message.as_deref(), self.items);
+        self.remember(open.native.as_deref(), self.items);
+        self.say(made, "item.started", out, |json| open.write(None, json));
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
+        let Delta { item, part, value, arrival } = delta;
+        let place = |id: ItemId| self.open.iter().position(|open| open.id == id);
+        let Some(at) = place(*item) else { return };
+        // Reasoning is a part of its message.
+        let host = self.open.get(at).and_then(|open| open.host).and_then(place);
+        let shown_at = host.unwrap_or(at);
+        let mut open = self.open.remove(shown_at);
+        // Hidden state shows nothing yet.
+        if open.shown.is_none() && !matches!(value, Part::Opaque(_)) {
+            self.show(&mut open, out);
+        }
+        let nature = if host.is_some() { &Nature::Reasoning } else { &open.nature };
+        let added = parts::add(&mut open.parts, nature, (*item, *part), value);
+        if let Some((index, form)) = added {
+            let (text, content_type) = match (value, form) {
+                (Part::Args(Args::Text(text)), _) => (Some(text), "arguments"),
+                (Part::Text(text) | Part::Summary(text), Form::Reasoning | Form::Summary) => {
+                    (Some(text), "reasoning")
+                }
+                (Part::Text(text) | Part::Refusal(text), _) => (Some(text), "text"),
+                _ => (None, ""),
+            };
+            let speaks = matches!(open.nature, Nature::Message | Nature::Reasoning)
+                && open.author == Author::Assistant;
+            let made = match arrival {
+                Arrival::Streamed => Some(Made::ByAgent),
+                Arrival::Whole => speaks.then_some(Made::ByUs),
+            };
+            if let (Some(text), Some(made), Some(number)) =
+                (text.filter(|text| !text.is_empty()), made, open.shown)
+            {
+                self.say(made, "item.delta", out, |json| {
+                    json.object().key("item_id").word(&item_id(number)).key("native_item_id");
+                    opt_word(open.native.as_deref(), json);
+                    json.key("delta").str(text).key("part").u64(index as u64);
+                    json.key("content_type").word(content_type);
+                    if let Form::Summary | Form::Refusal = form {
+                        json.key(if form == Form::Summary { "summary" } else { "refusal" }).bool(true);
+                    }
+                    json.end_object();
+                });
+            }
+        }
+        self.open.insert(shown_at, open);
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Out<'_>) {
+        let ItemTail { id, status, native_status, is_error } = tail;
+        let Some(at) = self.open.iter().position(|open| open.id == *id) else { return };
+        let mut open = self.open.remove(at);
+        if open.host.is_some() || (open.shown.is_none() && open.holds_items) {
+            return;
+        }
+        if open.shown.is_none() {
+            self.show(&mut open, out);
+        }
+        // What was cut off was completed by us, not by the agent.
+        let made = if *status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
+        let tail = Tail { status: *status, native_status: native_status.as_ref(), is_error: *is_error };
+        self.say(made, "item.completed", out, |json| open.write(Some(&tail), json));
+    }
+
+    fn turn_started(&mut self, turn: &Turn<'_>, made: Made, out: &mut Out<'_>) {
+        if self.turn.is_some() {
+            self.turn_ended(&broken_off(), Made::ByUs, out);
+        }
+        self.turns += 1;
+        let id =
+            turn.id.as_ref().map_or_else(|| format!("turn_{}", self.turns), |id| id.as_escaped().to_owned());
+        if let Some(time) = &turn.time {
+            self.tick(time);
+        }
+        self.say(made, "turn.started", out, |json| {
+            json.object().key("phase").word("started").key("turn_id").word(&id);
+            put_turn(turn, json);
+            json.end_object();
+        });
+        self.turn = Some(id);
+    }
+
+    fn turn_ended(&mut self, turn: &Turn<'_>, made: Made, out: &mut Out<'_>) {
+        if self.turn.is_none() {
+            self.turn_started(&Turn { id: turn.id.clone(), ..Turn::default() }, Made::ByUs, out);
+        }
+        self.settle(out);
+        if let Some(time) = &turn.time {
+            self.tick(time);
+        }
+        let id = self.turn.take().unwrap_or_default();
+        self.say(made, "turn.ended", out, |json| {
+            json.object().key("phase").word("ended").key("turn_id").word(&id);
+            put_turn(turn, json);
+            json.end_object();
+        });
+    }
+
+    /// Nobody will answer any more.
+    fn settle(&mut self, out: &mut Out<'_>) {
+        for Pending { permission, id, action } in std::mem::take(&mut self.pending) {
+            if permission {
+                let answer = Some(Answer::Reject(None));
+                let permission = Permission { id, action, call_id: None, input: None, answer };
+                self.say(Made::ByUs, "permission.resolved", out, |json| put_permission(&permission, json));
+            } else {
+                let question =
+                    Question { id, call_id: None, prompts: Vec::new(), answers: None, declined: true };
+                self.say(Made::ByUs, "question.resolved", out, |json| put_question(&question, false, json));
+            }
+        }
+    }
+
+    /// Takes a request off the list. Returns whether it was there: what was answered stays answered.
+    fn resolves(&mut self, is_permission: bool, id: &Str<'_>, out: &mut Out<'_>) -> bool {
+        let at = self.pending.iter().position(|open| open.permission == is_permission && open.id == *id);
+        match at {
+            Some(at) => drop(self.pending.remove(at)),
+            None => out.ledger.note("an answer to a request that is not open"),
+        }
+        at.is_some()
+    }
+
+    fn used(&mut self, turn: &Turn<'_>, out: &mut Out<'_>) {
+        if let Some(time) = &turn.time {
+            self.tick(time);
+        }
+        let Some(usage) = turn.usage else { return };
+        let now = (turn.id.as_ref().map(|id| id.as_escaped().to_owned()), usage);
+        // Each line of one response repeats its usage.
+        if self.usage.as_ref() == Some(&now) {
+            return;
+        }
+        self.usage = Some(now);
+        self.status(Made::ByAgent, USAGE, out, |json| {
+            json.object();
+            json.opt_str("response_id", turn.id.as_ref());
+            put_turn(turn, json);
+            json.end_object();
+        });
+    }
+}
+
+impl Writer for UniversalWriter {
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        match event {
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
+            Event::SessionEnded(SessionEnd { status, message }) => {
+                let message = message.as_ref().map(|message| message.as_escaped().to_owned());
+                self.ended = Some((*status, message));
+            }
+            Event::Request(_) => out.ledger.lose("request", Reason::NoSlot, "\"\""),
+            Event::TurnStarted(turn) => self.turn_started(turn, Made::ByAgent, out),
+            Event::TurnEnded(turn) => self.turn_ended(turn, Made::ByAgent, out),
+            Event::Usage(turn) => self.used(turn, out),
+            Event::ItemStarted(head) => self.started(head, out),
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            Event::PermissionRequested(permission) => {
+                let (id, action) =
+                    (permission.id.clone().into_owned(), permission.action.clone().into_owned());
+                self.pending.push(Pending { permission: true, id, action });
+                self.say(Made::ByAgent, "permission.requested", out, |json| put_permission(permission, json));
+            }
+            Event::PermissionResolved(permission) => {
+                if self.resolves(true, &permission.id, out) {
+                    let say = |json: &mut Emit<'_>| put_permission(permission, json);
+                    self.say(Made::ByAgent, "permission.resolved", out, say);
+                }
+            }
+            Event::QuestionRequested(question) => {
+                let id = question.id.clone().into_owned();
+                self.pending.push(Pending { permission: false, id, action: Str::default() });
+                self.say(Made::ByAgent, "question.requested", out, |json| put_question(question, true, json));
+            }
+            Event::QuestionResolved(question) => {
+                if self.resolves(false, &question.id, out) {
+                    let say = |json: &mut Emit<'_>| put_question(question, false, json);
+                    self.say(Made::ByAgent, "question.resolved", out, say);
+                }
+            }
+            Event::Error(failure) => {
+                let cut = failure.code.as_ref().is_some_and(|code| code.is(INCOMPLETE));
+                self.cut |= cut;
+                let made = if cut { Made::ByUs } else { Made::ByAgent };
+                self.say(made, "error", out, |json| put_failure(failure, json));
+            }
+        }
+    }
+
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        match rest.body {
+            RestBody::Frame(_) if rest.owner == super::DIALECT.name => {
+                self.release(None, out);
+                rest.lose(out.ledger, Reason::NoSlot);
+            }
+            RestBody::Frame(tape) if self.include_raw => {
+                if self.raw == RawState::Unsaid {
+                    // A line that said nothing new still has a place.
+                    let label = tape.root().get("type").and_then(|kind| kind.str());
+                    let label = label.unwrap_or(Str::escaped("line"));
+                    self.status(Made::ByAgent, label.as_escaped(), out, |json| {
+                        json.null();
+                    });
+                }
+                self.release(Some(tape.text()), out);
+                rest.keep_elsewhere(out.ledger);
+            }
+            RestBody::Line { line, .. } if self.include_raw && rest.owner == super::DIALECT.name => {
+                self.release(Some(line.text()), out);
+                rest.keep_elsewhere(out.ledger);
+            }
+            // A line over the limit is one event, however many pieces it comes in.
+            RestBody::Unparsed { more, .. } if std::mem::replace(&mut self.oversized, more) => {
+                rest.lose(out.ledger, Reason::Invalid);
+            }
+            RestBody::Unparsed { bytes, why, more } if !matches!(why, "blank" | "bom") => {
+                let place = out.ledger.place(None, None).to_string();
+                let said = self.include_raw && !more;
+                self.say(Made::ByUs, "agent.unparsed", out, |json| {
+                    json.object().key("error").word(why).key("location").word(&place);
+                    if said {
+                        match std::str::from_utf8(bytes) {
+                            Ok(text) => json.key("text").word(Str::plain(text).as_escaped()),
+                            Err(_) => json.key("base64").word(&crate::text::base64(bytes)),
+                        };
+                    }
+                    json.end_object();
+                });
+                if said { rest.keep_elsewhere(out.ledger) } else { rest.lose(out.ledger, Reason::Invalid) }
+            }
+            RestBody::NoFinalNewline => {}
+            RestBody::Frame(_) | RestBody::Line { .. } | RestBody::Unparsed { .. } => {
+                rest.lose(out.ledger, Reason::NoSlot);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        self.settle(out);
+        let cut = self.cut || self.turn.is_some();
+        if self.turn.is_some() {
+            self.turn_ended(&broken_off(), Made::ByUs, out);
+        }
+        let made = if self.ended.is_some() { Made::ByAgent } else { Made::ByUs };
+        let broken = if cut { Status::Interrupted } else { Status::Completed };
+        let (status, message) = self.ended.take().unwrap_or((broken, None));
+        self.say(made, "session.ended", out, |json| {
+            json.object().key("reason").word(if status == Status::Completed { "completed" } else { "error" });
+            json.key("terminated_by").word("agent");
+            if let Some(message) = &message {
+                json.key("message").word(message);
+            }
+            json.end_object();
+        });
+        self.release(None, out);
+    }
+}
+
+/// How an item ends, borrowed.
+struct Tail<'a> {
+    status: Status,
+    native_status: Option<&'a Str<'a>>,
+    is_error: Option<bool>,
+}
+
+impl Open {
+    fn new(id: ItemId, nature: Nature, author: Author) -> Self {
+        Self {
+            id,
+            shown: None,
+            nature,
+            author,
+            native: None,
+            message: None,
+            parent: None,
+            model: None,
+            time: None,
+            host: None,
+            holds_items: false,
+            parts: Vec::new(),
+        }
+    }
+
+    fn write(&self, tail: Option<&Tail<'_>>, json: &mut Emit<'_>) {
+        let Self { shown, nature, author, native, message, parent, model, time, parts, .. } = self;
+        let (kind, role) = match (nature, author) {
+            (Nature::Call(_), _) => ("tool_call", "assistant"),
+            (Nature::Result { .. }, _) => ("tool_result", "tool"),
+            (Nature::Status { .. }, _) => ("status", "system"),
+            (Nature::Message | Nature::Reasoning, Author::System | Author::Developer) => ("system", "system"),
+            (Nature::Message | Nature::Reasoning, Author::User) => ("message", "user"),
+            (Nature::Message | Nature::Reasoning, Author::Tool) => ("message", "tool"),
+            (Nature::Message | Nature::Reasoning, Author::Assistant) => ("message", "assistant"),
+        };
+        json.object().key("item").object().key("item_id").word(&item_id(shown.unwrap_or(0)));
+        json.key("native_item_id");
+        opt_word(native.as_deref(), json);
+        json.key("parent_id");
+        opt_word(parent.map(item_id).as_deref(), json);
+        json.key("kind").word(kind).key("role").word(role).key("content");
+        parts::write(nature, tail.map_or(&[], |_| parts), tail.is_some(), json);
+        let status = match tail.map(|tail| tail.status) {
+            None => "in_progress",
+            Some(Status::Completed) => "completed",
+            Some(Status::Failed | Status::Interrupted) => "failed",
+        };
+        json.key("status").word(status);
+        if *author == Author::Developer {
+            json.key("author").word("developer");
+        }
+        for (name, value) in [("native_message_id", message), ("model", model)] {
+            if let Some(value) = value {
+                json.key(name).word(value);
+            }
+        }
+        if let Some(time) = time {
+            json.key("time").raw(&Raw::new(time));
+        }
+        if let Some(Tail { status: _, native_status, is_error }) = tail {
+            json.opt_str("native_status", *native_status).opt_bool("is_error", *is_error);
+        }
+        json.end_object().end_object();
+    }
+}
+
+fn broken_off() -> Turn<'static> {
+    Turn { stop: Some(Stop { class: StopClass::Error, raw: None, sequence: None }), ..Turn::default() }
+}
+
+fn item_id(number: u64) -> String {
+    format!("itm_{number}")
+}
+
+fn opt_word(text: Option<&str>, json: &mut Emit<'_>) {
+    match text {
+        Some(text) => json.word(text),
+        None => json.null(),
+    };
+}

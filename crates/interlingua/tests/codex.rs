@@ -1,0 +1,361 @@
+//! Codex rollouts: what is one item, what comes back, what another agent's session becomes.
+#![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::ledger::Report;
+use interlingua::pipe::Pipe;
+use serde_json::Value;
+
+fn convert(from: &str, to: &str, bytes: &[u8], chunk: usize) -> (String, Report) {
+    let named = |name| Dialect::named(name).expect("registered");
+    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
+        .expect("both have logs");
+    let mut out = Vec::new();
+    bytes.chunks(chunk).for_each(|piece| pipe.push(piece, &mut out));
+    let report = pipe.finish(&mut out);
+    assert!(report.adds_up());
+    (String::from_utf8(out).expect("text"), report)
+}
+
+/// The entries of a rollout's record, after proving that the rollout comes back from it.
+fn entries(rollout: &str) -> Vec<Value> {
+    let (record, report) = convert("codex", "record", rollout.as_bytes(), usize::MAX);
+    assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+    let (back, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
+    assert_eq!(back, rollout, "from {record}");
+    assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "from {record}");
+    let record: Value = serde_json::from_str(&record).expect("a document");
+    record["session"]["entries"].as_array().expect("entries").clone()
+}
+
+/// Lines of (type, payload), each a second later than the one before.
+fn rollout(lines: &[(&str, &str)]) -> String {
+    let line = |(second, (kind, payload)): (usize, &(&str, &str))| {
+        let time = format!("2026-02-01T00:00:{second:02}.000Z");
+        format!("{{\"timestamp\":\"{time}\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
+    };
+    lines.iter().enumerate().map(line).collect::<Vec<_>>().concat()
+}
+
+/// What each entry is.
+fn types(entries: &[Value]) -> Vec<&str> {
+    entries.iter().filter_map(|entry| entry["event-type"].as_str().or(entry["type"].as_str())).collect()
+}
+
+const USER: (&str, &str) =
+    ("response_item", r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}"#);
+const USER_ECHO: (&str, &str) = ("event_msg", r#"{"type":"user_message","message":"hi","images":[]}"#);
+const USER_DONE: (&str, &str) = (
+    "event_msg",
+    r#"{"type":"item_completed","item":{"type":"UserMessage","id":"u","content":[{"type":"text","text":"hi"}]}}"#,
+);
+const SAID: (&str, &str) = (
+    "response_item",
+    r#"{"type":"message","id":"m1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"ho","annotations":[]}]}"#,
+);
+const SAID_ECHO: (&str, &str) = ("event_msg", r#"{"type":"agent_message","message":"ho"}"#);
+const SAID_DONE: (&str, &str) = (
+    "event_msg",
+    r#"{"type":"item_completed","item":{"type":"AgentMessage","id":"m1","content":[{"type":"Text","text":"ho"}]}}"#,
+);
+const THOUGHT: (&str, &str) = (
+    "response_item",
+    r#"{"type":"reasoning","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"content":null,"encrypted_content":"xyz"}"#,
+);
+const THOUGHT_A: (&str, &str) = ("event_msg", r#"{"type":"agent_reasoning","text":"a"}"#);
+const THOUGHT_B: (&str, &str) = ("event_msg", r#"{"type":"agent_reasoning","text":"b"}"#);
+const THOUGHT_DONE: (&str, &str) = (
+    "event_msg",
+    r#"{"type":"item_completed","item":{"type":"Reasoning","id":"r","summary_text":["a","b"],"raw_content":[]}}"#,
+);
+const OTHER: (&str, &str) = ("event_msg", r#"{"type":"task_started","model_context_window":null}"#);
+
+#[test]
+fn an_echo_beside_its_item_is_the_same_entry_in_either_order() {
+    for pair in [[USER, USER_ECHO], [USER_ECHO, USER], [USER, USER_DONE], [USER_DONE, USER]] {
+        let entries = entries(&rollout(&pair));
+        assert_eq!(types(&entries), ["user"]);
+        assert_eq!(entries[0].to_string().matches("\"hi\"").count(), 1);
+    }
+    for pair in [[SAID, SAID_ECHO], [SAID_ECHO, SAID], [SAID, SAID_DONE], [SAID_DONE, SAID]] {
+        let entries = entries(&rollout(&pair));
+        assert_eq!(types(&entries), ["assistant"]);
+        assert_eq!(entries[0].to_string().matches("\"ho\"").count(), 1);
+    }
+}
+
+#[test]
+fn an_item_carries_its_id_and_status_when_the_echo_came_first() {
+    let entries = entries(&rollout(&[SAID_DONE, SAID]));
+    assert_eq!((&entries[0]["id"], &entries[0]["status"]), (&"m1".into(), &"completed".into()));
+}
+
+#[test]
+fn reasoning_shown_part_by_part_is_one_entry_with_its_encrypted_form() {
+    for lines in [&[THOUGHT_A, THOUGHT_B, THOUGHT][..], &[THOUGHT_DONE, THOUGHT], &[THOUGHT_A, THOUGHT]] {
+        let entries = entries(&rollout(lines));
+        assert_eq!(types(&entries), ["reasoning"]);
+        let parts = entries[0]["content"].as_array().expect("parts");
+        assert_eq!(parts.iter().map(|part| &part["text"]).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(entries[0]["encrypted"], "xyz");
+    }
+}
+
+#[test]
+fn an_echo_further_away_is_a_notice() {
+    assert_eq!(
+        types(&entries(&rollout(&[USER, OTHER, USER_ECHO]))),
+        ["user", "task_started", "user_message"]
+    );
+    assert_eq!(
+        types(&entries(&rollout(&[SAID_ECHO, OTHER, SAID]))),
+        ["assistant", "task_started", "message"]
+    );
+    let apart = rollout(&[SAID_ECHO, SAID]).replacen('\n', "\n\n", 1);
+    assert_eq!(types(&entries(&apart)), ["assistant", "unparsed", "message"]);
+}
+
+#[test]
+fn an_echo_of_something_else_or_of_nothing_is_a_message_of_its_own() {
+    assert_eq!(types(&entries(&rollout(&[SAID_ECHO]))), ["assistant"]);
+    assert_eq!(types(&entries(&rollout(&[SAID_ECHO, OTHER]))), ["assistant", "task_started"]);
+    assert_eq!(types(&entries(&rollout(&[SAID_ECHO, USER]))), ["assistant", "user"]);
+    // The second echo has no item left to pair with.
+    assert_eq!(types(&entries(&rollout(&[USER, USER_ECHO, USER_ECHO]))), ["user", "user"]);
+    assert_eq!(types(&entries(&rollout(&[USER, USER]))), ["user", "user"]);
+}
+
+#[test]
+fn any_order_of_lines_comes_back() {
+    let pool = [
+        USER,
+        USER_ECHO,
+        USER_DONE,
+        SAID,
+        SAID_ECHO,
+        SAID_DONE,
+        THOUGHT,
+        THOUGHT_A,
+        THOUGHT_B,
+        THOUGHT_DONE,
+        OTHER,
+        ("event_msg", r#"{"type":"agent_reasoning_raw_content","text":"a"}"#),
+        (
+            "response_item",
+            r#"{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"a"}]}"#,
+        ),
+        (
+            "response_item",
+            r#"{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AA=="},{"type":"input_text","text":"h"},{"type":"x"},{"type":"input_text","text":"i"}]}"#,
+        ),
+        ("response_item", r#"{"type":"message","role":"user","content":"hi"}"#),
+        (
+            "response_item",
+            r#"{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}"#,
+        ),
+        (
+            "event_msg",
+            r#"{"type":"item_completed","item":{"type":"UserMessage","content":[{"type":"image"},{"type":"text","text":"h"},{"type":"text","text":"i"}]}}"#,
+        ),
+        ("event_msg", r#"{"type":"item_completed","item":{"type":"UserMessage","content":[]}}"#),
+        ("event_msg", r#"{"type":"user_message","message":"~"}"#),
+        ("response_item", r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"~"}]}"#),
+        ("event_msg", r#"{"type":"user_message","message":""}"#),
+        ("event_msg", r#"{"type":"agent_message","message":7}"#),
+        ("response_item", "[]"),
+    ];
+    let mut seed = 1u64;
+    for _ in 0..3000 {
+        let mut lines = Vec::new();
+        for _ in 0..6 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            lines.push(pool[(seed >> 33) as usize % pool.len()]);
+        }
+        let mut text = rollout(&lines);
+        match seed >> 61 {
+            0 => text = text.replace("T00:00:01", "T00:00:00").replace("T00:00:03", "T00:00:02"),
+            1 => text = text.replacen('\n', "\n\n", 2),
+            2 => text.truncate(text.len() - 1),
+            _ => {}
+        }
+        entries(&text);
+    }
+}
+
+#[test]
+fn arguments_are_a_value_and_come_back_in_their_own_spelling() {
+    let call = |arguments: &str| {
+        let payload =
+            format!(r#"{{"type":"function_call","name":"f","arguments":{arguments},"call_id":"c"}}"#);
+        let mut entries = entries(&rollout(&[("response_item", &payload)]));
+        (entries[0]["input"].take(), entries[0]["vendor-ext"]["data"]["payload"]["arguments"].take())
+    };
+    let value: Value = serde_json::from_str(r#"{"cmd":"ls \"a\"","n":1.0}"#).expect("a document");
+    let hole = Value::from("~");
+    assert_eq!(call(r#""{\"cmd\":\"ls \\\"a\\\"\",\"n\":1.0}""#), (value.clone(), hole.clone()));
+    assert_eq!(call(r#""{\n \"cmd\":\"ls \\\"a\\\"\",\"n\":1.0}""#), (value.clone(), hole.clone()));
+    // `\u0022` is a quote too, but not as we would write it.
+    assert_eq!(call(r#""{\u0022cmd\":\"ls \\\"a\\\"\",\"n\":1.0}""#).0, value);
+    for text in ["ls -l", "{", "\\\"text\\\"", "[1]", "null", ""] {
+        let (input, data) = call(&format!("\"{text}\""));
+        assert_eq!((input.is_string(), data), (true, hole.clone()), "{text}");
+    }
+    assert_eq!(call(r#"{"a":1}"#).0["a"], 1);
+    call("null");
+}
+
+#[test]
+fn arguments_that_decoding_would_change_stay_text() {
+    let call = r#"{"type":"function_call","name":"f","arguments":"{\"a\":\"\ud800\"}","call_id":"c"}"#;
+    let rollout = rollout(&[("response_item", call)]);
+    let (record, _) = convert("codex", "record", rollout.as_bytes(), usize::MAX);
+    assert!(record.contains(r#""input":"{\"a\":\"\ud800\"}""#), "{record}");
+    assert_eq!(convert("record", "codex", record.as_bytes(), usize::MAX).0, rollout);
+}
+
+#[test]
+fn outputs_of_any_shape_come_back() {
+    for output in [
+        r#""text""#,
+        r#"[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"https://e.org/i.png","detail":"low"}]"#,
+        r#"[{"type":"input_image","image_url":"data:image/png;base64,AA=="}]"#,
+        r#"[{"type":"text","text":"a"},{"type":"json","json":1}]"#,
+        r#"{"content":"no","success":false}"#,
+        "[]",
+        "null",
+        "7",
+        r#""~""#,
+    ] {
+        let payload = format!(r#"{{"type":"function_call_output","call_id":"c","output":{output}}}"#);
+        let entries = entries(&rollout(&[("response_item", &payload)]));
+        assert_eq!(entries[0]["type"], "tool-result");
+        assert_eq!(entries[0].get("is-error").is_some(), output.contains("success"));
+    }
+}
+
+#[test]
+fn calls_without_a_name_are_named_after_their_type() {
+    let lines = [
+        (
+            "response_item",
+            r#"{"type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}"#,
+        ),
+        (
+            "response_item",
+            r#"{"type":"local_shell_call","call_id":"c","action":{"type":"exec","command":["ls"]}}"#,
+        ),
+        ("response_item", r#"{"type":"tool_search_call","call_id":"d","arguments":{"query":"q"}}"#),
+        ("response_item", r#"{"type":"tool_search_output","call_id":"d","tools":[{"name":"t"}]}"#),
+        (
+            "response_item",
+            r#"{"type":"custom_tool_call","call_id":"e","name":"apply_patch","input":"*** Begin"}"#,
+        ),
+    ];
+    let entries = entries(&rollout(&lines));
+    let names: Vec<&str> = entries.iter().map(|entry| entry["name"].as_str().unwrap_or("-")).collect();
+    assert_eq!(names, ["web_search", "local_shell", "tool_search", "-", "apply_patch"]);
+    assert_eq!(entries[4]["input"], "*** Begin");
+}
+
+#[test]
+fn calls_inside_a_message_are_its_children() {
+    let lines = [(
+        "response_item",
+        r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"t"},{"type":"function_call","name":"shell","arguments":{"command":["ls"]}},{"type":"function_result","call_id":"c","result":"none"}]}"#,
+    )];
+    let entries = entries(&rollout(&lines));
+    assert_eq!(entries[0]["children"][0]["name"], "shell");
+    assert_eq!(entries[0]["children"][1]["output"], "none");
+}
+
+#[test]
+fn usage_is_what_each_call_added_even_in_a_fork() {
+    let count = |total: u32| {
+        format!(
+            r#"{{"type":"token_count","info":{{"total_token_usage":{{"total_tokens":{total}}},"last_token_usage":{{"input_tokens":10,"cached_input_tokens":1,"output_tokens":2,"reasoning_output_tokens":1}}}}}}"#
+        )
+    };
+    let (first, second) = (count(1012), count(1024));
+    let lines = [("event_msg", &*first), ("event_msg", &*first), ("event_msg", &*second)];
+    let entries = entries(&rollout(&lines));
+    let total: u64 = entries.iter().filter_map(|entry| entry["token-usage"]["total"].as_u64()).sum();
+    assert_eq!(total, 24);
+}
+
+#[test]
+fn the_head_of_a_parent_thread_does_not_rename_the_session() {
+    let lines = [
+        ("session_meta", r#"{"id":"child","forked_from_id":"parent","cwd":"/a","cli_version":"1"}"#),
+        ("session_meta", r#"{"id":"parent","cwd":"/b","cli_version":"0"}"#),
+    ];
+    let (record, _) = convert("codex", "record", rollout(&lines).as_bytes(), usize::MAX);
+    let record: Value = serde_json::from_str(&record).expect("a document");
+    assert_eq!(record["session"]["session-id"], "child");
+    assert_eq!(record["session"]["environment"]["working-dir"], "/a");
+    assert_eq!(record["session"]["vendor-ext"]["data"]["parent-session-id"], "parent");
+}
+
+#[test]
+fn fixtures_are_recognised_and_come_back_in_any_pieces() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialects/codex/fixtures");
+    let mut seen = 0;
+    for month in ["2026-02", "2026-11"] {
+        for file in std::fs::read_dir(format!("{folder}/{month}")).expect("fixtures") {
+            let path = file.expect("an entry").path();
+            if path.is_dir() {
+                continue;
+            }
+            let text = std::fs::read_to_string(path).expect("a fixture");
+            entries(&text);
+            let guess = interlingua::sniff::sniff(text.as_bytes(), true).expect("a guess");
+            assert_eq!(guess.dialect.name, "codex");
+            let whole = convert("codex", "record", text.as_bytes(), usize::MAX).0;
+            for chunk in [1, 13] {
+                assert_eq!(convert("codex", "record", text.as_bytes(), chunk).0, whole);
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 5);
+}
+
+#[test]
+fn a_claude_session_becomes_a_rollout_that_codex_resumes() {
+    let log = concat!(
+        r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"00000000-0000-4000-8000-000000000001","cwd":"/w","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"fix it"}}"#,
+        "\n",
+        r#"{"type":"assistant","uuid":"u2","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"I look"},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls \"x\""}}]}}"#,
+        "\n",
+        r#"{"type":"user","uuid":"u3","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[{"type":"text","text":"no"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}}"#,
+        "\n",
+    );
+    let (rollout, report) = convert("claude-code", "codex", log.as_bytes(), usize::MAX);
+    let lines: Vec<Value> = rollout.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    let words = lines.iter().filter_map(|line| line["payload"]["type"].as_str().or(line["type"].as_str()));
+    assert_eq!(
+        words.collect::<Vec<_>>(),
+        [
+            "session_meta",
+            "message",
+            "user_message",
+            "reasoning",
+            "agent_message",
+            "message",
+            "function_call",
+            "function_call_output"
+        ]
+    );
+    for name in ["id", "timestamp", "cwd", "originator", "cli_version"] {
+        assert!(lines[0]["payload"][name].is_string(), "{name}");
+    }
+    assert!(lines.iter().all(|line| line["timestamp"].is_string()));
+    assert_eq!(lines[3]["payload"]["summary"][0]["text"], "hm");
+    assert_eq!(lines[6]["payload"]["arguments"], r#"{"command":"ls \"x\""}"#);
+    assert_eq!(lines[7]["payload"]["output"][1]["image_url"], "data:image/png;base64,AA==");
+    let lost: Vec<&str> = report.lost_paths.iter().map(|row| row.path.as_str()).collect();
+    assert!(lost.contains(&"is-error") && lost.contains(&"reasoning/opaque"), "{lost:?}");
+    // Read again, it is the same conversation.
+    let again = entries(&rollout);
+    let expected = ["session_meta", "user", "reasoning", "assistant", "tool-call", "tool-result"];
+    assert_eq!(types(&again), expected);
+}
