@@ -76,17 +76,45 @@ fn bench(arguments: &[String]) -> Outcome<()> {
     docs::between(Path::new("docs/performance.md"), "bench", &table)
 }
 
-/// Each target for some seconds, on stable: without sanitizers, which our safe code needs least.
+/// Each target for some seconds, on stable: coverage guides it, but there are no sanitizers, which our safe code needs
+/// least. What it learns stays in `fuzz/corpus`; the fixtures are where it begins.
 fn fuzz(arguments: &[String]) -> Outcome<()> {
     let seconds: u64 = arguments.first().map_or(Ok(10), |text| text.parse())?;
+    let version = output(&mut command("rustc", ["-vV"]))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc names no host")?;
+    let coverage = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+                    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+                    -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
+                    -Ccodegen-units=1 --cfg fuzzing";
     let target = root().join("target/fuzz");
     for name in ["tape", "sse", "elements", "pipe"] {
-        let mut fuzz =
-            command("cargo", ["run", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]);
-        fuzz.arg(&target).args(["--", name]).arg(seconds.to_string());
-        run(&mut fuzz)?;
+        let corpus = root().join("fuzz/corpus").join(name);
+        std::fs::create_dir_all(&corpus)?;
+        // Naming the host keeps the counters out of build scripts.
+        let build =
+            ["run", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host, "--bin", name];
+        let mut fuzz = command("cargo", build);
+        fuzz.arg("--target-dir").arg(&target).arg("--").arg(corpus);
+        fuzz.args(seeds()).arg(format!("-max_total_time={seconds}"));
+        fuzz.args(["-max_len=4096", "-timeout=10", "-artifact_prefix=fuzz/artifacts/", "-verbosity=0"]);
+        std::fs::create_dir_all(root().join("fuzz/artifacts"))?;
+        run(fuzz.env("RUSTFLAGS", coverage))?;
     }
     Ok(())
+}
+
+/// The folders with fixtures in them.
+fn seeds() -> Vec<PathBuf> {
+    let mut folders = vec![root().join("crates/interlingua/src/dialects")];
+    let mut seeds = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        folders.extend(inner.filter(|path| path.is_dir()));
+        if folder.iter().any(|part| part == "fixtures") {
+            seeds.push(folder);
+        }
+    }
+    seeds
 }
 
 // ---- running commands ------------------------------------------------------------------------------------------------

@@ -17,14 +17,15 @@ use interlingua::error::Code;
 use interlingua::fold::Transcript;
 use interlingua::framing::Framing;
 use interlingua::ledger::Report;
-use interlingua::tape::Claim;
+use interlingua::tape::{Claim, Limits};
 use proptest::prelude::*;
 use support::compare::{as_in_records, in_records, is_unparsed, json_differences, said_differences};
 use support::damage::{Dice, mutate, perturb};
 use support::watch::{Look, watch};
 use support::{
-    Case, Law, Way, can_read, can_write, convert, convert_pieces, first_difference, fixtures,
-    fixtures_and_ours, full, main_target, on_two_threads, other_targets, record, restorable, same, targets,
+    Case, Law, Outcome, Way, can_read, can_write, convert, convert_pieces, convert_with, first_difference,
+    fixtures, fixtures_and_ours, full, main_target, on_two_threads, other_targets, record, restorable, same,
+    targets,
 };
 
 // ---- Nothing is lost silently ----------------------------------------------------------------------------------------
@@ -140,6 +141,37 @@ fn a_damaged_log_comes_back_with_its_damage() {
             let seed = (number * 1_000_003 + round) as u64;
             let bytes = mutate(&case.bytes, &mut Dice::new(seed));
             restores(&mut law, &format!("{case}, mutation {seed}"), case.way, &bytes);
+        }
+    }
+    law.end();
+}
+
+#[test]
+fn lines_over_a_limit_come_back_whole() {
+    let mut law = Law::new("log -> record -> log with small limits: the same bytes, in any chunks");
+    for case in fixtures().iter().filter(|case| restorable(case)) {
+        for limits in [
+            Limits { bytes: 250, ..Limits::default() },
+            Limits { nodes: 25, ..Limits::default() },
+            Limits { depth: 3, ..Limits::default() },
+        ] {
+            let options = Options { limits, ..Options::default() };
+            let out = convert_with(case.way, record(), [&case.bytes[..]], &options);
+            law.holds(out.report.is_damaged(), || format!("{case}: nothing is over {limits:?}"));
+            law.holds(out.report.adds_up() && out.report.lost == 0, || {
+                format!("{case}: {}", counts(&out.report))
+            });
+            let back = convert(record(), case.way, &out.bytes).bytes;
+            law.holds(back == case.bytes, || {
+                format!("{case}, {limits:?}: {}", first_difference(&case.bytes, &back))
+            });
+            for size in [1, 97, 249, 250, 251, 4096] {
+                let pieces = convert_with(case.way, record(), case.bytes.chunks(size), &options);
+                law.holds(pieces == out, || {
+                    let how = first_difference(&out.bytes, &pieces.bytes);
+                    format!("{case}, {limits:?}, in chunks of {size}: {how}")
+                });
+            }
         }
     }
     law.end();
@@ -323,16 +355,27 @@ fn every_cut_gives_the_same_bytes_and_the_same_report() {
     let broken = on_two_threads(&fixtures_and_ours(), |case| {
         let mut broken = Vec::new();
         for to in other_targets(case) {
-            let main = main_target(case).is_some_and(|main| same(main, to)) && !case.derived;
             let whole = convert(case.way, to, &case.bytes);
-            for cut in places(case.bytes.len(), if main { EVERY } else { SOME }) {
-                let (a, b) = case.bytes.split_at(cut);
-                let out = convert_pieces(case.way, to, [a, b]);
-                if out != whole {
-                    let how = first_difference(&whole.bytes, &out.bytes);
-                    broken.push(format!("{case} -> {} cut at {cut}: {how}", to.0.name));
-                    break;
+            let mut check = |how: &str, out: &Outcome| {
+                if *out != whole {
+                    let difference = first_difference(&whole.bytes, &out.bytes);
+                    broken.push(format!("{case} -> {} {how}: {difference}", to.0.name));
                 }
+            };
+            // Chunks that begin at each of their bytes in turn: every place is a cut in one of these runs.
+            for offset in 0..CHUNK {
+                let (first, rest) = case.bytes.split_at(offset.min(case.bytes.len()));
+                let pieces = std::iter::once(first).chain(rest.chunks(CHUNK));
+                check(
+                    &format!("cut at {offset} and each {CHUNK}th byte"),
+                    &convert_pieces(case.way, to, pieces),
+                );
+            }
+            // And alone, as far as time allows.
+            let main = main_target(case).is_some_and(|main| same(main, to)) && !case.derived;
+            for cut in places(case.bytes.len(), if main { SOME } else { FEW }) {
+                let (a, b) = case.bytes.split_at(cut);
+                check(&format!("cut at {cut}"), &convert_pieces(case.way, to, [a, b]));
             }
         }
         broken
@@ -508,9 +551,12 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
+/// How far apart the cuts are where every place is tried.
+const CHUNK: usize = 97;
+
 /// Bytes that one fixture may cost in one test.
 const EVERY: usize = 16 << 20 << 4;
-const SOME: usize = 8 << 20;
+const SOME: usize = 16 << 20;
 const FEW: usize = 1 << 20;
 
 /// Places in a text of that length: all of them while they cost less than `budget`, else evenly spread.

@@ -3,25 +3,23 @@
 //! `{"a":1,"list":[X,Y],"b":2}` becomes the head `{"a":1,"list":[]}`, the elements `X` and `Y`, and the tail
 //! `{"b":2}`: each a document of its own, so readers need no second grammar. Spacing between elements is not kept.
 
-use super::{Frame, FrameKind, Framer, gather};
+use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The array framer.
 #[derive(Debug)]
 pub struct Elements {
     path: &'static [&'static str],
-    limit: usize,
     state: State,
     /// The document outside the array so far, or the element being gathered.
-    buffer: Vec<u8>,
+    buffer: Gathered,
     /// Open brackets, as they must be closed.
     open: Vec<u8>,
     /// How many names of the path the open brackets match.
     matched: usize,
     /// In a string, and whether the last byte was a backslash.
     string: Option<bool>,
-    /// Where the last string outside the array begins in the buffer, quotes included.
+    /// Where the last string outside the array stands in the buffer, quotes included.
     last_string: std::ops::Range<usize>,
-    oversized: bool,
     comma: Comma,
 }
 
@@ -56,15 +54,20 @@ impl Elements {
     pub fn new(path: &'static [&'static str], limit: usize) -> Self {
         Self {
             path,
-            limit: limit.max(1),
-            comma: Comma::None,
             state: State::Head,
-            buffer: Vec::new(),
+            buffer: Gathered::new(limit),
             open: Vec::new(),
             matched: 0,
             string: None,
             last_string: 0..0,
-            oversized: false,
+            comma: Comma::None,
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        if self.buffer.add(bytes, each) {
+            // What a name was compared with has been passed on.
+            self.last_string = 0..0;
         }
     }
 
@@ -73,7 +76,7 @@ impl Elements {
         match byte {
             b'"' => {
                 self.string = Some(false);
-                self.last_string = self.buffer.len()..usize::MAX;
+                self.last_string = self.buffer.bytes.len()..usize::MAX;
             }
             b'{' | b'[' => {
                 let named = self.path.get(self.matched).is_some_and(|name| self.follows_name(name));
@@ -93,26 +96,28 @@ impl Elements {
                 self.matched = self.matched.min(self.open.len().saturating_sub(1));
             }
             // The comma that followed the array has nothing before it in the tail.
-            b',' if self.state == State::Tail && self.buffer.trim_ascii_end().last() == Some(&b'{') => return,
+            b',' if self.state == State::Tail && self.buffer.bytes.trim_ascii_end().last() == Some(&b'{') => {
+                return;
+            }
             _ => {}
         }
-        self.buffer.push(byte);
+        self.add(&[byte], each);
     }
 
     /// Whether the buffer ends with `"name":`, spacing aside.
     fn follows_name(&self, name: &str) -> bool {
-        let quoted = self.buffer.get(self.last_string.clone()).unwrap_or_default();
-        let between = self.buffer.get(self.last_string.end..).unwrap_or_default();
+        let quoted = self.buffer.bytes.get(self.last_string.clone()).unwrap_or_default();
+        let between = self.buffer.bytes.get(self.last_string.end..).unwrap_or_default();
         quoted.len() == name.len() + 2
             && &quoted[1..=name.len()] == name.as_bytes()
             && between.iter().filter(|byte| !byte.is_ascii_whitespace()).eq([&b':'])
     }
 
     fn enter_array(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        self.buffer.extend_from_slice(b"[]");
-        self.buffer.extend(self.open.iter().rev());
-        each(Frame { bytes: &self.buffer, kind: FrameKind::Head });
-        self.buffer.clear();
+        self.add(b"[]", each);
+        let closing: Vec<u8> = self.open.iter().rev().copied().collect();
+        self.add(&closing, each);
+        self.buffer.end(FrameKind::Head, each);
         self.state = State::Between;
     }
 
@@ -128,22 +133,22 @@ impl Elements {
                     each(Frame { bytes: b",", kind: FrameKind::Element });
                 }
                 self.state = State::Tail;
-                self.buffer.push(b'{');
+                self.add(b"{", each);
                 for name in &self.path[..self.path.len() - 1] {
-                    self.buffer.extend_from_slice(format!("\"{name}\":{{").as_bytes());
+                    self.add(format!("\"{name}\":{{").as_bytes(), each);
                 }
             }
             _ => {
                 self.state = State::Element;
                 self.comma = Comma::May;
                 self.open.push(ELEMENT);
-                self.inside(byte);
+                self.inside(byte, each);
             }
         }
     }
 
     /// One byte of an element. Returns whether the element ended before it.
-    fn inside(&mut self, byte: u8) -> bool {
+    fn inside(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> bool {
         match byte {
             b'"' => self.string = Some(false),
             b'{' | b'[' => self.open.push(byte),
@@ -156,19 +161,14 @@ impl Elements {
             }
             _ => {}
         }
-        self.buffer.push(byte);
+        self.add(&[byte], each);
         false
     }
 
     fn end_element(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        let kind = if std::mem::take(&mut self.oversized) {
-            FrameKind::Piece { why: "too-large", more: false }
-        } else {
-            FrameKind::Element
-        };
-        let spaces = self.buffer.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
-        each(Frame { bytes: &self.buffer[..self.buffer.len() - spaces], kind });
-        self.buffer.clear();
+        let bytes = &mut self.buffer.bytes;
+        bytes.truncate(bytes.trim_ascii_end().len());
+        self.buffer.end(FrameKind::Element, each);
     }
 }
 
@@ -183,14 +183,14 @@ impl Framer for Elements {
                     memchr::memchr2(b'"', b'\\', bytes).map_or(bytes.len(), |at| at + 1)
                 };
                 let (part, tail) = bytes.split_at(end);
-                gather(&mut self.buffer, part);
+                self.add(part, each);
                 self.string = match part.last() {
                     Some(b'"') if !escaped => None,
                     Some(b'\\') if !escaped => Some(true),
                     _ => Some(false),
                 };
                 if self.string.is_none() && self.last_string.end == usize::MAX {
-                    self.last_string.end = self.buffer.len();
+                    self.last_string.end = self.buffer.bytes.len();
                 }
                 bytes = tail;
             } else {
@@ -199,7 +199,7 @@ impl Framer for Elements {
                     State::Head | State::Tail => self.outside(byte, each),
                     State::Between => self.between(byte, each),
                     State::Element => {
-                        if self.inside(byte) {
+                        if self.inside(byte, each) {
                             self.end_element(each);
                             self.state = State::Between;
                             self.between(byte, each);
@@ -207,27 +207,16 @@ impl Framer for Elements {
                     }
                 }
             }
-            // In pieces of exactly the limit, so that the cut does not depend on how the bytes came in.
-            while self.buffer.len() > self.limit {
-                self.oversized = true;
-                let kind = FrameKind::Piece { why: "too-large", more: true };
-                each(Frame { bytes: &self.buffer[..self.limit], kind });
-                self.buffer.drain(..self.limit);
-                self.last_string = 0..0;
-            }
         }
     }
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         match self.state {
             // No array was found: the whole document is the head.
-            State::Head if !self.buffer.is_empty() => {
-                each(Frame { bytes: &self.buffer, kind: FrameKind::Head })
-            }
+            State::Head if !self.buffer.is_empty() => self.buffer.end(FrameKind::Head, each),
             State::Element => self.end_element(each),
-            State::Tail => each(Frame { bytes: &self.buffer, kind: FrameKind::Tail }),
+            State::Tail => self.buffer.end(FrameKind::Tail, each),
             State::Head | State::Between => {}
         }
-        self.buffer.clear();
     }
 }

@@ -65,7 +65,7 @@ impl Framing {
         match self {
             Framing::Lines => Box::new(Lines::new(limit)),
             Framing::Sse => Box::new(Sse::new(limit)),
-            Framing::Whole => Box::new(Whole { buffer: Vec::new(), limit: limit.max(1), oversized: false }),
+            Framing::Whole => Box::new(Whole(Gathered::new(limit))),
             Framing::Elements(path) => Box::new(Elements::new(path, limit)),
         }
     }
@@ -91,79 +91,134 @@ pub trait Framer: Send {
 }
 
 /// One document, gathered.
-struct Whole {
-    buffer: Vec<u8>,
+struct Whole(Gathered);
+
+impl Framer for Whole {
+    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        self.0.add(bytes, each);
+    }
+
+    fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        if !self.0.is_empty() {
+            self.0.end(FrameKind::Whole, each);
+        }
+    }
+}
+
+/// The bytes of one frame. Those over the limit pass in pieces of exactly that size, so that the chunks in which the
+/// input came leave no trace.
+#[derive(Debug)]
+struct Gathered {
+    bytes: Vec<u8>,
     limit: usize,
     oversized: bool,
 }
 
-impl Framer for Whole {
-    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
-        gather(&mut self.buffer, bytes);
-        while self.buffer.len() > self.limit {
+impl Gathered {
+    fn new(limit: usize) -> Self {
+        Self { bytes: Vec::new(), limit: limit.max(1), oversized: false }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && !self.oversized
+    }
+
+    /// Adds bytes to the frame. Returns whether a piece had to be passed on.
+    fn add(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> bool {
+        let mut passed = false;
+        while bytes.len() > self.limit - self.bytes.len() {
+            let (fits, rest) = bytes.split_at(self.limit - self.bytes.len());
+            self.append(fits);
+            each(Frame { bytes: &self.bytes, kind: FrameKind::Piece { why: "too-large", more: true } });
+            self.bytes.clear();
             self.oversized = true;
-            let kind = FrameKind::Piece { why: "too-large", more: true };
-            each(Frame { bytes: &self.buffer[..self.limit], kind });
-            self.buffer.drain(..self.limit);
+            passed = true;
+            bytes = rest;
         }
+        self.append(bytes);
+        passed
     }
 
-    fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        let kind = if self.oversized {
-            FrameKind::Piece { why: "too-large", more: false }
+    /// Ends the frame.
+    fn end(&mut self, kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
+        let kind = if std::mem::take(&mut self.oversized) {
+            // A last line that has no newline goes on as far as anyone can tell.
+            FrameKind::Piece { why: "too-large", more: kind == FrameKind::LastLine }
         } else {
-            FrameKind::Whole
+            kind
         };
-        if !self.buffer.is_empty() {
-            each(Frame { bytes: &self.buffer, kind });
-        }
+        each(Frame { bytes: &self.bytes, kind });
+        self.bytes.clear();
+        // A huge frame's memory is given back; a usual one's is used again.
+        self.bytes.shrink_to(1 << 20);
     }
-}
 
-/// Appends, growing by a quarter: doubling would cost twice the largest frame.
-fn gather(buffer: &mut Vec<u8>, bytes: &[u8]) {
-    let need = buffer.len() + bytes.len();
-    if need > buffer.capacity() {
-        buffer.reserve_exact(bytes.len().max(need / 4).max(4096));
+    /// Grows by a quarter: doubling would cost twice the largest frame.
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) {
+        let need = self.bytes.len() + bytes.len();
+        if need > self.bytes.capacity() {
+            self.bytes.reserve_exact(bytes.len().max(need / 4).max(4096));
+        }
+        self.bytes.extend_from_slice(bytes);
     }
-    buffer.extend_from_slice(bytes);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The frames of `input`, cut into chunks of that size, as text.
-    fn frames(framing: Framing, limit: usize, input: &str, chunk: usize) -> Vec<String> {
-        let mut framer = framing.framer(limit);
-        let mut found = Vec::new();
+    fn frames(framing: Framing, limit: usize, chunk: usize, text: &str) -> Vec<(String, String)> {
+        let mut frames = Vec::new();
         let mut each = |frame: Frame<'_>| {
-            found.push(format!("{:?} {}", frame.kind, String::from_utf8_lossy(frame.bytes)))
+            let text = std::str::from_utf8(frame.bytes).expect("text in, text out").to_owned();
+            frames.push((text, format!("{:?}", frame.kind)));
         };
-        input.as_bytes().chunks(chunk).for_each(|bytes| framer.push(bytes, &mut each));
+        let mut framer = framing.framer(limit);
+        for piece in text.as_bytes().chunks(chunk) {
+            framer.push(piece, &mut each);
+        }
         framer.finish(&mut each);
-        found
+        frames
     }
 
     #[test]
-    fn what_is_over_the_limit_is_cut_at_the_limit_whatever_the_chunks() {
-        for (framing, input) in [
-            (Framing::Lines, "short\na line that is long\nshort\nthe last one, without an end"),
-            (Framing::Whole, "a document that is long"),
-            (Framing::Elements(&["a"]), r#"{"a":[1,"an element that is long",2]}"#),
+    fn what_is_over_the_limit_comes_in_the_same_pieces_however_it_was_cut() {
+        let path = Framing::Elements(&["session", "entries"]);
+        for (framing, text) in [
+            (Framing::Lines, "short\nexactly 10\nrather longer than ten\n\nno newline at the end"),
+            (Framing::Whole, "rather longer than ten"),
+            (
+                Framing::Sse,
+                "data: rather longer than ten\ndata: more\n\nevent: e\ndata: short\n\n: comment longer\n",
+            ),
+            (
+                path,
+                r#"{"version":"rather long","session":{"id":1,"entries":[{"type":"user"},1],"x":2},"y":3}"#,
+            ),
         ] {
-            let whole = frames(framing, 8, input, input.len());
-            assert!(whole.iter().any(|frame| frame.starts_with("Piece")), "{whole:?}");
-            for chunk in 1..input.len() {
-                assert_eq!(frames(framing, 8, input, chunk), whole, "{framing:?} in chunks of {chunk}");
+            let whole = frames(framing, 10, text.len(), text);
+            assert!(whole.iter().any(|(_, kind)| kind.contains("too-large")), "{whole:?}");
+            assert!(whole.iter().all(|(text, _)| text.len() <= 10), "{whole:?}");
+            for chunk in 1..text.len() {
+                assert_eq!(frames(framing, 10, chunk, text), whole, "in chunks of {chunk}");
             }
         }
     }
 
     #[test]
     fn a_comma_too_many_is_a_frame_of_its_own() {
-        let found = frames(Framing::Elements(&["a"]), 100, r#"{"a":[,1,,2,]}"#, 3);
-        let elements: Vec<&str> = found.iter().filter_map(|frame| frame.strip_prefix("Element ")).collect();
+        let found = frames(Framing::Elements(&["a"]), 100, 3, r#"{"a":[,1,,2,]}"#);
+        let elements: Vec<&str> =
+            found.iter().filter(|(_, kind)| kind == "Element").map(|(text, _)| text.as_str()).collect();
         assert_eq!(elements, [",", "1", ",", "2", ","]);
+    }
+
+    #[test]
+    fn an_event_over_the_limit_ends_as_it_began() {
+        let found = frames(Framing::Sse, 4, 100, "data: abcdef\n\ndata: x\n\n");
+        let kinds: Vec<(&str, bool)> =
+            found.iter().map(|(text, kind)| (text.as_str(), kind.contains("too-large"))).collect();
+        assert_eq!(kinds, [("abcd", true), ("ef", true), ("x", false)]);
     }
 }

@@ -1,64 +1,88 @@
 //! Server-sent events, as the WHATWG text says: any of three line ends, comments, several data lines joined.
 
-use super::{Frame, FrameKind, Framer};
+use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The event-stream framer.
 #[derive(Debug)]
 pub struct Sse {
+    /// The line at hand, unless it is data.
     line: Vec<u8>,
-    data: Vec<u8>,
-    event: Option<String>,
+    /// The rest of the line at hand goes straight to the data.
+    in_data: bool,
+    data: Gathered,
     has_data: bool,
-    limit: usize,
+    event: Option<String>,
     /// The last byte was a carriage return: a newline right after it belongs to it.
     after_return: bool,
     first_line: bool,
 }
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl Sse {
     /// A framer that gathers at most `limit` bytes an event.
     pub fn new(limit: usize) -> Self {
         Self {
             line: Vec::new(),
-            data: Vec::new(),
-            event: None,
+            in_data: false,
+            data: Gathered::new(limit),
             has_data: false,
-            limit,
+            event: None,
             after_return: false,
             first_line: true,
         }
     }
 
-    fn end_line(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        let mut line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.first_line) && line.starts_with(b"\xef\xbb\xbf") {
-            line.drain(..3);
+    /// More of the line at hand.
+    fn grow(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        if self.in_data {
+            self.data.add(bytes, each);
+            return;
         }
-        if line.is_empty() {
-            self.dispatch(each);
-        } else {
-            self.field(&line);
+        self.line.extend_from_slice(bytes);
+        let start = if self.first_line && self.line.starts_with(BOM) { BOM.len() } else { 0 };
+        // One byte more than `data:`, to see whether a space follows.
+        if self.line.len() > start + 5 && self.line[start..].starts_with(b"data:") {
+            let line = std::mem::take(&mut self.line);
+            let value = &line[start + 5..];
+            self.begin_data(each);
+            self.data.add(value.strip_prefix(b" ").unwrap_or(value), each);
+            self.in_data = true;
+            self.line = line;
+            self.line.clear();
         }
-        line.clear();
-        self.line = line;
-        if self.data.len() > self.limit {
-            each(Frame { bytes: &self.data, kind: FrameKind::Piece { why: "too-large", more: true } });
-            self.data.clear();
+        // What is neither data nor a name may be long, but nobody reads it.
+        self.line.truncate(self.data.limit.max(LONGEST_NAME));
+    }
+
+    fn begin_data(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        if std::mem::replace(&mut self.has_data, true) {
+            self.data.add(b"\n", each);
         }
     }
 
-    fn field(&mut self, line: &[u8]) {
-        let colon = line.iter().position(|&byte| byte == b':').unwrap_or(line.len());
-        let (name, value) = (&line[..colon], line.get(colon + 1..).unwrap_or_default());
+    fn end_line(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        if std::mem::take(&mut self.first_line) && self.line.starts_with(BOM) {
+            self.line.drain(..BOM.len());
+        }
+        if std::mem::take(&mut self.in_data) {
+            return;
+        }
+        if self.line.is_empty() {
+            self.dispatch(each);
+        } else {
+            self.field(each);
+        }
+        self.line.clear();
+    }
+
+    fn field(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        let colon = self.line.iter().position(|&byte| byte == b':').unwrap_or(self.line.len());
+        let value = self.line.get(colon + 1..).unwrap_or_default();
         let value = value.strip_prefix(b" ").unwrap_or(value);
-        match name {
-            b"data" => {
-                if self.has_data {
-                    self.data.push(b'\n');
-                }
-                self.data.extend_from_slice(value);
-                self.has_data = true;
-            }
+        match &self.line[..colon] {
+            // Without a value: the others are data already.
+            b"data" => self.begin_data(each),
             b"event" => self.event = Some(String::from_utf8_lossy(value).into_owned()),
             // Comments (an empty name) keep connections open; ids and retry times steer reconnection. No dialect
             // here puts content into them.
@@ -67,13 +91,15 @@ impl Sse {
     }
 
     fn dispatch(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        let event = self.event.take();
         if std::mem::take(&mut self.has_data) {
-            each(Frame { bytes: &self.data, kind: FrameKind::Sse(self.event.as_deref()) });
-            self.data.clear();
+            self.data.end(FrameKind::Sse(event.as_deref()), each);
         }
-        self.event = None;
     }
 }
+
+/// No event has a longer name.
+const LONGEST_NAME: usize = 1 << 10;
 
 impl Framer for Sse {
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
@@ -82,7 +108,7 @@ impl Framer for Sse {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
         while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
-            self.line.extend_from_slice(&bytes[..end]);
+            self.grow(&bytes[..end], each);
             let returned = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             if returned {
@@ -91,12 +117,12 @@ impl Framer for Sse {
             }
             self.end_line(each);
         }
-        self.line.extend_from_slice(bytes);
+        self.grow(bytes, each);
     }
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         // The standard drops an event whose blank line never came; a cut stream would then lose text silently.
-        if !self.line.is_empty() {
+        if !self.line.is_empty() || self.in_data {
             self.end_line(each);
         }
         self.dispatch(each);

@@ -176,7 +176,17 @@ pub fn convert(from: Way, to: Way, bytes: &[u8]) -> Outcome {
 
 /// Converts in the pieces given.
 pub fn convert_pieces<'b>(from: Way, to: Way, pieces: impl IntoIterator<Item = &'b [u8]>) -> Outcome {
-    let mut pipe = Pipe::new(from, to, &Options::default()).expect("both sides were found in the registry");
+    convert_with(from, to, pieces, &Options::default())
+}
+
+/// Converts with other settings.
+pub fn convert_with<'b>(
+    from: Way,
+    to: Way,
+    pieces: impl IntoIterator<Item = &'b [u8]>,
+    options: &Options,
+) -> Outcome {
+    let mut pipe = Pipe::new(from, to, options).expect("both sides were found in the registry");
     let mut bytes = Vec::new();
     for piece in pieces {
         pipe.push(piece, &mut bytes);

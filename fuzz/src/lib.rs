@@ -1,0 +1,263 @@
+//! What must hold for any bytes, as plain functions: fuzz targets call them, and so can a test of a crash.
+//!
+//! `cargo xtask fuzz [SECONDS]` runs all of them on stable, with coverage and without sanitizers (there is no unsafe
+//! code of ours to sanitize); with a nightly toolchain, `cargo fuzz run tape` does the same.
+
+use std::collections::BTreeSet;
+
+use interlingua::dialects::{DIALECTS, Dialect, Options, Role};
+use interlingua::framing::{Frame, FrameKind, Framing};
+use interlingua::pipe::Pipe;
+use interlingua::tape::{Fault, Kind, Limits, TapeBuf, Val};
+
+/// The tape accepts what serde_json accepts, marks values that are values, and counts every leaf.
+pub fn tape(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut buf = TapeBuf::default();
+    let ours = buf.parse(text, &Limits::default());
+    let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text);
+    let tape = match ours {
+        Ok(tape) => tape,
+        Err(Fault::TooDeep { .. } | Fault::TooManyValues { .. }) => return,
+        Err(fault) => {
+            assert!(theirs.is_err(), "serde_json takes what we refuse: {fault:?}");
+            let (Fault::Syntax { at, .. } | Fault::Torn { at } | Fault::Trailing { at }) = fault else {
+                return;
+            };
+            assert!(at <= text.len(), "{fault:?} lies outside");
+            return;
+        }
+    };
+    assert!(theirs.is_ok(), "we take what serde_json refuses: {theirs:?}");
+    let mut seen = Seen::default();
+    look(tape.root(), &mut seen);
+    assert_eq!(seen.leaves, tape.leaves());
+    // A value of theirs has each name once, and no half of a pair.
+    if seen.twice || tape.lone_surrogate.is_some() {
+        return;
+    }
+    assert!(tape.duplicate_key.is_none(), "no name is there twice");
+    if let Ok(value) = serde_json::from_str::<serde_json::Value>(text)
+        && !text.contains("$serde_json")
+    {
+        assert_eq!(leaves(&value), tape.leaves());
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    leaves: u32,
+    twice: bool,
+}
+
+fn look(val: Val<'_>, seen: &mut Seen) {
+    let text = val.text();
+    let expected = match text.as_bytes().first() {
+        Some(b'{') => Kind::Object,
+        Some(b'[') => Kind::Array,
+        Some(b'"') => Kind::String,
+        Some(b't' | b'f') => Kind::Bool,
+        Some(b'n') => Kind::Null,
+        _ => Kind::Number,
+    };
+    assert_eq!(val.kind(), expected);
+    let before = seen.leaves;
+    let mut names = BTreeSet::new();
+    let mut inside = false;
+    for (name, member) in val.members() {
+        inside = true;
+        seen.twice |= !names.insert(name.decode().into_owned());
+        look(member, seen);
+    }
+    for element in val.elements() {
+        inside = true;
+        look(element, seen);
+    }
+    if !inside {
+        seen.leaves += 1;
+        assert!(serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(), "{text}");
+    }
+    assert_eq!(val.leaves(), seen.leaves - before);
+}
+
+fn leaves(value: &serde_json::Value) -> u32 {
+    match value {
+        serde_json::Value::Object(members) if !members.is_empty() => members.values().map(leaves).sum(),
+        serde_json::Value::Array(elements) if !elements.is_empty() => elements.iter().map(leaves).sum(),
+        _ => 1,
+    }
+}
+
+/// Any chunking of an event stream gives the same events, and those that the standard describes.
+pub fn sse(data: &[u8]) {
+    let whole = frames(Framing::Sse, usize::MAX, [data]);
+    same_in_pieces(Framing::Sse, usize::MAX, data, &whole);
+    let expected = events(data);
+    let found: Vec<(Option<String>, Vec<u8>)> = whole
+        .into_iter()
+        .map(|(bytes, kind)| match kind {
+            Part::Sse(name) => (name, bytes),
+            other => panic!("{other:?} in an event stream"),
+        })
+        .collect();
+    assert!(found == expected, "not the events of the standard");
+    // Over a limit an event comes in pieces, and nothing of it is lost.
+    let limited = frames(Framing::Sse, 16, [data]);
+    same_in_pieces(Framing::Sse, 16, data, &limited);
+    let joined: Vec<u8> = limited.iter().flat_map(|(bytes, _)| bytes).copied().collect();
+    assert!(
+        joined == expected.into_iter().flat_map(|(_, data)| data).collect::<Vec<u8>>(),
+        "bytes went missing"
+    );
+}
+
+/// The standard's algorithm, written for reading and not for speed; an event at the end needs no blank line.
+fn events(data: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
+    let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    let mut bytes = data.iter().peekable();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'\r' | b'\n' => {
+                if byte == b'\r' && bytes.peek() == Some(&&b'\n') {
+                    bytes.next();
+                }
+                lines.push(std::mem::take(&mut line));
+            }
+            _ => line.push(byte),
+        }
+    }
+    lines.push(line);
+    lines.push(Vec::new());
+    let mut events = Vec::new();
+    let (mut name, mut data): (Option<String>, Option<Vec<u8>>) = (None, None);
+    for line in lines {
+        if line.is_empty() {
+            if let Some(data) = data.take() {
+                events.push((name.clone(), data));
+            }
+            name = None;
+            continue;
+        }
+        let colon = line.iter().position(|&byte| byte == b':').unwrap_or(line.len());
+        let value = line.get(colon + 1..).unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match &line[..colon] {
+            b"data" => match &mut data {
+                Some(data) => {
+                    data.push(b'\n');
+                    data.extend_from_slice(value);
+                }
+                None => data = Some(value.to_vec()),
+            },
+            b"event" => name = Some(String::from_utf8_lossy(value).into_owned()),
+            _ => {}
+        }
+    }
+    events
+}
+
+const PATH: Framing = Framing::Elements(&["session", "entries"]);
+
+/// Any chunking of a document gives the same pieces; those of a sound document are its elements.
+pub fn elements(data: &[u8]) {
+    let whole = frames(PATH, usize::MAX, [data]);
+    same_in_pieces(PATH, usize::MAX, data, &whole);
+    same_in_pieces(PATH, 32, data, &frames(PATH, 32, [data]));
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut buf = TapeBuf::default();
+    let Ok(tape) = buf.parse(text, &Limits::default()) else { return };
+    let mut seen = Seen::default();
+    look(tape.root(), &mut seen);
+    let array = tape.root().get("session").and_then(|session| session.get("entries"));
+    let Some(array) = array.filter(|array| array.kind() == Kind::Array && !seen.twice) else { return };
+    let expected: Vec<&[u8]> = array.elements().map(|element| element.text().as_bytes()).collect();
+    let found: Vec<&[u8]> =
+        whole.iter().filter(|(_, kind)| *kind == Part::Element).map(|(bytes, _)| &bytes[..]).collect();
+    assert!(found == expected, "not the elements of the array");
+    for (bytes, kind) in &whole {
+        let sound = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+        assert!(sound, "{kind:?} is no document: {}", String::from_utf8_lossy(bytes));
+    }
+    assert_eq!(whole.first().map(|(_, kind)| kind), Some(&Part::Head));
+    assert_eq!(whole.last().map(|(_, kind)| kind), Some(&Part::Tail));
+}
+
+/// Any bytes through any reader to any writer, in any pieces: no panic, and every leaf has its fate.
+pub fn pipe(data: &[u8]) {
+    let ways: Vec<(&Dialect, Role)> = DIALECTS
+        .iter()
+        .flat_map(|&dialect| dialect.roles.iter().map(move |spec| (dialect, spec)))
+        .filter(|(_, spec)| spec.read.is_some())
+        .map(|(dialect, spec)| (dialect, spec.role))
+        .collect();
+    for (number, from) in ways.into_iter().enumerate() {
+        let session = |role: Role| matches!(role, Role::Log | Role::Live);
+        let targets: Vec<(&Dialect, Role)> = DIALECTS
+            .iter()
+            .flat_map(|&dialect| dialect.roles.iter().map(move |spec| (dialect, spec)))
+            .filter(|(dialect, spec)| {
+                spec.write.is_some() && (dialect.name, spec.role) != (from.0.name, from.1)
+            })
+            .filter(|(_, spec)| spec.role == from.1 || session(spec.role) && session(from.1))
+            .map(|(dialect, spec)| (dialect, spec.role))
+            .collect();
+        // One target a run, another for inputs of another length: mutation reaches all of them.
+        let Some(&to) = targets.get((data.len() + number) % targets.len().max(1)) else { continue };
+        let convert = |size: usize| {
+            let mut pipe = Pipe::new(from, to, &Options::default()).expect("registered");
+            let mut out = Vec::new();
+            for chunk in data.chunks(size.max(1)) {
+                pipe.push(chunk, &mut out);
+            }
+            let report = pipe.finish(&mut out);
+            assert!(report.adds_up(), "{} -> {}: {report:?}", from.0.name, to.0.name);
+            (out, report)
+        };
+        let whole = convert(data.len());
+        let size = usize::from(*data.last().unwrap_or(&0)) % 61 + 1;
+        assert!(convert(size) == whole, "{} -> {} in chunks of {size}", from.0.name, to.0.name);
+    }
+}
+
+/// What kind of frame it was, owned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Sse(Option<String>),
+    Head,
+    Element,
+    Tail,
+    Other(String),
+}
+
+fn frames<'d>(
+    framing: Framing,
+    limit: usize,
+    chunks: impl IntoIterator<Item = &'d [u8]>,
+) -> Vec<(Vec<u8>, Part)> {
+    let mut frames = Vec::new();
+    let mut each = |frame: Frame<'_>| {
+        let kind = match frame.kind {
+            FrameKind::Sse(name) => Part::Sse(name.map(str::to_owned)),
+            FrameKind::Head => Part::Head,
+            FrameKind::Element => Part::Element,
+            FrameKind::Tail => Part::Tail,
+            other => Part::Other(format!("{other:?}")),
+        };
+        frames.push((frame.bytes.to_vec(), kind));
+    };
+    let mut framer = framing.framer(limit);
+    for chunk in chunks {
+        framer.push(chunk, &mut each);
+    }
+    framer.finish(&mut each);
+    frames
+}
+
+fn same_in_pieces(framing: Framing, limit: usize, data: &[u8], whole: &[(Vec<u8>, Part)]) {
+    for size in [1, 2, 3, 7, usize::from(*data.first().unwrap_or(&0)) % 50 + 4] {
+        let pieces = frames(framing, limit, data.chunks(size));
+        assert!(pieces == whole, "other frames in chunks of {size} with a limit of {limit}");
+    }
+}
