@@ -1,8 +1,8 @@
 //! Copies of items that outlive the frame they were read from, for writers that must hold back.
 
 use crate::model::{
-    Args, Delta, FileRef, ItemHead, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque, Part, ToolCall,
-    ToolResult,
+    Args, Delta, FileRef, ItemHead, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque, Part, Stop,
+    ToolCall, ToolResult,
 };
 use crate::text::{Raw, Str};
 
@@ -88,5 +88,13 @@ impl ItemTail<'_> {
     pub fn into_owned(self) -> ItemTail<'static> {
         let ItemTail { id, status, native_status, is_error } = self;
         ItemTail { id, status, native_status: own(native_status), is_error }
+    }
+}
+
+impl Stop<'_> {
+    /// A copy that owns its text.
+    pub fn into_owned(self) -> Stop<'static> {
+        let Stop { class, raw, sequence } = self;
+        Stop { class, raw: own(raw), sequence: own(sequence) }
     }
 }
