@@ -8,10 +8,13 @@ use crate::tape::Limits;
 
 pub mod anthropic;
 pub mod claude_code;
+pub mod openai_chat;
 pub mod record;
+pub mod wire;
 
 /// Every dialect.
-pub static DIALECTS: &[&Dialect] = &[&claude_code::DIALECT, &record::DIALECT];
+pub static DIALECTS: &[&Dialect] =
+    &[&claude_code::DIALECT, &record::DIALECT, &anthropic::DIALECT, &openai_chat::DIALECT];
 
 /// One language that agents or models speak.
 #[derive(Debug)]

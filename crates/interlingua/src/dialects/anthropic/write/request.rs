@@ -1,0 +1,570 @@
+//! A request. Settings first, then `system`, then `messages`, each written as soon as its turn is known to be over.
+//!
+//! Turns follow the API's rules: results directly after their calls and before anything else, no empty text, no
+//! thinking without signature, system messages only where they may stand.
+
+use super::{Blocks, List, Unsigned, write_media};
+use crate::dialects::wire::{self, Content, Letters, Pairing};
+use crate::emit::{Emit, EmitState};
+use crate::ledger::{Ledger, Reason, Rest};
+use crate::model::{
+    Author, CallKind, Delta, Event, Format, ItemHead, ItemId, ItemKind, ItemTail, Part, Request, Tool,
+    ToolChoice, ToolResult,
+};
+use crate::pipe::{Out, Writer};
+use crate::tape::{Limits, TapeBuf};
+use crate::text::{Raw, Str};
+
+/// Sent when the source sets no limit, which the API requires.
+const MAX_TOKENS: u64 = 4096;
+
+pub(in super::super) struct RequestWriter {
+    stage: Stage,
+    turn: Turn,
+    /// The blocks of the assistant's turn.
+    blocks: Blocks,
+    list: List,
+    /// `tool_result` blocks of the user's turn, which come first, and what else it says.
+    results: Content,
+    said: Content,
+    /// A system message whose place is not decided yet.
+    system: Content,
+    last: Turn,
+    pairs: Pairing,
+    result: Answer,
+    open: Vec<(ItemId, Goes)>,
+    /// The assistant's turn has a message already.
+    spoke: bool,
+    blank: Blank,
+    tape: TapeBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Empty,
+    /// Settings are written; system messages belong to `system`.
+    Settings,
+    Messages,
+}
+
+/// Whose turn is being gathered, or was written last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Nobody,
+    User,
+    Assistant,
+}
+
+/// Where the pieces of an open item go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goes {
+    System,
+    User,
+    Assistant,
+    Result,
+    Nowhere(Reason),
+}
+
+/// The result being gathered.
+#[derive(Default)]
+struct Answer {
+    content: Content,
+    id: String,
+}
+
+/// Text that is still blank: the API refuses a text block of nothing but space.
+#[derive(Default)]
+struct Blank {
+    at: Option<(ItemId, u32)>,
+    held: Vec<String>,
+}
+
+impl Default for RequestWriter {
+    fn default() -> Self {
+        Self {
+            stage: Stage::Empty,
+            turn: Turn::Nobody,
+            blocks: Blocks::default(),
+            list: List::new(Unsigned::Drop),
+            results: Content::default(),
+            said: Content::default(),
+            system: Content::default(),
+            last: Turn::Nobody,
+            pairs: Pairing::default(),
+            result: Answer::default(),
+            open: Vec::new(),
+            spoke: false,
+            blank: Blank::default(),
+            tape: TapeBuf::default(),
+        }
+    }
+}
+
+impl Writer for RequestWriter {
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        match event {
+            Event::Request(request) if self.stage == Stage::Empty => self.settings(request, out),
+            Event::ItemStarted(head) => self.started(head, event, out),
+            Event::ItemDelta(delta) => self.delta(delta, event, out),
+            Event::ItemCompleted(tail) => self.completed(tail, event, out),
+            Event::Request(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => out.ledger.note("only settings and messages have a place in a request"),
+        }
+    }
+
+    fn rest(&mut self, _: Rest<'_>, _: &mut Out<'_>) {}
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        if self.stage == Stage::Empty {
+            return;
+        }
+        self.end_turn(out);
+        self.place_system(Turn::Nobody, out);
+        self.messages(out);
+        if self.last == Turn::Assistant {
+            out.ledger.note("the conversation ends with the assistant, which newer models refuse");
+        }
+        out.json.end_array().end_object();
+    }
+}
+
+impl RequestWriter {
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
+            head;
+        if self.stage == Stage::Empty {
+            self.settings(&Request::default(), out);
+        }
+        let goes = match (kind, author) {
+            (ItemKind::Message, Author::System) => Goes::System,
+            (ItemKind::Message, Author::Developer) => {
+                out.ledger.lose("message/author", Reason::Narrowed, "\"developer\"");
+                Goes::System
+            }
+            (ItemKind::Message, Author::Assistant) | (ItemKind::Reasoning | ItemKind::ToolCall(_), _) => {
+                self.assistant(out);
+                if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
+                    out.ledger.note("assistant messages in a row joined");
+                }
+                if let ItemKind::ToolCall(call) = kind
+                    && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
+                {
+                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), *id));
+                }
+                self.blocks.event(event, &mut self.list, out);
+                Goes::Assistant
+            }
+            (ItemKind::Message, Author::User | Author::Tool) => {
+                self.user(out);
+                Goes::User
+            }
+            (ItemKind::ToolResult(result), _) => self.answer(result, out),
+            (ItemKind::Notice(_), _) => Goes::Nowhere(Reason::NoSlot),
+        };
+        if let Goes::Nowhere(reason) = goes {
+            wire::lose_head(head, reason, out.ledger);
+        }
+        self.open.push((*id, goes));
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let Delta { item, part, value } = delta;
+        let goes = self.open.iter().find(|(id, _)| id == item).map(|(_, goes)| *goes);
+        let content = match goes {
+            Some(Goes::Assistant) => return self.blocks.event(event, &mut self.list, out),
+            Some(Goes::Nowhere(reason)) => return wire::lose_part(value, reason, out.ledger),
+            Some(Goes::System) => &mut self.system,
+            Some(Goes::Result) => &mut self.result.content,
+            Some(Goes::User) | None => &mut self.said,
+        };
+        match value {
+            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
+                self.blank.text(*item, *part, text, content, out.ledger);
+            }
+            Part::Json(json) => {
+                out.ledger.note("JSON content written as text");
+                content.text(*item, *part, &Str::plain(json.as_str()));
+            }
+            Part::Media(media) if goes != Some(Goes::System) => {
+                let mut block = EmitState::default();
+                match write_media(media, &mut block.hold()) {
+                    Ok(()) => content.part().raw(&Raw::new(block.held())),
+                    Err(reason) => return wire::lose_part(value, reason, out.ledger),
+                };
+            }
+            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
+                wire::lose_part(value, Reason::NoSlot, out.ledger);
+            }
+            Part::Opaque(_) => wire::lose_part(value, Reason::Foreign, out.ledger),
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let ItemTail { id, status: _, native_status: _, is_error } = tail;
+        self.blank.end(out.ledger);
+        let Some(at) = self.open.iter().position(|(open, _)| open == id) else { return };
+        let (_, goes) = self.open.remove(at);
+        match goes {
+            Goes::Assistant => self.blocks.event(event, &mut self.list, out),
+            Goes::Result => {
+                let Answer { content, id } = &mut self.result;
+                let mut block = self.results.part();
+                block.object().key("type").word("tool_result").key("tool_use_id").word(id);
+                if *is_error == Some(true) {
+                    block.key("is_error").bool(true);
+                }
+                if !content.is_empty() {
+                    content.write(block.key("content"));
+                }
+                block.end_object();
+            }
+            Goes::System | Goes::User | Goes::Nowhere(_) => {}
+        }
+    }
+
+    /// The user speaks: in the turn that answers the calls, or in a new one.
+    fn user(&mut self, out: &mut Out<'_>) {
+        let joins = match self.turn {
+            Turn::User if self.pairs.is_waiting() => true,
+            Turn::User => !self.results.is_empty() && self.said.is_empty() && self.system.is_empty(),
+            Turn::Nobody | Turn::Assistant => false,
+        };
+        if joins {
+            return;
+        }
+        if self.turn == Turn::Assistant && self.pairs.is_waiting() {
+            self.end_assistant(out);
+        } else {
+            self.end_turn(out);
+            self.place_system(Turn::User, out);
+        }
+        self.turn = Turn::User;
+    }
+
+    /// The assistant speaks: what the user said is complete.
+    fn assistant(&mut self, out: &mut Out<'_>) {
+        if self.turn == Turn::Assistant && self.system.is_empty() {
+            return;
+        }
+        self.end_turn(out);
+        self.place_system(Turn::Assistant, out);
+        self.turn = Turn::Assistant;
+    }
+
+    fn answer(&mut self, result: &ToolResult<'_>, out: &mut Out<'_>) -> Goes {
+        let ToolResult { call_id, name } = result;
+        if let Some(name) = name {
+            wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
+        }
+        let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Word, usize::MAX));
+        let Some(id) = self.pairs.answered(id.as_ref()) else { return Goes::Nowhere(Reason::Refused) };
+        if self.turn == Turn::Assistant {
+            self.end_assistant(out);
+        }
+        self.turn = Turn::User;
+        self.result.id = id;
+        self.result.content.clear();
+        Goes::Result
+    }
+
+    /// Writes the turn at hand; calls that got no result get one that says so.
+    fn end_turn(&mut self, out: &mut Out<'_>) {
+        if self.turn == Turn::Assistant {
+            self.end_assistant(out);
+        }
+        for id in self.pairs.unanswered() {
+            out.ledger.note("call without a result got one that says so");
+            let mut block = self.results.part();
+            block.object().key("type").word("tool_result").key("tool_use_id").word(&id);
+            block.key("is_error").bool(true).key("content").word(wire::NO_RESULT).end_object();
+        }
+        self.turn = Turn::Nobody;
+        if self.results.is_empty() && self.said.is_empty() {
+            return;
+        }
+        self.messages(out);
+        let json = &mut out.json;
+        json.object().key("role").word("user").key("content");
+        if self.results.is_empty() {
+            self.said.write(json);
+        } else {
+            json.array();
+            self.results.write_parts(json);
+            self.said.write_parts(json);
+            json.end_array();
+        }
+        json.end_object();
+        self.last = Turn::User;
+    }
+
+    fn end_assistant(&mut self, out: &mut Out<'_>) {
+        self.blocks.close(&mut self.list, out);
+        (self.turn, self.spoke) = (Turn::Nobody, false);
+        if self.list.content.is_empty() {
+            return out.ledger.note("a turn that says nothing was left out");
+        }
+        self.messages(out);
+        out.json.object().key("role").word("assistant").key("content");
+        self.list.content.write(&mut out.json);
+        out.json.end_object();
+        self.last = Turn::Assistant;
+    }
+
+    /// Writes the system message that waits: in `system` if nothing was said before, as a message of its own where
+    /// that may stand (after the user, before the assistant or at the end), else as marked user text. Never earlier.
+    fn place_system(&mut self, next: Turn, out: &mut Out<'_>) {
+        self.blank.end(out.ledger);
+        if self.system.is_empty() {
+            return;
+        }
+        if self.stage == Stage::Settings {
+            self.system.write(out.json.key("system"));
+            return self.messages(out);
+        }
+        let json = &mut out.json;
+        if self.last == Turn::User && next != Turn::User {
+            json.object().key("role").word("system").key("content");
+            self.system.write(json);
+            json.end_object();
+            self.last = Turn::Nobody;
+        } else {
+            out.ledger.note("system message written as marked user text, where it stood");
+            json.object().key("role").word("user").key("content").array();
+            json.object().key("type").word("text").key("text").word("<system>").end_object();
+            self.system.write_parts(json);
+            json.object().key("type").word("text").key("text").word("</system>").end_object();
+            json.end_array().end_object();
+            self.last = Turn::User;
+        }
+    }
+
+    /// Opens `messages`, once.
+    fn messages(&mut self, out: &mut Out<'_>) {
+        if self.stage == Stage::Settings {
+            self.stage = Stage::Messages;
+            out.json.key("messages").array();
+        }
+    }
+
+    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
+        let Request {
+            model,
+            max_tokens,
+            temperature,
+            top_p,
+            stop,
+            stream,
+            tools,
+            tool_choice,
+            parallel_calls,
+            effort,
+            format,
+            user,
+            service_tier,
+        } = request;
+        self.stage = Stage::Settings;
+        let (json, ledger) = (&mut out.json, &mut *out.ledger);
+        json.object().opt_str("model", model.as_ref()).key("max_tokens");
+        match max_tokens {
+            Some(most) => json.raw(most),
+            None => {
+                ledger.note("no output limit given: 4096 tokens");
+                json.u64(MAX_TOKENS)
+            }
+        };
+        for (path, value) in [("request/temperature", temperature), ("request/top_p", top_p)] {
+            if let Some(value) = value {
+                ledger.lose(path, Reason::Refused, value.as_str());
+            }
+        }
+        if !stop.is_empty() {
+            json.key("stop_sequences").array();
+            for text in stop {
+                json.str(text);
+            }
+            json.end_array();
+        }
+        json.opt_bool("stream", *stream);
+        write_effort(effort.as_ref(), format.as_ref(), json, ledger);
+        if let Some(user) = user {
+            json.key("metadata").object().key("user_id").str(user).end_object();
+        }
+        match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
+            Some((_, "auto")) => _ = json.key("service_tier").word("auto"),
+            Some((_, "default" | "standard_only")) => _ = json.key("service_tier").word("standard_only"),
+            Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
+            None => {}
+        }
+        if !tools.is_empty() {
+            json.key("tools").array();
+            for tool in tools {
+                self.tool(tool, json, ledger);
+            }
+            json.end_array();
+        }
+        write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
+    }
+
+    fn tool(&mut self, tool: &Tool<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
+        let Tool { kind, name, description, schema, strict } = tool;
+        let new = wire::tool_name(name, ledger);
+        json.object().key("name").str(&new).opt_str("description", description.as_ref());
+        json.opt_bool("strict", *strict).key("input_schema");
+        if *kind == CallKind::FreeText {
+            ledger.note("free-text tool offered as a function with the member `input`");
+            json.raw(&Raw::new(FREE_TEXT));
+        } else {
+            write_schema(schema.as_ref(), &mut self.tape, json, ledger);
+        }
+        json.end_object();
+    }
+}
+
+impl Blank {
+    fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, content: &mut Content, ledger: &mut Ledger) {
+        let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+        let begun = self.at == Some((item, part)) && self.held.is_empty();
+        if !begun && !text.as_escaped().bytes().next().is_some_and(plain) && text.decode().trim().is_empty() {
+            if self.at != Some((item, part)) {
+                self.end(ledger);
+                self.at = Some((item, part));
+            }
+            return self.held.push(text.as_escaped().to_owned());
+        }
+        if self.at == Some((item, part)) {
+            for held in self.held.drain(..) {
+                content.text(item, part, &Str::escaped(&held));
+            }
+        } else {
+            self.end(ledger);
+            self.at = Some((item, part));
+        }
+        content.text(item, part, text);
+    }
+
+    fn end(&mut self, ledger: &mut Ledger) {
+        self.at = None;
+        for held in self.held.drain(..) {
+            wire::lose_str("text", Reason::Refused, &Str::escaped(&held), ledger);
+        }
+    }
+}
+
+const NO_ARGUMENTS: &str = "{\"type\":\"object\",\"properties\":{}}";
+const FREE_TEXT: &str =
+    "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}";
+
+/// The API takes object schemas only, and none may be missing.
+fn write_schema(schema: Option<&Raw<'_>>, tape: &mut TapeBuf, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let parsed = schema.and_then(|schema| tape.parse(schema.as_str(), &Limits::default()).ok());
+    let root = parsed.as_ref().map(|tape| tape.root());
+    match (schema, root) {
+        (Some(schema), Some(root)) if root.get("type").is_some() => _ = json.raw(schema),
+        (Some(_), Some(root)) if root.members().next().is_some() => {
+            ledger.note("schema without a type is one of an object");
+            json.object().key("type").word("object");
+            for (name, value) in root.members() {
+                json.key(name.as_escaped()).raw(&value.raw());
+            }
+            json.end_object();
+        }
+        (None | Some(_), _) => _ = json.raw(&Raw::new(NO_ARGUMENTS)),
+    }
+}
+
+/// `thinking` and `output_config`: how hard to think, and in which form to answer.
+fn write_effort(
+    effort: Option<&Str<'_>>,
+    format: Option<&Format<'_>>,
+    json: &mut Emit<'_>,
+    ledger: &mut Ledger,
+) {
+    let word = match effort.map(|effort| (effort, effort.as_escaped())) {
+        Some((_, word @ ("low" | "medium" | "high" | "xhigh" | "max"))) => Some(word),
+        Some((_, "minimal")) => {
+            ledger.note("effort `minimal` raised to `low`");
+            Some("low")
+        }
+        Some((_, "none")) => {
+            json.key("thinking").object().key("type").word("disabled").end_object();
+            None
+        }
+        Some((effort, _)) => {
+            wire::lose_str("request/effort", Reason::Refused, effort, ledger);
+            None
+        }
+        None => None,
+    };
+    let schema = match format {
+        Some(Format::Schema { name, schema, strict }) => {
+            if let Some(name) = name {
+                wire::lose_str("request/format/name", Reason::NoSlot, name, ledger);
+            }
+            if *strict == Some(false) {
+                ledger.lose("request/format/strict", Reason::Narrowed, "false");
+            }
+            Some(schema)
+        }
+        Some(Format::JsonObject) => {
+            ledger.lose("request/format", Reason::NoSlot, "\"json_object\"");
+            None
+        }
+        Some(Format::Text) | None => None,
+    };
+    if word.is_none() && schema.is_none() {
+        return;
+    }
+    json.key("output_config").object();
+    if let Some(word) = word {
+        json.key("effort").word(word);
+    }
+    if let Some(schema) = schema {
+        json.key("format").object().key("type").word("json_schema").key("schema").raw(schema).end_object();
+    }
+    json.end_object();
+}
+
+fn write_choice(
+    choice: Option<&ToolChoice<'_>>,
+    parallel: Option<bool>,
+    tools: &[Tool<'_>],
+    json: &mut Emit<'_>,
+    ledger: &mut Ledger,
+) {
+    let one_at_a_time = parallel == Some(false);
+    if tools.is_empty() {
+        if choice.is_some() || one_at_a_time {
+            ledger.note("tool settings without tools left out");
+        }
+        return;
+    }
+    let (word, name) = match choice {
+        None if one_at_a_time => ("auto", None),
+        None => return,
+        Some(ToolChoice::Auto) => ("auto", None),
+        Some(ToolChoice::None) => ("none", None),
+        Some(ToolChoice::Required) => ("any", None),
+        Some(ToolChoice::Named(name)) if tools.iter().any(|tool| tool.name == *name) => ("tool", Some(name)),
+        Some(ToolChoice::Named(name)) => {
+            return wire::lose_str("request/tool_choice", Reason::Refused, name, ledger);
+        }
+    };
+    json.key("tool_choice").object().key("type").word(word);
+    if let Some(name) = name {
+        json.key("name").str(&wire::tool_name(name, ledger));
+    }
+    if one_at_a_time && word != "none" {
+        json.key("disable_parallel_tool_use").bool(true);
+    }
+    json.end_object();
+}
