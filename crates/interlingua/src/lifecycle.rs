@@ -124,7 +124,7 @@ impl Sequential {
                 }
             }
             Event::ItemDelta(delta) if self.current.is_none_or(|current| current == delta.item) => {
-                write(event)
+                write(event);
             }
             Event::ItemDelta(delta) => {
                 let delta = delta.clone().into_owned();
@@ -133,16 +133,17 @@ impl Sequential {
                     None => self.held.push_back(Held::Own(delta)),
                 }
             }
-            Event::ItemCompleted(tail) => match self.held(tail.id) {
-                Some((_, held)) => *held = Some(tail.clone().into_owned()),
-                None => {
+            Event::ItemCompleted(tail) => {
+                if let Some((_, held)) = self.held(tail.id) {
+                    *held = Some(tail.clone().into_owned());
+                } else {
                     write(event);
                     if self.current == Some(tail.id) {
                         self.current = None;
                         self.release(write);
                     }
                 }
-            },
+            }
             Event::TurnEnded(_) | Event::Error(_) => {
                 while !self.held.is_empty() {
                     self.current = None;

@@ -44,7 +44,8 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
     let mut framer = framing.framer(HEAD);
     framer.push(head, &mut ask);
     framer.finish(&mut ask);
-    if seen == 0 {
+    // A document over several lines; some of them may be documents of their own.
+    if guesses.is_empty() {
         ask_all(head, FrameKind::Whole, &mut guesses);
     }
     if guesses.is_empty() {

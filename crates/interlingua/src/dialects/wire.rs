@@ -1,14 +1,190 @@
-//! What the wire dialects share: names that every target accepts, calls paired with their results, content that is a
-//! string or a list, and losses of whole parts. Nothing here knows a vendor's words, but for the text part, which
-//! happens to look the same everywhere.
+//! What the wire dialects share: which events make up a request or an answer, names that every target accepts, calls
+//! paired with their results, content that is a string or a list, and losses of whole parts. Nothing here knows a
+//! vendor's words, but for the text part, which happens to look the same everywhere.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use crate::emit::{Emit, EmitState};
-use crate::ledger::{Ledger, Reason};
-use crate::model::{Args, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Opaque, Part};
+use crate::ledger::{Ledger, Reason, Rest};
+use crate::model::{
+    Args, Delta, Event, Failure, FailureClass, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    MediaSource, Opaque, Part, Request, StopClass, Turn, Usage,
+};
+use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 use crate::text::{Raw, Str};
+
+/// Writes a request. What no target has a place for is left to [`Asking`].
+pub(crate) trait Ask: Send {
+    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>);
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>);
+    fn delta(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Out<'_>);
+    fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Out<'_>);
+    /// There are no more items.
+    fn end(&mut self, out: &mut Out<'_>);
+}
+
+/// Settings, then items. Items of a source without settings (a log) get empty ones.
+#[derive(Default)]
+pub(crate) struct Asking<T> {
+    ask: T,
+    begun: bool,
+}
+
+impl<T: Ask> Writer for Asking<T> {
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        match event {
+            Event::Request(request) if !self.begun => {
+                self.begun = true;
+                self.ask.settings(request, out);
+            }
+            Event::ItemStarted(head) => {
+                if !std::mem::replace(&mut self.begun, true) {
+                    self.ask.settings(&Request::default(), out);
+                }
+                self.ask.started(head, event, out);
+            }
+            Event::ItemDelta(delta) => self.ask.delta(delta, event, out),
+            Event::ItemCompleted(tail) => self.ask.completed(tail, event, out),
+            Event::Request(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => out.ledger.note("only settings and messages have a place in a request"),
+        }
+    }
+
+    fn rest(&mut self, _: Rest<'_>, _: &mut Out<'_>) {}
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        if self.begun {
+            self.ask.end(out);
+        }
+    }
+}
+
+/// Writes one answer, whole or as a stream.
+pub(crate) trait Answer: Send {
+    /// The turn begins; the facts are known.
+    fn begin(&mut self, facts: &Facts, out: &mut Out<'_>);
+    /// An event about items, or the end of the turn, before which everything held back must go out.
+    fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>);
+    fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>);
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>);
+}
+
+/// One answer and no more: it begins once, and ends or fails once.
+#[derive(Default)]
+pub(crate) struct Answering<T> {
+    answer: T,
+    facts: Facts,
+    begun: bool,
+    done: bool,
+}
+
+/// What an answer says of itself.
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) id: Option<Str<'static>>,
+    pub(crate) model: Option<Str<'static>>,
+    pub(crate) time: Option<Raw<'static>>,
+    pub(crate) usage: Option<Usage>,
+}
+
+impl<T: Answer> Answering<T> {
+    fn learn(&mut self, turn: &Turn<'_>, ledger: &mut Ledger) {
+        let Turn { id, model, time, stop: _, usage, cost } = turn;
+        let facts = &mut self.facts;
+        facts.id = id.clone().map(Str::into_owned).or_else(|| facts.id.take());
+        facts.model = model.clone().map(Str::into_owned).or_else(|| facts.model.take());
+        facts.time = time.clone().map(Raw::into_owned).or_else(|| facts.time.take());
+        if let Some(usage) = usage {
+            facts.usage.get_or_insert_default().overwrite(usage);
+        }
+        if let Some(cost) = cost {
+            ledger.lose("turn/cost", Reason::NoSlot, cost.as_str());
+        }
+    }
+
+    fn begin(&mut self, out: &mut Out<'_>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.answer.begin(&self.facts, out);
+        }
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
+        self.done = true;
+        self.answer.fail(failure, out);
+    }
+}
+
+impl<T: Answer> Writer for Answering<T> {
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        if self.done {
+            return;
+        }
+        match event {
+            Event::ItemStarted(_) | Event::ItemDelta(_) | Event::ItemCompleted(_) => {
+                self.begin(out);
+                self.answer.item(event, out);
+            }
+            Event::TurnStarted(turn) => {
+                self.learn(turn, out.ledger);
+                self.begin(out);
+            }
+            Event::Usage(turn) => self.learn(turn, out.ledger),
+            Event::TurnEnded(turn) => {
+                self.begin(out);
+                self.answer.item(event, out);
+                self.learn(turn, out.ledger);
+                if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
+                    return self.fail(&UNREADABLE, out);
+                }
+                self.done = true;
+                self.answer.end(turn, &self.facts, out);
+            }
+            Event::Error(failure) => {
+                self.answer.item(event, out);
+                self.fail(failure, out);
+            }
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_) => {
+                out.ledger.note("only a model's answer has a place in a response");
+            }
+        }
+    }
+
+    fn rest(&mut self, _: Rest<'_>, _: &mut Out<'_>) {}
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        if !self.done {
+            self.fail(&UNREADABLE, out);
+        }
+    }
+}
+
+/// What to say when there was no answer to translate, or none that ended well.
+const UNREADABLE: Failure<'static> = Failure {
+    class: FailureClass::Server,
+    status: None,
+    code: None,
+    message: Str::escaped("the response could not be read"),
+    request_id: None,
+};
 
 /// Which characters a target takes in an id or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +226,11 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 
 /// Calls that wait for their results. Ids are those of the target, still escaped.
 #[derive(Debug, Default)]
-pub(crate) struct Pairing(Vec<String>);
+pub(crate) struct Pairing(VecDeque<String>);
 
 impl Pairing {
     pub(crate) fn called(&mut self, id: &Str<'_>) {
-        self.0.push(id.as_escaped().to_owned());
+        self.0.push_back(id.as_escaped().to_owned());
     }
 
     /// The id of the call that a result answers: the one it names, or without a name the first that waits.
@@ -63,7 +239,7 @@ impl Pairing {
             Some(id) => self.0.iter().position(|open| open == id.as_escaped())?,
             None => 0,
         };
-        (at < self.0.len()).then(|| self.0.remove(at))
+        self.0.remove(at)
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
@@ -71,7 +247,7 @@ impl Pairing {
     }
 
     /// The calls nobody answered; they wait no longer.
-    pub(crate) fn unanswered(&mut self) -> Vec<String> {
+    pub(crate) fn unanswered(&mut self) -> VecDeque<String> {
         std::mem::take(&mut self.0)
     }
 }
@@ -230,13 +406,17 @@ pub(crate) fn tool_name<'a>(name: &'a Str<'a>, ledger: &mut Ledger) -> Str<'a> {
 
 /// Members that are `null` or an empty list say nothing: they are understood, whatever their name.
 pub(crate) fn note_blanks(object: Val<'_>) {
-    let blank = |value: Val<'_>| match value.kind() {
+    for (_, value) in object.members().filter(|(_, value)| is_blank(*value)) {
+        value.note();
+    }
+}
+
+/// Whether this is `null` or an empty list.
+pub(crate) fn is_blank(value: Val<'_>) -> bool {
+    match value.kind() {
         Kind::Null => true,
         Kind::Array => value.elements().next().is_none(),
         Kind::Bool | Kind::Number | Kind::String | Kind::Key | Kind::Object => false,
-    };
-    for (_, value) in object.members().filter(|(_, value)| blank(*value)) {
-        value.note();
     }
 }
 
@@ -263,7 +443,7 @@ pub(crate) fn lose_head(head: &ItemHead<'_>, reason: Reason, ledger: &mut Ledger
 pub(crate) fn lose_part(part: &Part<'_>, reason: Reason, ledger: &mut Ledger) {
     match part {
         Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-            lose_str("text", reason, text, ledger)
+            lose_str("text", reason, text, ledger);
         }
         Part::Media(Media { media_type, source, name }) => {
             let (MediaSource::Base64(place) | MediaSource::Url(place) | MediaSource::File(place)) = source;

@@ -3,6 +3,7 @@
 mod read;
 mod write;
 
+use super::wire::{Answering, Asking};
 use super::{Dialect, Plane, Role, RoleSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::model::FailureClass;
@@ -19,19 +20,19 @@ pub static DIALECT: Dialect = Dialect {
             role: Role::Request,
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::RequestReader)),
-            write: Some(|_| Box::new(write::request::RequestWriter::default())),
+            write: Some(|_| Box::new(Asking::<write::request::RequestWriter>::default())),
         },
         RoleSpec {
             role: Role::Response,
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::ResponseReader)),
-            write: Some(|_| Box::new(write::response::ResponseWriter::default())),
+            write: Some(|_| Box::new(Answering::<write::response::Response>::default())),
         },
         RoleSpec {
             role: Role::Stream,
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::StreamReader::default())),
-            write: Some(|_| Box::new(write::stream::StreamWriter::default())),
+            write: Some(|_| Box::new(Answering::<write::stream::Stream>::default())),
         },
     ],
     sniff,

@@ -3,7 +3,7 @@
 
 use super::{ERROR_MARK, ERRORS, MORE_ERRORS, OK_MARK};
 use crate::dialects::anthropic::blocks::ISSUER as ANTHROPIC;
-use crate::dialects::wire::note_blanks;
+use crate::dialects::wire::{is_blank, note_blanks};
 use crate::error::Code;
 use crate::model::{
     Args, Author, CallKind, Event, Failure, FailureClass, Format, ItemId, ItemKind, ItemTail, Media,
@@ -11,7 +11,7 @@ use crate::model::{
     ToolChoice, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Doc, Reader, Sink};
-use crate::tape::{Kind, Val};
+use crate::tape::{Claim, Kind, Val};
 use crate::text::Str;
 
 pub(super) struct RequestReader;
@@ -34,16 +34,16 @@ impl Reader for RequestReader {
                 // `function` is the way of 2023, without ids; it stays where it is, and so does the unknown.
                 _ => continue,
             };
-            message.note_str("role");
-            note_blanks(message);
             if author == Author::Tool {
+                message.note_str("role");
+                note_blanks(message);
                 tool_result(message, out);
                 continue;
             }
             let mut head = out.head(ItemKind::Message, author);
             head.shape = shape(message.get("content"));
             let item = out.start(head);
-            let mut said = Said { message: Some(item), ..Said::default() };
+            let mut said = Said { message: Some(item), whole: true, ..Said::default() };
             said.say(message, out);
             said.end(Status::Completed, out);
         }
@@ -204,12 +204,11 @@ fn read_content(content: Val<'_>, out: &mut Sink<'_>, each: &mut dyn FnMut(u32, 
 }
 
 fn file(file: Val<'_>) -> Option<Media<'_>> {
-    let mut media = match file.get("file_data") {
-        Some(data) => data_url(data).inspect(|_| _ = data.take())?,
-        None => {
-            let source = MediaSource::File(file.take_str("file_id")?);
-            Media { media_type: None, source, name: None }
-        }
+    let mut media = if let Some(data) = file.get("file_data") {
+        data_url(data).inspect(|_| _ = data.take())?
+    } else {
+        let source = MediaSource::File(file.take_str("file_id")?);
+        Media { media_type: None, source, name: None }
     };
     media.name = file.take_str("filename");
     Some(media)
@@ -231,6 +230,8 @@ fn data_url(val: Val<'_>) -> Option<Media<'_>> {
 #[derive(Default)]
 struct Said {
     message: Option<ItemId>,
+    /// There are no fragments: each entry is a call.
+    whole: bool,
     thought: Option<Thought>,
     calls: Vec<Call>,
     refused: bool,
@@ -254,22 +255,41 @@ struct Call {
     /// `None` until id and name are known; then `arguments` is empty.
     item: Option<ItemId>,
     arguments: String,
+    ended: bool,
 }
-
-/// Where vendors put the text of reasoning; the API itself has no place for it.
-const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 /// The part a refusal is: no list of content parts gets that long.
 const REFUSAL: u32 = u32::MAX;
 
 impl Said {
-    /// Reads a `message` or a `delta`.
+    /// Reads a `message` or a `delta`: one pass to see what it has, then reasoning, content and calls in this order.
     fn say(&mut self, delta: Val<'_>, out: &mut Sink<'_>) {
         let Some(message) = self.message else { return };
-        delta.note_str("role");
-        note_blanks(delta);
-        self.reason(delta, message, out);
-        if let Some(content) = delta.get("content") {
+        let (mut shown, mut entries, mut content, mut refusal, mut calls) = (None, None, None, None, None);
+        for (name, value) in delta.members() {
+            match name.as_escaped() {
+                _ if is_blank(value) => _ = value.note(),
+                "role" => _ = value.note(),
+                "content" => content = Some(value),
+                "refusal" => refusal = Some(value),
+                "tool_calls" => calls = Some(value),
+                "reasoning_details" => entries = Some(value),
+                // Vendors' places for the text of reasoning; the API itself has none. Some say it under two names.
+                "reasoning_content" | "reasoning" | "reasoning_text"
+                    if value.kind() == Kind::String
+                        && shown.is_none_or(|shown: Val<'_>| shown.text() == value.text()) =>
+                {
+                    value.claim(Claim::Taken);
+                    shown = Some(value);
+                }
+                // Anything else stays where it is.
+                _ => {}
+            }
+        }
+        if shown.is_some() || entries.is_some() {
+            self.reason(shown, entries, message, out);
+        }
+        if let Some(content) = content {
             read_content(content, out, &mut |number, part, out| match part {
                 Part::Text(text) if text.is_empty() => {}
                 part => {
@@ -279,28 +299,24 @@ impl Said {
                 }
             });
         }
-        if let Some(text) = delta.take_str("refusal").filter(|text| !text.is_empty()) {
+        if let Some(text) = refusal.and_then(|refusal| refusal.take_text()).filter(|text| !text.is_empty()) {
             self.end_thought(out);
             self.refused = true;
             out.delta(message, REFUSAL, Part::Refusal(text));
         }
-        for entry in delta.get("tool_calls").into_iter().flat_map(|calls| calls.elements()) {
+        for entry in calls.into_iter().flat_map(|calls| calls.elements()) {
             self.call(entry, message, out);
         }
     }
 
-    fn reason(&mut self, delta: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
-        let mut shown: Option<&str> = None;
-        for place in REASONING.iter().filter_map(|name| delta.get(name)) {
-            let Some(text) = place.str().map(|_| &place.text()[1..place.text().len() - 1]) else { continue };
-            // Some servers say it under two names.
-            if shown.is_none_or(|shown| shown == text) {
-                place.note();
-                shown = Some(text);
-            }
-        }
-        let entries = delta.get("reasoning_details").filter(|entries| entries.kind() == Kind::Array);
-        let mut shown = shown.unwrap_or("");
+    fn reason(
+        &mut self,
+        shown: Option<Val<'_>>,
+        entries: Option<Val<'_>>,
+        message: ItemId,
+        out: &mut Sink<'_>,
+    ) {
+        let mut shown = shown.map_or("", |shown| &shown.text()[1..shown.text().len() - 1]);
         // Texts that the entries repeat are theirs: they know which signature belongs to which.
         let mut told = String::new();
         for text in entries.into_iter().flat_map(|list| list.elements()).filter_map(|entry| entry.get("text"))
@@ -403,6 +419,7 @@ impl Said {
         let id = entry.take_str("id").filter(|id| !id.is_empty());
         let same_id = |call: &Call| id.as_ref().is_some_and(|id| call.id == id.as_escaped());
         let known = match index {
+            _ if self.whole => None,
             Some(_) => self.calls.iter().rposition(|call| {
                 call.index == index && (id.is_none() || call.id.is_empty() || same_id(call))
             }),
@@ -410,8 +427,21 @@ impl Said {
             None => self.calls.len().checked_sub(1),
         };
         let at = known.unwrap_or_else(|| {
+            if let Some(last) = self.calls.last_mut().filter(|_| self.whole)
+                && let Some(item) = last.end(message, out)
+            {
+                out.complete(item);
+            }
             let (id, name, arguments) = (String::new(), String::new(), String::new());
-            self.calls.push(Call { index, id, name, kind: CallKind::Function, item: None, arguments });
+            self.calls.push(Call {
+                index,
+                id,
+                name,
+                kind: CallKind::Function,
+                item: None,
+                arguments,
+                ended: false,
+            });
             self.calls.len() - 1
         });
         let Some(call) = self.calls.get_mut(at) else { return };
@@ -459,8 +489,7 @@ impl Said {
         let Some(message) = self.message.take() else { return };
         let count = self.calls.len();
         for (number, call) in self.calls.iter_mut().enumerate() {
-            call.start(message, out);
-            let Some(id) = call.item else { continue };
+            let Some(id) = call.end(message, out) else { continue };
             let status = if number + 1 == count { last } else { Status::Completed };
             out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
         }
@@ -469,6 +498,12 @@ impl Said {
 }
 
 impl Call {
+    /// The item to complete, once.
+    fn end(&mut self, message: ItemId, out: &mut Sink<'_>) -> Option<ItemId> {
+        self.start(message, out);
+        self.item.filter(|_| !std::mem::replace(&mut self.ended, true))
+    }
+
     fn start(&mut self, message: ItemId, out: &mut Sink<'_>) {
         if self.item.is_some() {
             return;
@@ -506,6 +541,7 @@ impl Reader for ResponseReader {
             return out.problem(Code::UnknownShape, None, "a response has `choices` or `error`");
         }
         let mut stream = StreamReader::default();
+        stream.said.whole = true;
         stream.document(doc, out);
         stream.end(out);
     }

@@ -7,13 +7,13 @@ pub(super) mod response;
 pub(super) mod stream;
 
 use super::{ERRORS, TOO_LONG, blocks};
-use crate::dialects::wire::{self, Content, Input, Letters};
+use crate::dialects::wire::{self, Content, Facts, Input, Letters};
 use crate::emit::Emit;
 use crate::ledger::{Ledger, Reason};
 use crate::lifecycle::Sequential;
 use crate::model::{
     Args, Author, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Turn, Usage,
+    MediaSource, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
 };
 use crate::pipe::Out;
 use crate::text::Str;
@@ -218,7 +218,8 @@ fn call_id_of<'a>(id: Option<&'a Str<'a>>, item: ItemId) -> Str<'a> {
 /// Whole blocks, gathered.
 pub(super) struct List {
     pub(super) content: Content,
-    unsigned: Unsigned,
+    rules: Rules,
+    blank: Blank,
     open: Whole,
     count: u32,
     thinking: String,
@@ -226,13 +227,13 @@ pub(super) struct List {
     input: Input,
 }
 
-/// What becomes of thinking without a signature.
+/// Which blocks may be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unsigned {
-    /// The API refuses it in a request.
-    Drop,
-    /// A client may read it.
-    Keep,
+pub(super) enum Rules {
+    /// The API refuses blank text and thinking without a signature.
+    Request,
+    /// A client may read anything.
+    Answer,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -244,10 +245,11 @@ enum Whole {
 }
 
 impl List {
-    pub(super) fn new(unsigned: Unsigned) -> Self {
+    pub(super) fn new(rules: Rules) -> Self {
         Self {
             content: Content::default(),
-            unsigned,
+            rules,
+            blank: Blank::default(),
             open: Whole::Text,
             count: 0,
             thinking: String::new(),
@@ -276,10 +278,12 @@ impl Form for List {
         };
     }
 
-    fn piece(&mut self, piece: Piece<'_>, _: &mut Out<'_>) {
+    fn piece(&mut self, piece: Piece<'_>, out: &mut Out<'_>) {
+        // Each block counts as a part of its own, whatever item it came from.
+        let (item, part) = (ItemId(0), self.count);
         match piece {
-            // Each block counts as a part of its own, whatever item it came from.
-            Piece::Text(text) => self.content.text(ItemId(0), self.count, text),
+            Piece::Text(text) if self.rules == Rules::Answer => self.content.text(item, part, text),
+            Piece::Text(text) => self.blank.text(item, part, text, &mut self.content, out.ledger),
             Piece::Thinking(text) => self.thinking.push_str(text.as_escaped()),
             Piece::Signature(value) => {
                 self.signature.clear();
@@ -291,8 +295,9 @@ impl Form for List {
 
     fn close(&mut self, out: &mut Out<'_>) {
         match self.open {
-            Whole::Text | Whole::Redacted => {}
-            Whole::Thinking if self.signature.is_empty() && self.unsigned == Unsigned::Drop => {
+            Whole::Text => self.blank.end(out.ledger),
+            Whole::Redacted => {}
+            Whole::Thinking if self.signature.is_empty() && self.rules == Rules::Request => {
                 wire::lose_str("reasoning/text", Reason::Refused, &Str::escaped(&self.thinking), out.ledger);
             }
             Whole::Thinking => {
@@ -312,21 +317,66 @@ impl Form for List {
     }
 }
 
+/// Text that is still blank: the API refuses a text block of nothing but space.
+#[derive(Default)]
+pub(super) struct Blank {
+    at: Option<(ItemId, u32)>,
+    held: Vec<String>,
+}
+
+impl Blank {
+    pub(super) fn text(
+        &mut self,
+        item: ItemId,
+        part: u32,
+        text: &Str<'_>,
+        content: &mut Content,
+        ledger: &mut Ledger,
+    ) {
+        let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+        let begun = self.at == Some((item, part)) && self.held.is_empty();
+        if !begun && !text.as_escaped().bytes().next().is_some_and(plain) && text.decode().trim().is_empty() {
+            if self.at != Some((item, part)) {
+                self.end(ledger);
+                self.at = Some((item, part));
+            }
+            return self.held.push(text.as_escaped().to_owned());
+        }
+        if self.at == Some((item, part)) {
+            for held in self.held.drain(..) {
+                content.text(item, part, &Str::escaped(&held));
+            }
+        } else {
+            self.end(ledger);
+            self.at = Some((item, part));
+        }
+        content.text(item, part, text);
+    }
+
+    /// The text is complete.
+    pub(super) fn end(&mut self, ledger: &mut Ledger) {
+        self.at = None;
+        for held in self.held.drain(..) {
+            wire::lose_str("text", Reason::Refused, &Str::escaped(&held), ledger);
+        }
+    }
+}
+
 /// Writes a picture or a PDF; gives it back if the API takes no such thing.
 pub(super) fn write_media<'a>(media: &'a Media<'a>, json: &mut Emit<'_>) -> Result<(), Reason> {
     let Media { media_type, source, name } = media;
+    let (word, member, place) = match source {
+        MediaSource::Base64(data) => ("base64", "data", data),
+        MediaSource::Url(url) => ("url", "url", url),
+        // Each provider has its own store of files.
+        MediaSource::File(_) => return Err(Reason::Foreign),
+    };
     let known = media_type.as_ref().map(Str::decode);
     let kind = match known.as_deref() {
         Some("application/pdf") => "document",
         Some("image/jpeg" | "image/png" | "image/gif" | "image/webp") => "image",
         None if matches!(source, MediaSource::Url(_)) => "image",
         _ => return Err(Reason::Refused),
-    };
-    // Each provider has its own store of files.
-    let (word, member, place) = match source {
-        MediaSource::Base64(data) => ("base64", "data", data),
-        MediaSource::Url(url) => ("url", "url", url),
-        MediaSource::File(_) => return Err(Reason::Foreign),
     };
     json.object().key("type").word(kind).key("source").object().key("type").word(word);
     if matches!(source, MediaSource::Base64(_)) {
@@ -340,49 +390,28 @@ pub(super) fn write_media<'a>(media: &'a Media<'a>, json: &mut Emit<'_>) -> Resu
     Ok(())
 }
 
-/// What one response has said of itself so far.
-#[derive(Default)]
-pub(super) struct Facts {
-    id: Option<Str<'static>>,
-    model: Option<Str<'static>>,
-    usage: Usage,
+/// `"id":…,"type":"message","role":"assistant","model":…`
+pub(super) fn write_head(facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
+    json.key("id").str(&text(&facts.id, "msg_unknown")).key("type").word("message");
+    json.key("role").word("assistant").key("model").str(&text(&facts.model, "unknown"));
+    if let Some(time) = &facts.time {
+        ledger.lose("turn/time", Reason::NoSlot, time.as_str());
+    }
 }
 
-impl Facts {
-    pub(super) fn learn(&mut self, turn: &Turn<'_>, ledger: &mut Ledger) {
-        let Turn { id, model, time, stop: _, usage, cost } = turn;
-        let own = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
-        self.id = own(id).or_else(|| self.id.take());
-        self.model = own(model).or_else(|| self.model.take());
-        if let Some(usage) = usage {
-            self.usage.overwrite(usage);
-        }
-        for (path, value) in [("turn/time", time), ("turn/cost", cost)] {
-            if let Some(value) = value {
-                ledger.lose(path, Reason::NoSlot, value.as_str());
-            }
-        }
+/// `"usage":{…}`; both sums are required.
+pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>) {
+    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } =
+        facts.usage.unwrap_or_default();
+    json.key("usage").object().key("input_tokens").u64(input.unwrap_or(0));
+    json.opt_u64("cache_creation_input_tokens", cache_write);
+    json.opt_u64("cache_read_input_tokens", cache_read);
+    json.key("output_tokens").u64(output.unwrap_or(0));
+    if let Some(reasoning) = reasoning {
+        json.key("output_tokens_details").object().key("thinking_tokens").u64(reasoning).end_object();
     }
-
-    /// `"id":…,"type":"message","role":"assistant","model":…`
-    pub(super) fn write_head(&self, json: &mut Emit<'_>) {
-        let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
-        json.key("id").str(&text(&self.id, "msg_unknown")).key("type").word("message");
-        json.key("role").word("assistant").key("model").str(&text(&self.model, "unknown"));
-    }
-
-    /// `"usage":{…}`; both sums are required.
-    pub(super) fn write_usage(&self, json: &mut Emit<'_>) {
-        let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = self.usage;
-        json.key("usage").object().key("input_tokens").u64(input.unwrap_or(0));
-        json.opt_u64("cache_creation_input_tokens", cache_write);
-        json.opt_u64("cache_read_input_tokens", cache_read);
-        json.key("output_tokens").u64(output.unwrap_or(0));
-        if let Some(reasoning) = reasoning {
-            json.key("output_tokens_details").object().key("thinking_tokens").u64(reasoning).end_object();
-        }
-        json.end_object();
-    }
+    json.end_object();
 }
 
 /// `"stop_reason":…,"stop_sequence":…`
@@ -423,15 +452,4 @@ pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: 
         json.piece(&Str::escaped(TOO_LONG)).piece(&Str::escaped(": "));
     }
     json.piece(message).close_string().end_object().opt_str("request_id", request_id.as_ref()).end_object();
-}
-
-/// What to say when there is nothing to translate.
-pub(super) fn nothing() -> Failure<'static> {
-    Failure {
-        class: FailureClass::Server,
-        status: None,
-        code: None,
-        message: Str::escaped("the response could not be read"),
-        request_id: None,
-    }
 }

@@ -3,15 +3,15 @@
 //! Turns follow the API's rules: results directly after their calls and before anything else, no empty text, no
 //! thinking without signature, system messages only where they may stand.
 
-use super::{Blocks, List, Unsigned, write_media};
-use crate::dialects::wire::{self, Content, Letters, Pairing};
+use super::{Blank, Blocks, List, Rules, write_media};
+use crate::dialects::wire::{self, Ask, Content, Letters, Pairing};
 use crate::emit::{Emit, EmitState};
-use crate::ledger::{Ledger, Reason, Rest};
+use crate::ledger::{Ledger, Reason};
 use crate::model::{
     Author, CallKind, Delta, Event, Format, ItemHead, ItemId, ItemKind, ItemTail, Part, Request, Tool,
     ToolChoice, ToolResult,
 };
-use crate::pipe::{Out, Writer};
+use crate::pipe::Out;
 use crate::tape::{Limits, TapeBuf};
 use crate::text::{Raw, Str};
 
@@ -19,7 +19,8 @@ use crate::text::{Raw, Str};
 const MAX_TOKENS: u64 = 4096;
 
 pub(in super::super) struct RequestWriter {
-    stage: Stage,
+    /// `messages` is open; before, a system message belongs to `system`.
+    messages: bool,
     turn: Turn,
     /// The blocks of the assistant's turn.
     blocks: Blocks,
@@ -37,14 +38,6 @@ pub(in super::super) struct RequestWriter {
     spoke: bool,
     blank: Blank,
     tape: TapeBuf,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Empty,
-    /// Settings are written; system messages belong to `system`.
-    Settings,
-    Messages,
 }
 
 /// Whose turn is being gathered, or was written last.
@@ -72,20 +65,13 @@ struct Answer {
     id: String,
 }
 
-/// Text that is still blank: the API refuses a text block of nothing but space.
-#[derive(Default)]
-struct Blank {
-    at: Option<(ItemId, u32)>,
-    held: Vec<String>,
-}
-
 impl Default for RequestWriter {
     fn default() -> Self {
         Self {
-            stage: Stage::Empty,
+            messages: false,
             turn: Turn::Nobody,
             blocks: Blocks::default(),
-            list: List::new(Unsigned::Drop),
+            list: List::new(Rules::Request),
             results: Content::default(),
             said: Content::default(),
             system: Content::default(),
@@ -100,52 +86,74 @@ impl Default for RequestWriter {
     }
 }
 
-impl Writer for RequestWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
-        match event {
-            Event::Request(request) if self.stage == Stage::Empty => self.settings(request, out),
-            Event::ItemStarted(head) => self.started(head, event, out),
-            Event::ItemDelta(delta) => self.delta(delta, event, out),
-            Event::ItemCompleted(tail) => self.completed(tail, event, out),
-            Event::Request(_)
-            | Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::Usage(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => out.ledger.note("only settings and messages have a place in a request"),
+impl Ask for RequestWriter {
+    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
+        let Request {
+            model,
+            max_tokens,
+            temperature,
+            top_p,
+            stop,
+            stream,
+            tools,
+            tool_choice,
+            parallel_calls,
+            effort,
+            format,
+            user,
+            service_tier,
+        } = request;
+        let (json, ledger) = (&mut out.json, &mut *out.ledger);
+        json.object().opt_str("model", model.as_ref()).key("max_tokens");
+        if let Some(most) = max_tokens {
+            json.raw(most);
+        } else {
+            ledger.note("no output limit given: 4096 tokens");
+            json.u64(MAX_TOKENS);
         }
+        for (path, value) in [("request/temperature", temperature), ("request/top_p", top_p)] {
+            if let Some(value) = value {
+                ledger.lose(path, Reason::Refused, value.as_str());
+            }
+        }
+        if !stop.is_empty() {
+            json.key("stop_sequences").array();
+            for text in stop {
+                json.str(text);
+            }
+            json.end_array();
+        }
+        json.opt_bool("stream", *stream);
+        write_effort(effort.as_ref(), format.as_ref(), json, ledger);
+        if let Some(user) = user {
+            json.key("metadata").object().key("user_id").str(user).end_object();
+        }
+        match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
+            Some((_, "auto")) => _ = json.key("service_tier").word("auto"),
+            Some((_, "default" | "standard_only")) => _ = json.key("service_tier").word("standard_only"),
+            Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
+            None => {}
+        }
+        if !tools.is_empty() {
+            json.key("tools").array();
+            for tool in tools {
+                self.tool(tool, json, ledger);
+            }
+            json.end_array();
+        }
+        write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
     }
 
-    fn rest(&mut self, _: Rest<'_>, _: &mut Out<'_>) {}
-
-    fn finish(&mut self, out: &mut Out<'_>) {
-        if self.stage == Stage::Empty {
-            return;
-        }
-        self.end_turn(out);
-        self.place_system(Turn::Nobody, out);
-        self.messages(out);
-        if self.last == Turn::Assistant {
-            out.ledger.note("the conversation ends with the assistant, which newer models refuse");
-        }
-        out.json.end_array().end_object();
-    }
-}
-
-impl RequestWriter {
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>) {
-        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
+        let ItemHead { id, kind, author, within, native_id: _, parent: _, time: _, model: _, shape: _ } =
             head;
-        if self.stage == Stage::Empty {
-            self.settings(&Request::default(), out);
-        }
+        let inside = |goes| self.open.iter().any(|(open, known)| Some(*open) == *within && *known == goes);
         let goes = match (kind, author) {
+            // A result that the provider itself produced, inside its answer.
+            (ItemKind::ToolResult(_), _) if inside(Goes::Assistant) => {
+                self.blocks.event(event, &mut self.list, out);
+                Goes::Assistant
+            }
             (ItemKind::Message, Author::System) => Goes::System,
             (ItemKind::Message, Author::Developer) => {
                 out.ledger.lose("message/author", Reason::Narrowed, "\"developer\"");
@@ -181,7 +189,10 @@ impl RequestWriter {
         let Delta { item, part, value } = delta;
         let goes = self.open.iter().find(|(id, _)| id == item).map(|(_, goes)| *goes);
         let content = match goes {
-            Some(Goes::Assistant) => return self.blocks.event(event, &mut self.list, out),
+            Some(Goes::Assistant) => {
+                self.assistant(out);
+                return self.blocks.event(event, &mut self.list, out);
+            }
             Some(Goes::Nowhere(reason)) => return wire::lose_part(value, reason, out.ledger),
             Some(Goes::System) => &mut self.system,
             Some(Goes::Result) => &mut self.result.content,
@@ -198,9 +209,9 @@ impl RequestWriter {
             Part::Media(media) if goes != Some(Goes::System) => {
                 let mut block = EmitState::default();
                 match write_media(media, &mut block.hold()) {
-                    Ok(()) => content.part().raw(&Raw::new(block.held())),
-                    Err(reason) => return wire::lose_part(value, reason, out.ledger),
-                };
+                    Ok(()) => _ = content.part().raw(&Raw::new(block.held())),
+                    Err(reason) => wire::lose_part(value, reason, out.ledger),
+                }
             }
             Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
                 wire::lose_part(value, Reason::NoSlot, out.ledger);
@@ -232,6 +243,18 @@ impl RequestWriter {
         }
     }
 
+    fn end(&mut self, out: &mut Out<'_>) {
+        self.end_turn(out);
+        self.place_system(Turn::Nobody, out);
+        self.messages(out);
+        if self.last == Turn::Assistant {
+            out.ledger.note("the conversation ends with the assistant, which newer models refuse");
+        }
+        out.json.end_array().end_object();
+    }
+}
+
+impl RequestWriter {
     /// The user speaks: in the turn that answers the calls, or in a new one.
     fn user(&mut self, out: &mut Out<'_>) {
         let joins = match self.turn {
@@ -327,7 +350,7 @@ impl RequestWriter {
         if self.system.is_empty() {
             return;
         }
-        if self.stage == Stage::Settings {
+        if !self.messages {
             self.system.write(out.json.key("system"));
             return self.messages(out);
         }
@@ -350,69 +373,9 @@ impl RequestWriter {
 
     /// Opens `messages`, once.
     fn messages(&mut self, out: &mut Out<'_>) {
-        if self.stage == Stage::Settings {
-            self.stage = Stage::Messages;
+        if !std::mem::replace(&mut self.messages, true) {
             out.json.key("messages").array();
         }
-    }
-
-    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
-        let Request {
-            model,
-            max_tokens,
-            temperature,
-            top_p,
-            stop,
-            stream,
-            tools,
-            tool_choice,
-            parallel_calls,
-            effort,
-            format,
-            user,
-            service_tier,
-        } = request;
-        self.stage = Stage::Settings;
-        let (json, ledger) = (&mut out.json, &mut *out.ledger);
-        json.object().opt_str("model", model.as_ref()).key("max_tokens");
-        match max_tokens {
-            Some(most) => json.raw(most),
-            None => {
-                ledger.note("no output limit given: 4096 tokens");
-                json.u64(MAX_TOKENS)
-            }
-        };
-        for (path, value) in [("request/temperature", temperature), ("request/top_p", top_p)] {
-            if let Some(value) = value {
-                ledger.lose(path, Reason::Refused, value.as_str());
-            }
-        }
-        if !stop.is_empty() {
-            json.key("stop_sequences").array();
-            for text in stop {
-                json.str(text);
-            }
-            json.end_array();
-        }
-        json.opt_bool("stream", *stream);
-        write_effort(effort.as_ref(), format.as_ref(), json, ledger);
-        if let Some(user) = user {
-            json.key("metadata").object().key("user_id").str(user).end_object();
-        }
-        match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
-            Some((_, "auto")) => _ = json.key("service_tier").word("auto"),
-            Some((_, "default" | "standard_only")) => _ = json.key("service_tier").word("standard_only"),
-            Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
-            None => {}
-        }
-        if !tools.is_empty() {
-            json.key("tools").array();
-            for tool in tools {
-                self.tool(tool, json, ledger);
-            }
-            json.end_array();
-        }
-        write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
     }
 
     fn tool(&mut self, tool: &Tool<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
@@ -430,42 +393,21 @@ impl RequestWriter {
     }
 }
 
-impl Blank {
-    fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, content: &mut Content, ledger: &mut Ledger) {
-        let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
-        let begun = self.at == Some((item, part)) && self.held.is_empty();
-        if !begun && !text.as_escaped().bytes().next().is_some_and(plain) && text.decode().trim().is_empty() {
-            if self.at != Some((item, part)) {
-                self.end(ledger);
-                self.at = Some((item, part));
-            }
-            return self.held.push(text.as_escaped().to_owned());
-        }
-        if self.at == Some((item, part)) {
-            for held in self.held.drain(..) {
-                content.text(item, part, &Str::escaped(&held));
-            }
-        } else {
-            self.end(ledger);
-            self.at = Some((item, part));
-        }
-        content.text(item, part, text);
-    }
-
-    fn end(&mut self, ledger: &mut Ledger) {
-        self.at = None;
-        for held in self.held.drain(..) {
-            wire::lose_str("text", Reason::Refused, &Str::escaped(&held), ledger);
-        }
-    }
-}
-
 const NO_ARGUMENTS: &str = "{\"type\":\"object\",\"properties\":{}}";
 const FREE_TEXT: &str =
     "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}";
 
 /// The API takes object schemas only, and none may be missing.
 fn write_schema(schema: Option<&Raw<'_>>, tape: &mut TapeBuf, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    // Nearly every schema says so first.
+    if let Some(schema) = schema
+        && ["{\"type\":\"object\"", "{\"type\": \"object\""]
+            .iter()
+            .any(|head| schema.as_str().starts_with(head))
+    {
+        json.raw(schema);
+        return;
+    }
     let parsed = schema.and_then(|schema| tape.parse(schema.as_str(), &Limits::default()).ok());
     let root = parsed.as_ref().map(|tape| tape.root());
     match (schema, root) {
@@ -478,7 +420,10 @@ fn write_schema(schema: Option<&Raw<'_>>, tape: &mut TapeBuf, json: &mut Emit<'_
             }
             json.end_object();
         }
-        (None | Some(_), _) => _ = json.raw(&Raw::new(NO_ARGUMENTS)),
+        (None | Some(_), _) => {
+            ledger.note("tool without a schema takes an empty object");
+            json.raw(&Raw::new(NO_ARGUMENTS));
+        }
     }
 }
 
@@ -510,8 +455,11 @@ fn write_effort(
             if let Some(name) = name {
                 wire::lose_str("request/format/name", Reason::NoSlot, name, ledger);
             }
-            if *strict == Some(false) {
-                ledger.lose("request/format/strict", Reason::Narrowed, "false");
+            // Here an answer always matches its schema.
+            if let Some(strict) = strict {
+                let (reason, word) =
+                    if *strict { (Reason::Redundant, "true") } else { (Reason::Narrowed, "false") };
+                ledger.lose("request/format/strict", reason, word);
             }
             Some(schema)
         }

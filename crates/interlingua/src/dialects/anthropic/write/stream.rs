@@ -1,100 +1,49 @@
 //! A stream: `message_start`, blocks one after the other, `message_delta`, `message_stop`; or `error` and nothing more.
 
-use super::{Block, Blocks, Facts, Form, Piece, nothing, write_failure, write_stop};
-use crate::ledger::Rest;
-use crate::model::{Args, Event, Failure, StopClass, Turn};
-use crate::pipe::{Out, Writer};
+use super::{Block, Blocks, Form, Piece, write_failure, write_head, write_stop, write_usage};
+use crate::dialects::wire::{Answer, Facts};
+use crate::emit::Emit;
+use crate::model::{Args, Event, Failure, Turn};
+use crate::pipe::Out;
 use crate::text::Str;
 
 #[derive(Default)]
-pub(in super::super) struct StreamWriter {
+pub(in super::super) struct Stream {
     blocks: Blocks,
-    facts: Facts,
     frames: Frames,
-    started: bool,
-    done: bool,
 }
 
-impl StreamWriter {
-    fn start(&mut self, out: &mut Out<'_>) {
-        if std::mem::replace(&mut self.started, true) {
-            return;
-        }
-        let json = begin("message_start", out).key("message").object();
-        self.facts.write_head(json);
+impl Answer for Stream {
+    fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
+        begin("message_start", out).key("message").object();
+        write_head(facts, &mut out.json, out.ledger);
+        let json = &mut out.json;
         json.key("content").array().end_array().key("stop_reason").null().key("stop_sequence").null();
-        self.facts.write_usage(json);
+        write_usage(facts, json);
         json.end_object();
         end(out);
     }
 
-    fn stop(&mut self, turn: &Turn<'_>, out: &mut Out<'_>) {
-        self.start(out);
-        self.facts.learn(turn, out.ledger);
-        if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
-            return self.fail(&nothing(), out);
-        }
+    fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        self.blocks.event(event, &mut self.frames, out);
+    }
+
+    fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
         self.blocks.close(&mut self.frames, out);
         begin("message_delta", out).key("delta").object();
         write_stop(turn.stop.as_ref(), self.blocks.calls, &mut out.json, out.ledger);
         out.json.end_object();
-        self.facts.write_usage(&mut out.json);
+        // All counts once more: what was not known at the start is known now.
+        write_usage(facts, &mut out.json);
         end(out);
         begin("message_stop", out);
         end(out);
-        self.done = true;
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
         out.json.frame("event: error\ndata: ");
         write_failure(failure, &mut out.json, out.ledger);
         out.json.frame("\n\n");
-        self.done = true;
-    }
-}
-
-impl Writer for StreamWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
-        if self.done {
-            return;
-        }
-        match event {
-            Event::ItemStarted(_) | Event::ItemDelta(_) | Event::ItemCompleted(_) => {
-                self.start(out);
-                self.blocks.event(event, &mut self.frames, out);
-            }
-            Event::TurnStarted(turn) => {
-                self.facts.learn(turn, out.ledger);
-                self.start(out);
-            }
-            Event::Usage(turn) => self.facts.learn(turn, out.ledger),
-            Event::TurnEnded(turn) => {
-                self.blocks.event(event, &mut self.frames, out);
-                self.stop(turn, out);
-            }
-            Event::Error(failure) => {
-                self.blocks.event(event, &mut self.frames, out);
-                self.fail(failure, out);
-            }
-            Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_) => {
-                out.ledger.note("only a model's answer has a place in a response")
-            }
-        }
-    }
-
-    fn rest(&mut self, _: Rest<'_>, _: &mut Out<'_>) {}
-
-    fn finish(&mut self, out: &mut Out<'_>) {
-        if !self.done {
-            self.fail(&nothing(), out);
-        }
     }
 }
 
@@ -149,7 +98,7 @@ impl Form for Frames {
 }
 
 /// Begins an event; its name also stands in its data.
-fn begin<'a, 'o>(name: &str, out: &'a mut Out<'o>) -> &'a mut crate::emit::Emit<'o> {
+fn begin<'a, 'o>(name: &str, out: &'a mut Out<'o>) -> &'a mut Emit<'o> {
     out.json.frame("event: ").frame(name).frame("\ndata: ").object().key("type").word(name)
 }
 

@@ -7,13 +7,13 @@ pub(super) mod stream;
 
 use super::ERRORS;
 use crate::dialects::anthropic::blocks::ISSUER as ANTHROPIC;
-use crate::dialects::wire::{self, Content, Letters};
+use crate::dialects::wire::{self, Content, Facts, Letters};
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Ledger, Reason};
 use crate::lifecycle::Sequential;
 use crate::model::{
-    Args, Author, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Turn, Usage,
+    Args, Author, CallKind, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
 };
 use crate::pipe::Out;
 use crate::tape::TapeBuf;
@@ -92,6 +92,7 @@ pub(super) struct Speech {
     /// Reasoning with text that has been completed.
     thoughts: u64,
     thought: String,
+    signature: Option<(&'static str, Str<'static>)>,
     arguments: bool,
     pub(super) refused: bool,
     tape: TapeBuf,
@@ -190,16 +191,14 @@ impl Speech {
             (_, Part::Opaque(_)) if self.state == State::Lose => {
                 wire::lose_part(value, Reason::Foreign, out.ledger);
             }
-            (Some(Current::Reasoning), Part::Opaque(opaque)) => {
-                if opaque.value.is_empty() {
-                    return;
+            (Some(Current::Reasoning), Part::Opaque(opaque)) => match opaque.kind {
+                _ if opaque.value.is_empty() => {}
+                // A later signature replaces an earlier one: wait for the end.
+                OpaqueKind::Signature => {
+                    self.signature = Some((opaque.issuer, opaque.value.clone().into_owned()));
                 }
-                // One text is all of `reasoning_content`; of several, each but the first is told again with its
-                // signature, or nobody could say where it begins.
-                let text = (self.thoughts > 0 && !self.thought.is_empty()).then_some(&*self.thought);
-                form.detail(Detail { number: self.details, opaque, text }, out);
-                self.details += 1;
-            }
+                OpaqueKind::Encrypted => self.detail(opaque, form, out),
+            },
             (Some(Current::Call), Part::Args(Args::Text(text))) => self.arguments(text, form, out),
             (Some(Current::Wrapped), Part::Args(Args::Text(text))) => {
                 self.arguments(&Str::plain(text.as_escaped()), form, out);
@@ -212,6 +211,14 @@ impl Speech {
             }
             (_, value) => wire::lose_part(value, Reason::NoSlot, out.ledger),
         }
+    }
+
+    fn detail(&mut self, opaque: &Opaque<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        // One text is all of `reasoning_content`; of several, each but the first is told again with its signature, or
+        // nobody could say where it begins.
+        let text = (self.thoughts > 0 && !self.thought.is_empty()).then_some(&*self.thought);
+        form.detail(Detail { number: self.details, opaque, text }, out);
+        self.details += 1;
     }
 
     fn arguments(&mut self, piece: &Str<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
@@ -230,7 +237,12 @@ impl Speech {
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else { return };
         self.current = None;
         match current {
-            Current::Reasoning => self.thoughts += u64::from(!self.thought.is_empty()),
+            Current::Reasoning => {
+                if let Some((issuer, value)) = self.signature.take() {
+                    self.detail(&Opaque { kind: OpaqueKind::Signature, issuer, value }, form, out);
+                }
+                self.thoughts += u64::from(!self.thought.is_empty());
+            }
             Current::Call | Current::Wrapped => {
                 if *status != Status::Interrupted {
                     if current == Current::Wrapped {
@@ -364,66 +376,38 @@ impl Message {
     }
 }
 
-/// What one response has said of itself so far.
-#[derive(Default)]
-pub(super) struct Facts {
-    id: Option<Str<'static>>,
-    model: Option<Str<'static>>,
-    created: Option<Raw<'static>>,
-    usage: Option<Usage>,
+/// `"id":…,"object":…,"created":…,"model":…`
+pub(super) fn write_head(object: &str, facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
+    json.key("id").str(&text(&facts.id, "chatcmpl-unknown")).key("object").word(object).key("created");
+    match &facts.time {
+        Some(time) if time.as_str().bytes().all(|byte| byte.is_ascii_digit()) => _ = json.raw(time),
+        Some(time) => {
+            ledger.lose("turn/time", Reason::Narrowed, time.as_str());
+            json.u64(0);
+        }
+        None => _ = json.u64(0),
+    }
+    json.key("model").str(&text(&facts.model, "unknown"));
 }
 
-impl Facts {
-    pub(super) fn learn(&mut self, turn: &Turn<'_>, ledger: &mut Ledger) {
-        let Turn { id, model, time, stop: _, usage, cost } = turn;
-        let own = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
-        self.id = own(id).or_else(|| self.id.take());
-        self.model = own(model).or_else(|| self.model.take());
-        match time {
-            Some(time) if time.as_str().bytes().all(|byte| byte.is_ascii_digit()) => {
-                self.created = Some(time.clone().into_owned());
-            }
-            Some(time) => ledger.lose("turn/time", Reason::Narrowed, time.as_str()),
-            None => {}
-        }
-        if let Some(usage) = usage {
-            self.usage.get_or_insert_default().overwrite(usage);
-        }
-        if let Some(cost) = cost {
-            ledger.lose("turn/cost", Reason::NoSlot, cost.as_str());
-        }
+/// `"usage":{…}`, if there is any.
+pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let Some(usage) = facts.usage else { return };
+    let Usage { input: _, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+    let (prompt, completion) = (usage.all_input().unwrap_or(0), output.unwrap_or(0));
+    json.key("usage").object().key("prompt_tokens").u64(prompt).key("completion_tokens").u64(completion);
+    json.key("total_tokens").u64(prompt.saturating_add(completion));
+    if cache_read.or(cache_write).is_some() {
+        json.key("prompt_tokens_details").object().opt_u64("cached_tokens", cache_read);
+        json.opt_u64("cache_write_tokens", cache_write).end_object();
     }
-
-    /// `"id":…,"object":…,"created":…,"model":…`
-    pub(super) fn write_head(&self, object: &str, json: &mut Emit<'_>) {
-        let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
-        json.key("id").str(&text(&self.id, "chatcmpl-unknown")).key("object").word(object).key("created");
-        json.raw(self.created.as_ref().unwrap_or(&Raw::new("0")));
-        json.key("model").str(&text(&self.model, "unknown"));
+    if let Some(reasoning) = reasoning {
+        json.key("completion_tokens_details").object().key("reasoning_tokens").u64(reasoning).end_object();
     }
-
-    /// `"usage":{…}`, if there is any.
-    pub(super) fn write_usage(&self, json: &mut Emit<'_>, ledger: &mut Ledger) {
-        let Some(usage) = self.usage else { return };
-        let Usage { input: _, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
-        let (prompt, completion) = (usage.all_input().unwrap_or(0), output.unwrap_or(0));
-        json.key("usage").object().key("prompt_tokens").u64(prompt).key("completion_tokens").u64(completion);
-        json.key("total_tokens").u64(prompt.saturating_add(completion));
-        if cache_read.or(cache_write).is_some() {
-            json.key("prompt_tokens_details").object().opt_u64("cached_tokens", cache_read);
-            json.opt_u64("cache_write_tokens", cache_write).end_object();
-        }
-        if let Some(reasoning) = reasoning {
-            json.key("completion_tokens_details")
-                .object()
-                .key("reasoning_tokens")
-                .u64(reasoning)
-                .end_object();
-        }
-        json.end_object();
-        if let Some(long) = cache_write_long {
-            ledger.lose("usage/cache_write_long", Reason::NoSlot, &long.to_string());
-        }
+    json.end_object();
+    if let Some(long) = cache_write_long {
+        ledger.lose("usage/cache_write_long", Reason::NoSlot, &long.to_string());
     }
 }
 
@@ -469,17 +453,6 @@ pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: 
     json.end_object().end_object();
     if let Some(request_id) = request_id {
         wire::lose_str("error/request_id", Reason::NoSlot, request_id, ledger);
-    }
-}
-
-/// What to say when there is nothing to translate.
-pub(super) fn nothing() -> Failure<'static> {
-    Failure {
-        class: FailureClass::Server,
-        status: None,
-        code: None,
-        message: Str::escaped("the response could not be read"),
-        request_id: None,
     }
 }
 

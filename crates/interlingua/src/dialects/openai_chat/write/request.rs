@@ -5,21 +5,20 @@
 
 use super::super::{ERROR_MARK, OK_MARK};
 use super::{Message, Speech, State, Texts, write_media};
-use crate::dialects::wire::{self, Content, Letters, Pairing};
+use crate::dialects::wire::{self, Ask, Content, Letters, Pairing};
 use crate::emit::{Emit, EmitState};
-use crate::ledger::{Ledger, Reason, Rest};
+use crate::ledger::{Ledger, Reason};
 use crate::model::{
     Author, CallKind, Delta, Event, Format, ItemHead, ItemId, ItemKind, ItemTail, Media, Part, Request, Tool,
     ToolChoice, ToolResult,
 };
-use crate::pipe::{Out, Writer};
+use crate::pipe::Out;
 use crate::text::{Raw, Str};
 
 /// The API takes no more stop sequences than this.
 const STOPS: usize = 4;
 
 pub(in super::super) struct RequestWriter {
-    begun: bool,
     speech: Speech,
     assistant: Message,
     /// The assistant's message is being gathered.
@@ -57,7 +56,6 @@ struct Answer {
 impl Default for RequestWriter {
     fn default() -> Self {
         Self {
-            begun: false,
             speech: Speech::new(State::Lose),
             assistant: Message::new(Texts::Listed),
             speaking: false,
@@ -73,47 +71,73 @@ impl Default for RequestWriter {
     }
 }
 
-impl Writer for RequestWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
-        match event {
-            Event::Request(request) if !self.begun => self.settings(request, out),
-            Event::ItemStarted(head) => self.started(head, event, out),
-            Event::ItemDelta(delta) => self.delta(delta, event, out),
-            Event::ItemCompleted(tail) => self.completed(tail, event, out),
-            Event::Request(_)
-            | Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::Usage(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => out.ledger.note("only settings and messages have a place in a request"),
+impl Ask for RequestWriter {
+    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
+        let Request {
+            model,
+            max_tokens,
+            temperature,
+            top_p,
+            stop,
+            stream,
+            tools,
+            tool_choice,
+            parallel_calls,
+            effort,
+            format,
+            user,
+            service_tier,
+        } = request;
+        let (json, ledger) = (&mut out.json, &mut *out.ledger);
+        json.object().opt_str("model", model.as_ref()).opt_raw("max_completion_tokens", max_tokens.as_ref());
+        json.opt_raw("temperature", temperature.as_ref()).opt_raw("top_p", top_p.as_ref());
+        if !stop.is_empty() {
+            json.key("stop").array();
+            for text in stop.iter().take(STOPS) {
+                json.str(text);
+            }
+            json.end_array();
         }
+        for text in stop.iter().skip(STOPS) {
+            wire::lose_str("request/stop", Reason::Refused, text, ledger);
+        }
+        json.opt_bool("stream", *stream);
+        if *stream == Some(true) {
+            ledger.note("usage in the stream asked for");
+            json.key("stream_options").object().key("include_usage").bool(true).end_object();
+        }
+        json.opt_str("reasoning_effort", effort.as_ref());
+        write_format(format.as_ref(), json);
+        json.opt_str("user", user.as_ref());
+        match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
+            Some((_, "standard_only")) => _ = json.key("service_tier").word("default"),
+            Some((_, word @ ("auto" | "default" | "flex" | "scale" | "priority"))) => {
+                _ = json.key("service_tier").word(word);
+            }
+            Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
+            None => {}
+        }
+        if !tools.is_empty() {
+            json.key("tools").array();
+            for tool in tools {
+                write_tool(tool, json, ledger);
+            }
+            json.end_array();
+        }
+        write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
+        json.key("messages").array();
     }
 
-    fn rest(&mut self, _: Rest<'_>, _: &mut Out<'_>) {}
-
-    fn finish(&mut self, out: &mut Out<'_>) {
-        if self.begun {
-            self.end_assistant(out);
-            self.settle(out);
-            out.json.end_array().end_object();
-        }
-    }
-}
-
-impl RequestWriter {
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>) {
-        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
+        let ItemHead { id, kind, author, within, native_id: _, parent: _, time: _, model: _, shape: _ } =
             head;
-        if !self.begun {
-            self.settings(&Request::default(), out);
-        }
+        let inside = |goes| self.open.iter().any(|(open, known)| Some(*open) == *within && *known == goes);
         let goes = match (kind, author) {
+            // A result that the provider itself produced, inside its answer.
+            (ItemKind::ToolResult(_), _) if inside(Goes::Assistant) => {
+                self.speech.event(event, &mut self.assistant, out);
+                Goes::Assistant
+            }
             (ItemKind::Message, Author::Assistant) | (ItemKind::Reasoning | ItemKind::ToolCall(_), _) => {
                 self.assistant(out);
                 if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
@@ -155,7 +179,10 @@ impl RequestWriter {
         let Delta { item, part, value } = delta;
         let Some(&(_, goes)) = self.open.iter().find(|(id, _)| id == item) else { return };
         match goes {
-            Goes::Assistant => return self.speech.event(event, &mut self.assistant, out),
+            Goes::Assistant => {
+                self.assistant(out);
+                return self.speech.event(event, &mut self.assistant, out);
+            }
             Goes::Nowhere(reason) => return wire::lose_part(value, reason, out.ledger),
             Goes::Message(_) | Goes::Result => {}
         }
@@ -208,6 +235,14 @@ impl RequestWriter {
         }
     }
 
+    fn end(&mut self, out: &mut Out<'_>) {
+        self.end_assistant(out);
+        self.settle(out);
+        out.json.end_array().end_object();
+    }
+}
+
+impl RequestWriter {
     fn assistant(&mut self, out: &mut Out<'_>) {
         if !self.speaking {
             self.settle(out);
@@ -269,63 +304,6 @@ impl RequestWriter {
             out.json.raw(&Raw::new(self.deferred.held()));
             self.deferred.clear();
         }
-    }
-
-    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
-        let Request {
-            model,
-            max_tokens,
-            temperature,
-            top_p,
-            stop,
-            stream,
-            tools,
-            tool_choice,
-            parallel_calls,
-            effort,
-            format,
-            user,
-            service_tier,
-        } = request;
-        self.begun = true;
-        let (json, ledger) = (&mut out.json, &mut *out.ledger);
-        json.object().opt_str("model", model.as_ref()).opt_raw("max_completion_tokens", max_tokens.as_ref());
-        json.opt_raw("temperature", temperature.as_ref()).opt_raw("top_p", top_p.as_ref());
-        if !stop.is_empty() {
-            json.key("stop").array();
-            for text in stop.iter().take(STOPS) {
-                json.str(text);
-            }
-            json.end_array();
-        }
-        for text in stop.iter().skip(STOPS) {
-            wire::lose_str("request/stop", Reason::Refused, text, ledger);
-        }
-        json.opt_bool("stream", *stream);
-        if *stream == Some(true) {
-            ledger.note("usage in the stream asked for");
-            json.key("stream_options").object().key("include_usage").bool(true).end_object();
-        }
-        json.opt_str("reasoning_effort", effort.as_ref());
-        write_format(format.as_ref(), json);
-        json.opt_str("user", user.as_ref());
-        match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
-            Some((_, "standard_only")) => _ = json.key("service_tier").word("default"),
-            Some((_, word @ ("auto" | "default" | "flex" | "scale" | "priority"))) => {
-                _ = json.key("service_tier").word(word);
-            }
-            Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
-            None => {}
-        }
-        if !tools.is_empty() {
-            json.key("tools").array();
-            for tool in tools {
-                write_tool(tool, json, ledger);
-            }
-            json.end_array();
-        }
-        write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
-        json.key("messages").array();
     }
 }
 

@@ -1,98 +1,44 @@
 //! A stream of chunks. Clients join the strings of deltas, so whatever is not meant to grow is said once: the role in
 //! the first chunk, id and name in a call's first fragment. Usage comes last, then `[DONE]`; after an error nothing.
 
-use super::{Detail, Facts, Form, Head, Speech, finish_reason, nothing, write_failure};
+use super::{Detail, Form, Head, Speech, finish_reason, write_failure, write_head, write_usage};
+use crate::dialects::wire::{Answer, Facts};
 use crate::emit::{Emit, EmitState};
-use crate::ledger::Rest;
-use crate::model::{Event, Failure, ItemId, StopClass, Turn};
-use crate::pipe::{Out, Writer};
+use crate::model::{Event, Failure, ItemId, Turn};
+use crate::pipe::Out;
 use crate::text::{Raw, Str};
 
 #[derive(Default)]
-pub(in super::super) struct StreamWriter {
+pub(in super::super) struct Stream {
     speech: Speech,
-    facts: Facts,
     chunks: Chunks,
-    started: bool,
-    done: bool,
 }
 
-impl StreamWriter {
-    fn start(&mut self, out: &mut Out<'_>) {
-        if std::mem::replace(&mut self.started, true) {
-            return;
-        }
-        self.facts.write_head("chat.completion.chunk", self.chunks.head.hold().frame(""));
+impl Answer for Stream {
+    fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
+        write_head("chat.completion.chunk", facts, &mut self.chunks.head.hold(), out.ledger);
         self.chunks.delta(out, |json| _ = json.key("role").word("assistant").key("content").word(""));
     }
 
-    fn stop(&mut self, turn: &Turn<'_>, out: &mut Out<'_>) {
-        self.start(out);
-        self.facts.learn(turn, out.ledger);
-        if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
-            return self.fail(&nothing(), out);
-        }
+    fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        self.speech.event(event, &mut self.chunks, out);
+    }
+
+    fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
         let reason = finish_reason(turn.stop.as_ref(), &self.speech, out.ledger);
         self.chunks.chunk(out, Some(reason), |_| {});
-        if self.facts.usage.is_some() {
+        if facts.usage.is_some() {
             self.chunks.begin(out).key("choices").array().end_array();
-            self.facts.write_usage(&mut out.json, out.ledger);
+            write_usage(facts, &mut out.json, out.ledger);
             out.json.end_object().frame("\n\n");
         }
         out.json.frame("data: [DONE]\n\n");
-        self.done = true;
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
         out.json.frame("data: ");
         write_failure(failure, &mut out.json, out.ledger);
         out.json.frame("\n\n");
-        self.done = true;
-    }
-}
-
-impl Writer for StreamWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
-        if self.done {
-            return;
-        }
-        match event {
-            Event::ItemStarted(_) | Event::ItemDelta(_) | Event::ItemCompleted(_) => {
-                self.start(out);
-                self.speech.event(event, &mut self.chunks, out);
-            }
-            Event::TurnStarted(turn) => {
-                self.facts.learn(turn, out.ledger);
-                self.start(out);
-            }
-            Event::Usage(turn) => self.facts.learn(turn, out.ledger),
-            Event::TurnEnded(turn) => {
-                self.speech.event(event, &mut self.chunks, out);
-                self.stop(turn, out);
-            }
-            Event::Error(failure) => {
-                self.speech.event(event, &mut self.chunks, out);
-                self.fail(failure, out);
-            }
-            Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_) => {
-                out.ledger.note("only a model's answer has a place in a response")
-            }
-        }
-    }
-
-    fn rest(&mut self, _: Rest<'_>, _: &mut Out<'_>) {}
-
-    fn finish(&mut self, out: &mut Out<'_>) {
-        if !self.done {
-            self.fail(&nothing(), out);
-        }
     }
 }
 
