@@ -19,7 +19,7 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Request,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::RequestReader)),
+            read: Some(|_| Box::new(read::request::RequestReader)),
             write: Some(|_| Box::new(Asking::<write::request::RequestWriter>::default())),
         },
         RoleSpec {

@@ -4,6 +4,7 @@
 
 pub(super) mod request;
 pub(super) mod response;
+mod settings;
 pub(super) mod stream;
 
 use super::{ERRORS, TOO_LONG, blocks};
