@@ -280,3 +280,11 @@ impl ItemTail<'_> {
         ItemTail { id, status, native_status: own(native_status), is_error }
     }
 }
+
+impl Stop<'_> {
+    /// A copy that owns its text.
+    pub fn into_owned(self) -> Stop<'static> {
+        let Stop { class, raw, sequence } = self;
+        Stop { class, raw: own(raw), sequence: own(sequence) }
+    }
+}

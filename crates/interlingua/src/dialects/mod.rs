@@ -10,12 +10,21 @@ pub mod anthropic;
 pub mod claude_code;
 pub mod claude_stream;
 pub mod codex;
+pub mod openai_chat;
 pub mod record;
 pub mod universal;
+pub mod wire;
 
 /// Every dialect.
-pub static DIALECTS: &[&Dialect] =
-    &[&claude_code::DIALECT, &codex::DIALECT, &claude_stream::DIALECT, &record::DIALECT, &universal::DIALECT];
+pub static DIALECTS: &[&Dialect] = &[
+    &anthropic::DIALECT,
+    &openai_chat::DIALECT,
+    &claude_stream::DIALECT,
+    &claude_code::DIALECT,
+    &codex::DIALECT,
+    &record::DIALECT,
+    &universal::DIALECT,
+];
 
 /// One language that agents or models speak.
 #[derive(Debug)]
