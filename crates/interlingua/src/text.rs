@@ -38,7 +38,10 @@ impl<'a> Str<'a> {
 
     /// The plain text. A lone surrogate half, which no Rust string can hold, becomes U+FFFD.
     pub fn decode(&self) -> Cow<'_, str> {
-        if self.0.contains('\\') { Cow::Owned(unescape(&self.0)) } else { Cow::Borrowed(&self.0) }
+        match memchr::memchr(b'\\', self.0.as_bytes()) {
+            Some(_) => Cow::Owned(unescape(&self.0)),
+            None => Cow::Borrowed(&self.0),
+        }
     }
 
     /// Whether the plain text equals `plain`.
@@ -142,7 +145,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('\\') {
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         let tail = &rest[at + 1..];
         let (plain, used) = match tail.as_bytes().first() {
