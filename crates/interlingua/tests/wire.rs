@@ -843,8 +843,9 @@ fn folder(dialect: &str) -> std::path::PathBuf {
 
 fn names(dialect: &str, role: &str) -> Vec<String> {
     let files = std::fs::read_dir(folder(dialect).join(role)).unwrap();
+    let files = files.map(Result::unwrap).filter(|file| file.path().is_file());
     let mut names: Vec<String> =
-        files.map(|file| format!("{role}/{}", file.unwrap().file_name().to_string_lossy())).collect();
+        files.map(|file| format!("{role}/{}", file.file_name().to_string_lossy())).collect();
     names.sort();
     names
 }

@@ -43,6 +43,7 @@ impl<T: Ask> Writer for Asking<T> {
                 if !std::mem::replace(&mut self.begun, true) {
                     self.ask.settings(&Request::default(), out);
                 }
+                lose_place(head, out.ledger);
                 self.ask.started(head, event, out);
             }
             Event::ItemDelta(delta) => self.ask.delta(delta, event, out),
@@ -133,6 +134,9 @@ impl<T: Answer> Writer for Answering<T> {
         }
         match event {
             Event::ItemStarted(_) | Event::ItemDelta(_) | Event::ItemCompleted(_) => {
+                if let Event::ItemStarted(head) = event {
+                    lose_place(head, out.ledger);
+                }
                 self.begin(out);
                 self.answer.item(event, out);
             }
@@ -153,6 +157,9 @@ impl<T: Answer> Writer for Answering<T> {
             }
             Event::Error(failure) => {
                 self.answer.item(event, out);
+                if let Some(status) = failure.status {
+                    out.ledger.lose("error/status", Reason::NoSlot, &status.to_string());
+                }
                 self.fail(failure, out);
             }
             Event::SessionStarted(_)
@@ -417,6 +424,19 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
         Kind::Null => true,
         Kind::Array => value.elements().next().is_none(),
         Kind::Bool | Kind::Number | Kind::String | Kind::Key | Kind::Object => false,
+    }
+}
+
+/// Books what a log says about the place of an item: no message on the wire has an id, a time or a parent.
+fn lose_place(head: &ItemHead<'_>, ledger: &mut Ledger) {
+    let ItemHead { id: _, kind: _, author: _, within: _, native_id, parent, time, model, shape: _ } = head;
+    for (path, text) in [("item/native_id", native_id), ("item/parent", parent), ("item/model", model)] {
+        if let Some(text) = text {
+            lose_str(path, Reason::NoSlot, text, ledger);
+        }
+    }
+    if let Some(time) = time {
+        ledger.lose("item/time", Reason::NoSlot, time.as_str());
     }
 }
 

@@ -403,11 +403,16 @@ pub(super) fn write_head(facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger
 
 /// `"usage":{…}`; both sums are required.
 pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>) {
-    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } =
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } =
         facts.usage.unwrap_or_default();
     json.key("usage").object().key("input_tokens").u64(input.unwrap_or(0));
     json.opt_u64("cache_creation_input_tokens", cache_write);
     json.opt_u64("cache_read_input_tokens", cache_read);
+    if let Some(long) = cache_write_long {
+        let short = cache_write.unwrap_or(0).saturating_sub(long);
+        json.key("cache_creation").object().key("ephemeral_5m_input_tokens").u64(short);
+        json.key("ephemeral_1h_input_tokens").u64(long).end_object();
+    }
     json.key("output_tokens").u64(output.unwrap_or(0));
     if let Some(reasoning) = reasoning {
         json.key("output_tokens_details").object().key("thinking_tokens").u64(reasoning).end_object();

@@ -202,9 +202,22 @@ impl Said {
     /// the same one, or send id and name late are understood too.
     fn call(&mut self, entry: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
         self.end_thought(out);
-        note_blanks(entry);
-        let index = entry.note_u64("index");
-        let id = entry.take_str("id").filter(|id| !id.is_empty());
+        let (mut index, mut id, mut inner, mut kind) = (None, None, None, CallKind::Function);
+        for (name, value) in entry.members() {
+            match name.as_escaped() {
+                _ if is_blank(value) => _ = value.note(),
+                "index" if value.u64().is_some() => {
+                    value.note();
+                    index = value.u64();
+                }
+                "type" => _ = value.note(),
+                "id" => id = value.take_text().filter(|id| !id.is_empty()),
+                "function" => inner = Some(value),
+                "custom" => (inner, kind) = (Some(value), CallKind::FreeText),
+                // Anything else stays where it is.
+                _ => {}
+            }
+        }
         let same_id = |call: &Call| id.as_ref().is_some_and(|id| call.id == id.as_escaped());
         let known = match index {
             _ if self.whole => None,
@@ -221,36 +234,30 @@ impl Said {
                 out.complete(item);
             }
             let (id, name, arguments) = (String::new(), String::new(), String::new());
-            self.calls.push(Call {
-                index,
-                id,
-                name,
-                kind: CallKind::Function,
-                item: None,
-                arguments,
-                ended: false,
-            });
+            self.calls.push(Call { index, id, name, kind, item: None, arguments, ended: false });
             self.calls.len() - 1
         });
         let Some(call) = self.calls.get_mut(at) else { return };
         if let Some(id) = id.filter(|_| call.id.is_empty()) {
             id.as_escaped().clone_into(&mut call.id);
         }
-        let (function, custom) = (entry.get("function"), entry.get("custom"));
-        if custom.is_some() {
-            call.kind = CallKind::FreeText;
-        }
-        entry.note_str("type");
-        let Some(inner) = function.or(custom) else { return };
-        note_blanks(inner);
-        // A name comes once; servers that repeat it in each fragment mean the same call.
-        if let Some(name) = inner.take_str("name").filter(|_| call.name.is_empty()) {
-            name.as_escaped().clone_into(&mut call.name);
+        let mut arguments = None;
+        for (name, value) in inner.into_iter().flat_map(|inner| inner.members()) {
+            match name.as_escaped() {
+                _ if is_blank(value) => _ = value.note(),
+                // It comes once; servers that repeat it in each fragment mean the same call.
+                "name" => {
+                    if let Some(name) = value.take_text().filter(|_| call.name.is_empty()) {
+                        name.as_escaped().clone_into(&mut call.name);
+                    }
+                }
+                "arguments" | "input" => arguments = Some(value),
+                _ => {}
+            }
         }
         if !call.id.is_empty() && !call.name.is_empty() {
             call.start(message, out);
         }
-        let arguments = inner.get("arguments").or_else(|| inner.get("input"));
         match (call.item, arguments) {
             (Some(item), Some(arguments)) => {
                 let value = match arguments.take_text() {

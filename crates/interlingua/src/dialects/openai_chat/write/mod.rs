@@ -276,7 +276,6 @@ pub(super) struct Message {
     reasoning: String,
     details: EmitState,
     calls: EmitState,
-    custom: bool,
 }
 
 /// What becomes of several texts.
@@ -316,7 +315,6 @@ impl Form for Message {
 
     fn call(&mut self, call: Head<'_>, _: &mut Out<'_>) {
         let Head { number: _, id, name, free_text } = call;
-        self.custom = free_text;
         let (kind, member) = if free_text { ("custom", "input") } else { ("function", "arguments") };
         let mut json = self.calls.hold();
         json.object().key("id").str(id).key("type").word(kind).key(kind).object();
@@ -445,6 +443,11 @@ pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: 
         code.as_ref().filter(|code| !code.as_escaped().ends_with("_error") && code.as_escaped() != kind);
     json.object().key("error").object().key("message").str(message).key("type").word(kind);
     json.key("param").null().key("code");
+    if let (Some(fixed), Some(own)) = (fixed, own)
+        && !own.is(fixed)
+    {
+        wire::lose_str("error/code", Reason::Narrowed, own, ledger);
+    }
     match (fixed, own) {
         (Some(code), _) => json.word(code),
         (None, Some(code)) => json.str(code),
