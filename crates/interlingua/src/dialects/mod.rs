@@ -55,6 +55,12 @@ impl Dialect {
     }
 }
 
+/// Makes a reader for a new input.
+pub type MakeReader = fn(&Options) -> Box<dyn Reader>;
+
+/// Makes a writer for a new output.
+pub type MakeWriter = fn(&Options) -> Box<dyn Writer>;
+
 /// One use of a dialect.
 #[derive(Debug)]
 pub struct RoleSpec {
@@ -63,9 +69,9 @@ pub struct RoleSpec {
     /// How its bytes are cut.
     pub framing: Framing,
     /// Makes a reader.
-    pub read: Option<fn(&Options) -> Box<dyn Reader>>,
+    pub read: Option<MakeReader>,
     /// Makes a writer.
-    pub write: Option<fn(&Options) -> Box<dyn Writer>>,
+    pub write: Option<MakeWriter>,
 }
 
 /// Where a dialect is spoken.

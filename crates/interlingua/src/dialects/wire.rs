@@ -456,7 +456,9 @@ pub(crate) fn lose_head(head: &ItemHead<'_>, reason: Reason, ledger: &mut Ledger
             }
         }
         ItemKind::Notice(Notice { event_type }) => {
-            event_type.iter().for_each(|word| lose_str("notice", reason, word, ledger));
+            if let Some(word) = event_type {
+                lose_str("notice", reason, word, ledger);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Events to lines. Lines that were kept come back byte for byte; a session of another agent becomes a rollout that Codex
 //! resumes: its head, then each item with the echo that makes it visible in lists.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use crate::dialects::Options;
 use crate::ledger::{Reason, Rest, RestBody};
@@ -24,7 +24,7 @@ pub(super) struct CodexWriter {
     /// Lines that were kept for it have been written; this many of them echo a single text.
     restored: Option<usize>,
     /// Calls with free text, whose results have a type of their own.
-    free_calls: HashSet<String>,
+    free_calls: BTreeSet<String>,
     last_time: Option<Raw<'static>>,
     lines: Lines,
 }
@@ -73,7 +73,7 @@ impl CodexWriter {
             item: None,
             units: Vec::new(),
             restored: None,
-            free_calls: HashSet::new(),
+            free_calls: BTreeSet::new(),
             last_time: None,
             lines: Lines::new(super::DIALECT.name),
         }
@@ -363,7 +363,7 @@ impl Writer for CodexWriter {
                 self.lines.rest(rest, out);
             }
             RestBody::Line { .. } | RestBody::Frame(_) | RestBody::NoFinalNewline => {
-                self.lines.rest(rest, out)
+                self.lines.rest(rest, out);
             }
         }
     }
@@ -398,7 +398,9 @@ impl Unit {
             let time = time.as_ref().map(|time| time.as_str().trim_matches('"'));
             let event_type = event_type.as_ref().map(Str::as_escaped);
             for (path, value) in [("notice/event_type", event_type), ("notice/time", time)] {
-                value.into_iter().for_each(|value| unit.lose(path, Reason::NoSlot, value));
+                if let Some(value) = value {
+                    unit.lose(path, Reason::NoSlot, value);
+                }
             }
         }
         if let Some(time) = time {
