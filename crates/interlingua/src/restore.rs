@@ -97,7 +97,7 @@ impl Slots {
 
     /// Puts a string at a place.
     pub fn put_str(&mut self, place: impl Into<String>, text: &Str<'_>) {
-        self.0.push((place.into(), Raw::owned(format!("\"{}\"", text.as_escaped()))));
+        self.0.push((place.into(), quoted(&[text.as_escaped()])));
     }
 
     /// Puts another value at a place that has one.
@@ -122,11 +122,8 @@ impl Slots {
     pub fn append_str(&mut self, place: &str, text: &Str<'_>) {
         match self.0.iter_mut().find(|(known, _)| known == place) {
             Some((_, value)) => {
-                let mut joined = value.as_str().to_owned();
-                joined.pop();
-                joined.push_str(text.as_escaped());
-                joined.push('"');
-                *value = Raw::owned(joined);
+                let so_far = value.as_str();
+                *value = quoted(&[&so_far[1..so_far.len() - 1], text.as_escaped()]);
             }
             None => self.put_str(place, text),
         }
@@ -180,6 +177,16 @@ impl Slots {
         }
         tree.write(out);
     }
+}
+
+/// A string of these pieces, in memory of just its size: values may be as long as the longest line.
+fn quoted(pieces: &[&str]) -> Raw<'static> {
+    let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+    let mut text = String::with_capacity(length + 2);
+    text.push('"');
+    pieces.iter().for_each(|piece| text.push_str(piece));
+    text.push('"');
+    Raw::owned(text)
 }
 
 struct Fill<'a> {

@@ -1,10 +1,10 @@
 //! Events to lines. Lines that were kept come back byte for byte; a session of another agent becomes a rollout that Codex
 //! resumes: its head, then each item with the echo that makes it visible in lists.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use crate::dialects::Options;
-use crate::ledger::{Reason, Rest, RestBody};
+use crate::ledger::{HOLE, Reason, Rest, RestBody};
 use crate::model::{
     Args, Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
     Opaque, Part, Session, ToolCall, ToolResult,
@@ -24,7 +24,7 @@ pub(super) struct CodexWriter {
     /// Lines that were kept for it have been written; this many of them echo a single text.
     restored: Option<usize>,
     /// Calls with free text, whose results have a type of their own.
-    free_calls: HashSet<String>,
+    free_calls: BTreeSet<String>,
     last_time: Option<Raw<'static>>,
     lines: Lines,
 }
@@ -73,7 +73,7 @@ impl CodexWriter {
             item: None,
             units: Vec::new(),
             restored: None,
-            free_calls: HashSet::new(),
+            free_calls: BTreeSet::new(),
             last_time: None,
             lines: Lines::new(super::DIALECT.name),
         }
@@ -140,13 +140,16 @@ impl CodexWriter {
         }
         let parts = || own.iter().flat_map(|unit| &unit.parts);
         let texts = || parts().filter(|(class, ..)| matches!(class, Class::Text | Class::Summary));
-        for (.., text) in texts() {
-            for place in ["payload/message", "payload/content", "payload/output"] {
-                slots.append_str(place, &Str::escaped(text));
+        let payload = kept.get("payload");
+        // Texts may be long: only what has a hole gets a copy.
+        for name in ["message", "content", "output"] {
+            if payload.and_then(|payload| payload.get(name)).is_some_and(|val| val.text() == HOLE) {
+                for (.., text) in texts() {
+                    slots.append_str(&format!("payload/{name}"), &Str::escaped(text));
+                }
             }
         }
         let echoes = self.restored.get_or_insert(0);
-        let payload = kept.get("payload");
         if payload.and_then(|payload| payload.get("text")).is_some_and(has_hole) {
             texts().nth(*echoes).into_iter().for_each(|(.., text)| slots.put_word("payload/text", text));
             *echoes += 1;
@@ -169,8 +172,8 @@ impl CodexWriter {
                             slots.put_word(format!("{place}/{name}"), text);
                         }
                     } else if let Some((.., text)) = parts().filter(|(known, ..)| *known == class).nth(nth) {
-                        slots.put_word(format!("{place}/{}", class.member()), text);
-                        slots.put_word(place, text);
+                        let bare = element.kind() == Kind::String;
+                        slots.put_word(if bare { place } else { format!("{place}/{}", class.member()) }, text);
                     }
                 }
             }
