@@ -463,7 +463,9 @@ impl Paths {
     fn rows(&self, with_reason: bool) -> Vec<Row> {
         let mut rows: Vec<Row> = self.rows.values().cloned().collect();
         if !with_reason {
-            rows.iter_mut().for_each(|row| row.reason = None);
+            for row in &mut rows {
+                row.reason = None;
+            }
         }
         rows.sort_by(|a, b| {
             b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)).then(a.reason.cmp(&b.reason))

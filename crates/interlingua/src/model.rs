@@ -11,7 +11,6 @@ use crate::text::{Raw, Str};
 
 /// One thing that was said or happened.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "events are passed by reference and rarely stored")]
 pub enum Event<'a> {
     /// A session began, or became known.
     SessionStarted(Session<'a>),
@@ -433,6 +432,7 @@ impl Usage {
     }
 
     /// What must be added to `earlier` to get here; nothing where a number went down.
+    #[must_use]
     pub fn increase_over(&self, earlier: &Usage) -> Usage {
         let more = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then.unwrap_or(0)));
         Usage {

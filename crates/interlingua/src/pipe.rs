@@ -266,7 +266,7 @@ impl Pipe {
         // The framer and what its frames go through are borrowed apart.
         let mut framer = std::mem::replace(framer, Box::new(NoFramer));
         framer.push(bytes, &mut |frame| {
-            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger })
+            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger });
         });
         works.framer = framer;
         self.emit.emit(out).flush();
@@ -277,7 +277,7 @@ impl Pipe {
         if let Some(mut works) = self.works.take() {
             let mut framer = std::mem::replace(&mut works.framer, Box::new(NoFramer));
             framer.finish(&mut |frame| {
-                works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger })
+                works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger });
             });
             works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger });
             self.emit.emit(out).flush();

@@ -184,7 +184,9 @@ fn quoted(pieces: &[&str]) -> Raw<'static> {
     let length: usize = pieces.iter().map(|piece| piece.len()).sum();
     let mut text = String::with_capacity(length + 2);
     text.push('"');
-    pieces.iter().for_each(|piece| text.push_str(piece));
+    for piece in pieces {
+        text.push_str(piece);
+    }
     text.push('"');
     Raw::owned(text)
 }

@@ -54,10 +54,16 @@ pub struct RoleSpec {
     /// How its bytes are cut.
     pub framing: Framing,
     /// Makes a reader.
-    pub read: Option<fn(&Options) -> Box<dyn Reader>>,
+    pub read: Option<MakeReader>,
     /// Makes a writer.
-    pub write: Option<fn(&Options) -> Box<dyn Writer>>,
+    pub write: Option<MakeWriter>,
 }
+
+/// Makes a reader for one input.
+pub type MakeReader = fn(&Options) -> Box<dyn Reader>;
+
+/// Makes a writer for one output.
+pub type MakeWriter = fn(&Options) -> Box<dyn Writer>;
 
 /// Where a dialect is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -171,7 +171,7 @@ impl ClaudeWriter {
         }
         if line.kind == LineKind::Notice {
             line.slots.each(|place, value| {
-                out.ledger.lose(&format!("notice/{place}"), Reason::NoSlot, value.as_str())
+                out.ledger.lose(&format!("notice/{place}"), Reason::NoSlot, value.as_str());
             });
             return;
         }
@@ -249,7 +249,7 @@ impl Writer for ClaudeWriter {
                 self.lines.rest(rest, out);
             }
             RestBody::Line { .. } | RestBody::Frame(_) | RestBody::NoFinalNewline => {
-                self.lines.rest(rest, out)
+                self.lines.rest(rest, out);
             }
         }
     }
@@ -335,7 +335,7 @@ impl Block {
     fn add(&mut self, value: &Part<'_>, out: &mut Out<'_>) {
         match value {
             Part::Text(text) | Part::Summary(text) if self.kind == "thinking" => {
-                self.slots.append_str("thinking", text)
+                self.slots.append_str("thinking", text);
             }
             Part::Text(text) | Part::Summary(text) | Part::Refusal(text) if self.kind == "tool_result" => {
                 // One text is a string; in a list each has its place. The kept line knows which it was.
@@ -346,10 +346,10 @@ impl Block {
                 self.parts += 1;
             }
             Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-                self.slots.append_str("text", text)
+                self.slots.append_str("text", text);
             }
             Part::Json(json) => {
-                self.slots.put(if self.kind == "tool_result" { "content" } else { "text" }, json.reborrow())
+                self.slots.put(if self.kind == "tool_result" { "content" } else { "text" }, json.reborrow());
             }
             Part::Args(Args::Json(json)) => self.slots.put("input", json.reborrow()),
             Part::Args(Args::Text(text)) => self.slots.append_str("input", text),

@@ -173,7 +173,8 @@ impl CodexWriter {
                         }
                     } else if let Some((.., text)) = parts().filter(|(known, ..)| *known == class).nth(nth) {
                         let bare = element.kind() == Kind::String;
-                        slots.put_word(if bare { place } else { format!("{place}/{}", class.member()) }, text);
+                        slots
+                            .put_word(if bare { place } else { format!("{place}/{}", class.member()) }, text);
                     }
                 }
             }
@@ -364,7 +365,7 @@ impl Writer for CodexWriter {
                 self.lines.rest(rest, out);
             }
             RestBody::Line { .. } | RestBody::Frame(_) | RestBody::NoFinalNewline => {
-                self.lines.rest(rest, out)
+                self.lines.rest(rest, out);
             }
         }
     }
@@ -399,7 +400,9 @@ impl Unit {
             let time = time.as_ref().map(|time| time.as_str().trim_matches('"'));
             let event_type = event_type.as_ref().map(Str::as_escaped);
             for (path, value) in [("notice/event_type", event_type), ("notice/time", time)] {
-                value.into_iter().for_each(|value| unit.lose(path, Reason::NoSlot, value));
+                if let Some(value) = value {
+                    unit.lose(path, Reason::NoSlot, value);
+                }
             }
         }
         if let Some(time) = time {
