@@ -9,14 +9,14 @@ use std::path::Path;
 
 use interlingua::dialects::{DIALECTS, Dialect, Plane, RoleSpec};
 
-use crate::{Outcome, command, output, root};
+use crate::{Outcome, root};
 
 /// Writes the generated documents; with `--check` only compares them.
 pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
     let check = arguments.iter().any(|argument| argument == "--check");
     let readme = Path::new("README.md");
     let reference = Path::new("docs/cli-reference.md");
-    let wanted = [(readme, insert(&read(readme)?, "matrix", &matrix())?), (reference, cli_reference()?)];
+    let wanted = [(readme, insert(&read(readme)?, "matrix", &matrix())?), (reference, cli_reference())];
     for (path, text) in wanted {
         if read(path).ok().as_deref() == Some(&text) {
             continue;
@@ -78,35 +78,24 @@ fn matrix() -> String {
     table
 }
 
-/// What the program says about itself. HOOK: once `interlingua_cli::command()` exists, walk its subcommands instead of
-/// asking the built program; the text stays the same because clap renders both.
-fn cli_reference() -> Outcome<String> {
-    let help = |arguments: &[&str]| {
-        let words = ["run", "--quiet", "--package", "interlingua-cli", "--"];
-        output(&mut command("cargo", words.iter().chain(arguments)))
-    };
+/// What the program says about itself, one section a command.
+fn cli_reference() -> String {
     let mut text = String::from(
-        "# The command\n\nMade by `cargo xtask docs` from what the program says about itself; do not edit.\n",
+        "# The command line\n\nMade by `cargo xtask docs` from the program's own definitions; do not edit.\n",
     );
-    let overview = help(&["--help"])?;
-    let _ = write!(text, "\n## `interlingua`\n\n```text\n{}\n```\n", overview.trim_end());
-    for name in subcommands(&overview) {
-        let _ = write!(
-            text,
-            "\n## `interlingua {name}`\n\n```text\n{}\n```\n",
-            help(&[name, "--help"])?.trim_end()
-        );
+    let mut command = interlingua_cli::command();
+    // Names the subcommands in full, as they are typed.
+    command.build();
+    let mut section = |name: &str, help: String| {
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let _ = write!(text, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    };
+    section(command.get_name().to_owned().as_str(), command.render_long_help().to_string());
+    for subcommand in command.get_subcommands_mut().filter(|subcommand| !subcommand.is_hide_set()) {
+        let name = subcommand.get_bin_name().unwrap_or_default().to_owned();
+        if subcommand.get_name() != "help" {
+            section(&name, subcommand.render_long_help().to_string());
+        }
     }
-    Ok(text)
-}
-
-/// The names under `Commands:` of a help text.
-fn subcommands(help: &str) -> impl Iterator<Item = &str> {
-    help.lines()
-        .skip_while(|line| !line.starts_with("Commands:"))
-        .skip(1)
-        .take_while(|line| line.starts_with(' '))
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
+    text
 }

@@ -5,7 +5,7 @@
 //!                                                        \-> report -> render -> stderr, --report
 //! ```
 //!
-//! stdout is data, stderr is talk. All prose is in [`render`] and [`error`]; what is said never depends on colour.
+//! stdout is data, stderr is talk. All prose is in `render` and `error`; what is said never depends on colour.
 
 mod check;
 mod convert;

@@ -1,5 +1,7 @@
 //! Input of any length, made up: the same number gives the same line.
 
+use std::fmt::Write as _;
+
 /// A line of a session as Claude Code writes it: prompts, thinking, calls, results, attachments, each with its own
 /// ids.
 pub fn claude_line(number: u64, out: &mut Vec<u8>) {
@@ -54,7 +56,8 @@ pub fn anthropic_request(size: usize) -> Vec<u8> {
     );
     for number in 0..12 {
         let comma = if number > 0 { "," } else { "" };
-        out += &format!(
+        let _ = write!(
+            out,
             r#"{comma}{{"name":"tool_{number}","description":"{text}","input_schema":{{"type":"object","properties":{{"path":{{"type":"string","description":"where"}},"limit":{{"type":"integer"}}}},"required":["path"]}}}}"#
         );
     }
@@ -62,7 +65,8 @@ pub fn anthropic_request(size: usize) -> Vec<u8> {
     let mut number = 0;
     while out.len() < size {
         let comma = if number > 0 { "," } else { "" };
-        out += &format!(
+        let _ = write!(
+            out,
             r#"{comma}{{"role":"user","content":"{text}"}},{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"tool_use","id":"toolu_{number:08x}","name":"tool_1","input":{{"path":"/work/file_{number}","limit":{number}}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_{number:08x}","content":"{}"}}]}},{{"role":"assistant","content":"{text}"}}"#,
             text.repeat(8),
         );

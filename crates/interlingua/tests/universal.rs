@@ -1,6 +1,7 @@
 //! The conformance list of universal events, one test per fact, over every fixture that becomes universal events and,
 //! where `INTERLINGUA_CORPUS` names a folder of captures, over those too. Numbers in comments are the list's.
 
+#![allow(clippy::disallowed_methods, reason = "fixtures are files, and a test may hash as it likes")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may fail")]
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

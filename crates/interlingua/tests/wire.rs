@@ -2,7 +2,11 @@
 //! the specification of the wire dialects. What a client makes of the output is tested with the official packages in
 //! `tests/sdk`.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test reads its fixtures, and fails if it cannot"
+)]
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Reason, Report};

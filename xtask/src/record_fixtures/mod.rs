@@ -1,9 +1,9 @@
 //! `cargo xtask record-fixtures`: runs the real agent programs against a scripted model on loopback
 //! and keeps what they wrote as fixtures.
 //!
-//! Each [`Case`] is a short script of model replies, the command lines to run, and which outputs to
+//! Each [`Case`](cases::Case) is a short script of model replies, the command lines to run, and which outputs to
 //! keep. The program gets an empty HOME and a fresh git repository, so nothing of the machine leaks
-//! in. What it wrote is then edited *in the text* ([`Tidy`]): long strings that are not ours and
+//! in. What it wrote is then edited *in the text* ([`Tidy`](tidy::Tidy)): long strings that are not ours and
 //! long vendor lists are cut, paths and versions of this machine become neutral. Every other byte
 //! (key order, number spelling, spacing, escapes) stays what the program wrote, because readers are
 //! tested against those bytes. Hashes and byte offsets inside the logs therefore no longer match

@@ -171,14 +171,14 @@ mod tests {
     fn frames(framing: Framing, limit: usize, chunk: usize, text: &str) -> Vec<(String, String)> {
         let mut frames = Vec::new();
         let mut each = |frame: Frame<'_>| {
-            let text = std::str::from_utf8(frame.bytes).expect("text in, text out").to_owned();
-            frames.push((text, format!("{:?}", frame.kind)));
+            let found = std::str::from_utf8(frame.bytes).expect("text in, text out").to_owned();
+            frames.push((found, format!("{:?}", frame.kind)));
         };
-        let mut framer = framing.framer(limit);
+        let mut cutter = framing.framer(limit);
         for piece in text.as_bytes().chunks(chunk) {
-            framer.push(piece, &mut each);
+            cutter.push(piece, &mut each);
         }
-        framer.finish(&mut each);
+        cutter.finish(&mut each);
         frames
     }
 

@@ -4,6 +4,10 @@ use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The event-stream framer.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one fact about the bytes just read, in any combination"
+)]
 pub struct Sse {
     /// The line at hand, unless it is data.
     line: Vec<u8>,
