@@ -271,14 +271,17 @@ impl<'t> Val<'t> {
             return None;
         }
         let bytes = self.tape.text.as_bytes();
+        let quoted = name.len() as u32 + 2;
         let mut key = self.at + 1;
         while key < node.next {
-            let span = &self.tape.nodes[key as usize];
-            let inner = &bytes[span.start as usize + 1..span.end as usize - 1];
-            if inner == name.as_bytes() {
+            // A key and its value are two nodes; most keys are told apart by their length alone.
+            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { return None };
+            if span.end - span.start == quoted
+                && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
+            {
                 return Some(Val { tape: self.tape, at: key + 1 });
             }
-            key = self.tape.nodes[key as usize + 1].next;
+            key = value.next;
         }
         None
     }
