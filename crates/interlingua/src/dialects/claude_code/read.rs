@@ -64,11 +64,11 @@ impl Reader for ClaudeReader {
             Some("user") => Author::User,
             Some("assistant") => Author::Assistant,
             // `api-request-blob` lines have a `message` too: only the type tells.
-            _ => return notice(line, out),
+            _ => return notice(&line, out),
         };
         match line.message {
             Some(message) if message.kind() == Kind::Object => said(&line, message, author, out),
-            _ => notice(line, out),
+            _ => notice(&line, out),
         }
     }
 }
@@ -138,13 +138,13 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     }
 }
 
-fn notice(line: Line<'_>, out: &mut Sink<'_>) {
+fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
     // `system` lines tell by their subtype what they are.
     let subtype = line.root.note_str("subtype");
     let subtype = subtype.filter(|_| line.kind.as_ref().is_some_and(|kind| kind.is("system")));
     let event_type = subtype.or_else(|| line.kind.clone());
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
-    begin(&mut head, &line);
+    begin(&mut head, line);
     let item = out.start(head);
     out.complete(item);
 }
