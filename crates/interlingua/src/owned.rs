@@ -82,14 +82,18 @@ impl Turn<'_> {
             id: own(id),
             model: own(model),
             time: own_raw(time),
-            stop: stop.map(|Stop { class, raw, sequence }| Stop {
-                class,
-                raw: own(raw),
-                sequence: own(sequence),
-            }),
+            stop: stop.map(Stop::into_owned),
             usage,
             cost: own_raw(cost),
         }
+    }
+}
+
+impl Stop<'_> {
+    /// A copy that owns its text.
+    pub fn into_owned(self) -> Stop<'static> {
+        let Stop { class, raw, sequence } = self;
+        Stop { class, raw: own(raw), sequence: own(sequence) }
     }
 }
 

@@ -317,7 +317,8 @@ fn events_come_in_order() {
 }
 
 /// Fixtures whose tool results answer calls of another file: dialect, end of the path, why.
-const RESULTS_WITHOUT_CALLS: &[(&str, &str, &str)] = &[];
+const RESULTS_WITHOUT_CALLS: &[(&str, &str, &str)] =
+    &[("anthropic", "request/orphans.json", "made to show what becomes of such results")];
 
 #[test]
 fn any_chunking_gives_the_same_bytes_and_the_same_report() {
