@@ -52,6 +52,13 @@ impl EmitState {
         simdutf8::basic::from_utf8(&self.buffer).unwrap_or("")
     }
 
+    /// Writes what has been held to `out`, which goes on where this stood.
+    pub fn pour(&mut self, out: &mut Emit<'_>) {
+        out.bytes(&self.buffer);
+        *out.comma |= self.comma;
+        self.clear();
+    }
+
     /// Forgets what has been held.
     pub fn clear(&mut self) {
         self.buffer.clear();

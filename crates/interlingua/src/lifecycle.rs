@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::model::{Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemTail, Status};
+use crate::model::{Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Status};
 use crate::text::Str;
 
 /// What is open.
@@ -90,7 +90,8 @@ impl Lifecycle {
     }
 }
 
-/// Holds back what may not interleave: blocks of one message go out one after the other, in the order they began.
+/// Holds back what may not interleave: reasoning, calls and the texts between them go out one after the other, in the
+/// order they began.
 #[derive(Debug, Default)]
 pub struct Sequential {
     /// The block whose events pass through.
@@ -99,35 +100,42 @@ pub struct Sequential {
 }
 
 #[derive(Debug)]
-struct Held {
-    head: ItemHead<'static>,
-    deltas: Vec<Delta<'static>>,
-    tail: Option<ItemTail<'static>>,
+enum Held {
+    Block {
+        head: ItemHead<'static>,
+        deltas: Vec<Delta<'static>>,
+        tail: Option<ItemTail<'static>>,
+    },
+    /// What the message itself said meanwhile.
+    Own(Delta<'static>),
 }
 
 impl Sequential {
-    /// Passes `event` on now or later. Only items that lie within a message are ordered.
+    /// Passes `event` on now or later. When the turn ends or fails, everything held goes first.
     pub fn event(&mut self, event: &Event<'_>, write: &mut dyn FnMut(&Event<'_>)) {
         match event {
-            Event::ItemStarted(head) if head.within.is_some() => {
+            Event::ItemStarted(head) if !matches!(head.kind, ItemKind::Message) => {
                 if self.current.is_none() {
                     self.current = Some(head.id);
                     write(event);
                 } else {
-                    self.held.push_back(Held {
-                        head: head.clone().into_owned(),
-                        deltas: Vec::new(),
-                        tail: None,
-                    });
+                    let head = head.clone().into_owned();
+                    self.held.push_back(Held::Block { head, deltas: Vec::new(), tail: None });
                 }
             }
-            Event::ItemDelta(delta) => match self.held.iter_mut().find(|held| held.head.id == delta.item) {
-                Some(held) => held.deltas.push(delta.clone().into_owned()),
-                None => write(event),
-            },
+            Event::ItemDelta(delta) if self.current.is_none_or(|current| current == delta.item) => {
+                write(event);
+            }
+            Event::ItemDelta(delta) => {
+                let delta = delta.clone().into_owned();
+                match self.held(delta.item) {
+                    Some((deltas, _)) => deltas.push(delta),
+                    None => self.held.push_back(Held::Own(delta)),
+                }
+            }
             Event::ItemCompleted(tail) => {
-                if let Some(held) = self.held.iter_mut().find(|held| held.head.id == tail.id) {
-                    held.tail = Some(tail.clone().into_owned());
+                if let Some((_, held)) = self.held(tail.id) {
+                    *held = Some(tail.clone().into_owned());
                 } else {
                     write(event);
                     if self.current == Some(tail.id) {
@@ -136,26 +144,40 @@ impl Sequential {
                     }
                 }
             }
+            Event::TurnEnded(_) | Event::Error(_) => {
+                while !self.held.is_empty() {
+                    self.current = None;
+                    self.release(write);
+                }
+                write(event);
+            }
             other => write(other),
         }
     }
 
-    /// Whether a block is open, so that text of the message itself would interleave with it.
-    pub fn is_busy(&self) -> bool {
-        self.current.is_some()
+    fn held(&mut self, item: ItemId) -> Option<(&mut Vec<Delta<'static>>, &mut Option<ItemTail<'static>>)> {
+        self.held.iter_mut().find_map(|held| match held {
+            Held::Block { head, deltas, tail } if head.id == item => Some((deltas, tail)),
+            Held::Block { .. } | Held::Own(_) => None,
+        })
     }
 
     fn release(&mut self, write: &mut dyn FnMut(&Event<'_>)) {
         while self.current.is_none() {
-            let Some(Held { head, deltas, tail }) = self.held.pop_front() else { return };
-            self.current = Some(head.id);
-            write(&Event::ItemStarted(head));
-            for delta in deltas {
-                write(&Event::ItemDelta(delta));
-            }
-            if let Some(tail) = tail {
-                write(&Event::ItemCompleted(tail));
-                self.current = None;
+            match self.held.pop_front() {
+                Some(Held::Own(delta)) => write(&Event::ItemDelta(delta)),
+                Some(Held::Block { head, deltas, tail }) => {
+                    self.current = Some(head.id);
+                    write(&Event::ItemStarted(head));
+                    for delta in deltas {
+                        write(&Event::ItemDelta(delta));
+                    }
+                    if let Some(tail) = tail {
+                        write(&Event::ItemCompleted(tail));
+                        self.current = None;
+                    }
+                }
+                None => return,
             }
         }
     }

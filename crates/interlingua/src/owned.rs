@@ -89,14 +89,6 @@ impl Turn<'_> {
     }
 }
 
-impl Stop<'_> {
-    /// A copy that owns its text.
-    pub fn into_owned(self) -> Stop<'static> {
-        let Stop { class, raw, sequence } = self;
-        Stop { class, raw: own(raw), sequence: own(sequence) }
-    }
-}
-
 impl Request<'_> {
     /// A copy that owns its text.
     pub fn into_owned(self) -> Request<'static> {
@@ -282,5 +274,13 @@ impl ItemTail<'_> {
     pub fn into_owned(self) -> ItemTail<'static> {
         let ItemTail { id, status, native_status, is_error } = self;
         ItemTail { id, status, native_status: own(native_status), is_error }
+    }
+}
+
+impl Stop<'_> {
+    /// A copy that owns its text.
+    pub fn into_owned(self) -> Stop<'static> {
+        let Stop { class, raw, sequence } = self;
+        Stop { class, raw: own(raw), sequence: own(sequence) }
     }
 }

@@ -4,6 +4,8 @@
 //! from there and every other byte stays what it was; if not, the line is built from the slots alone. One mapping
 //! serves both. [`Lines`] is the file those lines form, newline for newline.
 
+use std::sync::Arc;
+
 use crate::emit::Emit;
 use crate::error::{Code, Problem, Window};
 use crate::ledger::{HOLE, Reason, Rest, RestBody};
@@ -86,24 +88,25 @@ impl Lines {
 }
 
 /// Native values with their places, in the order the dialect writes them. A place is `message/content/0/text`.
+/// Values are shared, not copied, when they are put in several places: one may be a picture.
 #[derive(Debug, Default)]
-pub struct Slots(Vec<(String, Raw<'static>)>);
+pub struct Slots(Vec<(String, Arc<Raw<'static>>)>);
 
 impl Slots {
     /// Puts a value at a place.
     pub fn put(&mut self, place: impl Into<String>, value: Raw<'_>) {
-        self.0.push((place.into(), value.into_owned()));
+        self.0.push((place.into(), Arc::new(value.into_owned())));
     }
 
     /// Puts a string at a place.
     pub fn put_str(&mut self, place: impl Into<String>, text: &Str<'_>) {
-        self.0.push((place.into(), quoted(&[text.as_escaped()])));
+        self.put(place, Raw::owned(format!("\"{}\"", text.as_escaped())));
     }
 
     /// Puts another value at a place that has one.
     pub fn replace(&mut self, place: &str, value: Raw<'_>) {
         if let Some((_, known)) = self.0.iter_mut().find(|(known, _)| known == place) {
-            *known = value.into_owned();
+            *known = Arc::new(value.into_owned());
         }
     }
 
@@ -121,10 +124,7 @@ impl Slots {
     /// Adds text to the string at a place, for values that arrive in pieces.
     pub fn append_str(&mut self, place: &str, text: &Str<'_>) {
         match self.0.iter_mut().find(|(known, _)| known == place) {
-            Some((_, value)) => {
-                let so_far = value.as_str();
-                *value = quoted(&[&so_far[1..so_far.len() - 1], text.as_escaped()]);
-            }
+            Some((_, value)) => Arc::make_mut(value).append(text),
             None => self.put_str(place, text),
         }
     }
@@ -132,6 +132,13 @@ impl Slots {
     /// Puts everything here under a place of `other`.
     pub fn copy_under(&self, place: &str, other: &mut Slots) {
         other.0.extend(self.0.iter().map(|(inner, value)| (format!("{place}/{inner}"), value.clone())));
+    }
+
+    /// Puts the value that stands at `place` at another place of `other`, too.
+    pub fn share(&self, place: &str, to: &str, other: &mut Slots) {
+        if let Some((_, value)) = self.0.iter().find(|(known, _)| known == place) {
+            other.0.push((to.to_owned(), Arc::clone(value)));
+        }
     }
 
     /// Shows every value with its place.
@@ -146,7 +153,7 @@ impl Slots {
 
     /// The value at a place.
     pub fn get(&self, place: &str) -> Option<&Raw<'static>> {
-        self.0.iter().find(|(known, _)| known == place).map(|(_, value)| value)
+        self.0.iter().find(|(known, _)| known == place).map(|(_, value)| &**value)
     }
 
     /// Forgets everything.
@@ -177,18 +184,6 @@ impl Slots {
         }
         tree.write(out);
     }
-}
-
-/// A string of these pieces, in memory of just its size: values may be as long as the longest line.
-fn quoted(pieces: &[&str]) -> Raw<'static> {
-    let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-    let mut text = String::with_capacity(length + 2);
-    text.push('"');
-    for piece in pieces {
-        text.push_str(piece);
-    }
-    text.push('"');
-    Raw::owned(text)
 }
 
 struct Fill<'a> {
@@ -309,10 +304,15 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Whether a kept value is a hole.
+pub fn is_hole(val: Val<'_>) -> bool {
+    val.text() == HOLE
+}
+
 /// Whether a kept value has a hole in it.
 pub fn has_hole(val: Val<'_>) -> bool {
     match val.kind() {
-        Kind::String => val.text() == HOLE,
+        Kind::String => is_hole(val),
         Kind::Object => val.members().any(|(_, member)| has_hole(member)),
         Kind::Array => val.elements().any(has_hole),
         Kind::Null | Kind::Bool | Kind::Number | Kind::Key => false,

@@ -50,6 +50,7 @@ pub fn guesses(head: &[u8], complete: bool) -> Vec<Guess> {
     let mut framer = framing.framer(head.len());
     framer.push(head, &mut ask);
     framer.finish(&mut ask);
+    // A document over several lines; some of them may be documents of their own.
     if guesses.is_empty() {
         ask_all(head, FrameKind::Whole, &mut guesses);
     }

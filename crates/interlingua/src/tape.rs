@@ -131,6 +131,8 @@ impl TapeBuf {
     pub fn parse<'t>(&'t mut self, text: &'t str, limits: &Limits) -> Result<Tape<'t>, Fault> {
         self.nodes.clear();
         self.open.clear();
+        // A first guess that spares a fresh buffer most of its growing.
+        self.nodes.reserve((text.len() / 16).min(4096));
         let mut parser = Parser {
             bytes: text.as_bytes(),
             nodes: &mut self.nodes,
@@ -270,14 +272,17 @@ impl<'t> Val<'t> {
             return None;
         }
         let bytes = self.tape.text.as_bytes();
+        let quoted = name.len() as u32 + 2;
         let mut key = self.at + 1;
         while key < node.next {
-            let span = &self.tape.nodes[key as usize];
-            let inner = &bytes[span.start as usize + 1..span.end as usize - 1];
-            if inner == name.as_bytes() {
+            // A key and its value are two nodes; most keys are told apart by their length alone.
+            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { return None };
+            if span.end - span.start == quoted
+                && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
+            {
                 return Some(Val { tape: self.tape, at: key + 1 });
             }
-            key = self.tape.nodes[key as usize + 1].next;
+            key = value.next;
         }
         None
     }

@@ -39,7 +39,7 @@ impl<'a> Str<'a> {
 
     /// The plain text. A lone surrogate half, which no Rust string can hold, becomes U+FFFD.
     pub fn decode(&self) -> Cow<'_, str> {
-        if !self.0.contains('\\') {
+        if memchr::memchr(b'\\', self.0.as_bytes()).is_none() {
             return Cow::Borrowed(&self.0);
         }
         let mut plain = String::with_capacity(self.0.len());
@@ -102,6 +102,15 @@ impl<'a> Raw<'a> {
     /// Wraps owned text that is exactly one JSON value.
     pub const fn owned(json: String) -> Raw<'static> {
         Raw(Cow::Owned(json))
+    }
+
+    /// Adds text to a value that is a string.
+    pub fn append(&mut self, text: &Str<'_>) {
+        let json = self.0.to_mut();
+        if json.pop().is_some() {
+            json.push_str(text.as_escaped());
+            json.push('"');
+        }
     }
 
     /// The JSON text.
@@ -179,7 +188,7 @@ const fn needs_escape(byte: u8) -> bool {
 /// Undoes JSON escapes. Text from a [`crate::tape::Tape`] is well formed; a bad escape elsewhere is copied as it is.
 fn unescape_into(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.find('\\') {
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         let tail = &rest[at + 1..];
         let (plain, used) = match tail.as_bytes().first() {

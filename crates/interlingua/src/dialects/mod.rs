@@ -10,12 +10,21 @@ pub mod anthropic;
 pub mod claude_code;
 pub mod claude_stream;
 pub mod codex;
+pub mod openai_chat;
 pub mod record;
 pub mod universal;
+pub mod wire;
 
 /// Every dialect.
-pub static DIALECTS: &[&Dialect] =
-    &[&claude_code::DIALECT, &codex::DIALECT, &claude_stream::DIALECT, &record::DIALECT, &universal::DIALECT];
+pub static DIALECTS: &[&Dialect] = &[
+    &anthropic::DIALECT,
+    &openai_chat::DIALECT,
+    &claude_stream::DIALECT,
+    &claude_code::DIALECT,
+    &codex::DIALECT,
+    &record::DIALECT,
+    &universal::DIALECT,
+];
 
 /// One language that agents or models speak.
 #[derive(Debug)]
@@ -46,6 +55,12 @@ impl Dialect {
     }
 }
 
+/// Makes a reader for a new input.
+pub type MakeReader = fn(&Options) -> Box<dyn Reader>;
+
+/// Makes a writer for a new output.
+pub type MakeWriter = fn(&Options) -> Box<dyn Writer>;
+
 /// One use of a dialect.
 #[derive(Debug)]
 pub struct RoleSpec {
@@ -58,12 +73,6 @@ pub struct RoleSpec {
     /// Makes a writer.
     pub write: Option<MakeWriter>,
 }
-
-/// Makes a reader for one input.
-pub type MakeReader = fn(&Options) -> Box<dyn Reader>;
-
-/// Makes a writer for one output.
-pub type MakeWriter = fn(&Options) -> Box<dyn Writer>;
 
 /// Where a dialect is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use interlingua::model::{Args, CallKind, ItemKind, Part, Usage};
 use super::Way;
 
 /// The numbers a record can tell.
-pub fn in_records(usage: &Usage) -> [Option<u64>; 4] {
-    [usage.all_input(), usage.cache_read, usage.output, usage.reasoning]
+pub fn in_records(usage: &Usage) -> [u64; 4] {
+    [usage.all_input(), usage.cache_read, usage.output, usage.reasoning].map(Option::unwrap_or_default)
 }
 
 /// A record has no word for who runs a tool, numbers parts anew, and says of an item's end what the tool said.

@@ -30,41 +30,54 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>
     }
 }
 
-/// Reads one block of `message`, which is its part `number`.
+/// Reads one whole block of `message`, which is its part `number`.
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) {
-    let Some(kind) = block.get("type").and_then(|kind| kind.str()) else { return };
+    let Some(item) = open_block(block, number, message, out) else { return };
+    if let Some(input) = block.get("input") {
+        out.delta(item, 0, Part::Args(Args::Json(input.take())));
+    }
+    out.complete(item);
+}
+
+/// Reads the beginning of a block, which may be all of it. Returns the item that is open now, if the block is one.
+pub(crate) fn open_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) -> Option<ItemId> {
+    let kind = block.get("type").and_then(|kind| kind.str())?;
     let kind = kind.as_escaped();
-    match kind {
+    let item = match kind {
         "text" => {
-            let Some(text) = block.take_str("text") else { return };
-            out.delta(message, number, Part::Text(text));
+            out.delta(message, number, Part::Text(block.take_str("text")?));
+            None
         }
         // A block without anything we could take is not one of ours, whatever it calls itself.
         "thinking" | "redacted_thinking" if has_str(block, &["thinking", "signature", "data"]) => {
-            read_thinking(block, message, out);
+            Some(open_thinking(block, message, out))
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use"
             if has_str(block, &["id", "name"]) || block.get("input").is_some() =>
         {
-            read_call(block, kind, message, out);
+            let mut head = out.head(ItemKind::ToolCall(call(block, kind)), Author::Assistant);
+            head.within = Some(message);
+            Some(out.start(head))
         }
         "image" | "document" => {
-            let Some(media) = read_media(block) else { return };
-            out.delta(message, number, Part::Media(media));
+            out.delta(message, number, Part::Media(read_media(block)?));
+            None
         }
         // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
         _ if (kind == "tool_result" || kind.ends_with("_tool_result"))
             && (has_str(block, &["tool_use_id"]) || block.get("content").is_some()) =>
         {
             read_result(block, message, out);
+            None
         }
         // Anything else keeps its bytes and its name; the report will show it.
-        _ => return,
-    }
+        _ => return None,
+    };
     block.note_str("type");
+    item
 }
 
-fn read_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
+fn open_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) -> ItemId {
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(message);
     let item = out.start(head);
@@ -80,18 +93,7 @@ fn read_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
     if let Some(value) = block.take_str("data") {
         out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value }));
     }
-    out.complete(item);
-}
-
-fn read_call(block: Val<'_>, kind: &str, message: ItemId, out: &mut Sink<'_>) {
-    let call = call(block, kind);
-    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
-    head.within = Some(message);
-    let item = out.start(head);
-    if let Some(input) = block.get("input") {
-        out.delta(item, 0, Part::Args(Args::Json(input.take())));
-    }
-    out.complete(item);
+    item
 }
 
 /// The call a `tool_use` block makes, without its input.
@@ -176,7 +178,11 @@ fn read_media(block: Val<'_>) -> Option<Media<'_>> {
         _ => MediaSource::File(place),
     };
     source.note_str("type");
-    Some(Media { media_type: source.take_str("media_type"), source: place, name: block.take_str("title") })
+    // A document by address is always a PDF; nothing else tells it from a picture once it is media.
+    let pdf =
+        || block.get("type").filter(|kind| kind.is("document")).map(|_| Str::escaped("application/pdf"));
+    let media_type = source.take_str("media_type").or_else(pdf);
+    Some(Media { media_type, source: place, name: block.take_str("title") })
 }
 
 /// Reads a usage object, which stays where it is.

@@ -294,10 +294,8 @@ impl Line {
         for (number, block) in ours.zip(&self.blocks) {
             block.slots.copy_under(&format!("message/content/{number}"), &mut self.slots);
         }
-        if let [block] = &self.blocks[..]
-            && let Some(text) = block.slots.get("text").cloned()
-        {
-            self.slots.put("message/content", text);
+        if let [block] = &self.blocks[..] {
+            block.slots.share("text", "message/content", &mut self.slots);
         }
     }
 

@@ -75,6 +75,8 @@ pub(super) struct Echoes {
     said: [Said; 6],
     /// What the line at hand says.
     now: Texts,
+    /// The line at hand says more than is worth remembering.
+    pub(super) too_long: bool,
     /// The item that waits for its second line.
     pub(super) open: Option<(Voice, ItemId)>,
 }
@@ -93,26 +95,23 @@ struct Said {
 struct Texts {
     text: String,
     ends: Vec<(usize, Sort)>,
-    /// Over [`LONGEST`], and so not held.
-    too_long: bool,
 }
 
-/// Longer texts are not held to be paired: each voice holds one, and memory must stay below the longest line and a little
-/// more. Both forms of such a text then become items.
-const LONGEST: usize = 4 << 20;
-
 impl Echoes {
+    /// The longest text that is compared: remembering a larger one would cost as much memory as the line itself.
+    const MOST: usize = 1 << 20;
+
     pub(super) fn begin(&mut self) {
         self.now.text.clear();
         self.now.ends.clear();
-        self.now.too_long = false;
+        self.too_long = false;
     }
 
     /// The line at hand says this string.
     pub(super) fn hear(&mut self, val: Val<'_>, sort: Sort) {
         let text = val.text();
-        self.now.too_long |= self.now.text.len() + text.len() > LONGEST;
-        if !self.now.too_long {
+        self.too_long |= text.len() > Self::MOST;
+        if !self.too_long {
             self.now.text.push_str(&text[1..text.len() - 1]);
         }
         self.now.ends.push((self.now.text.len(), sort));
@@ -123,7 +122,7 @@ impl Echoes {
         let (said, now) = (&mut self.said[voice as usize], &self.now);
         let (then, texts) = (&said.texts, said.texts.ends.len());
         let same = match (form, said.form) {
-            _ if texts == 0 || now.too_long || then.too_long => false,
+            _ if texts == 0 => false,
             (Form::Shown, Form::Item) if voice != Voice::Reasoning => now.text == then.text,
             (Form::Done | Form::Shown, Form::Item) => now.text == then.text && now.ends == then.ends,
             // Reasoning may have more to it than was shown.
@@ -153,10 +152,6 @@ impl Echoes {
         let (said, now) = (&mut self.said[voice as usize], &self.now);
         let shown = form == Form::Shown && said.form == Form::Shown;
         if (open, voice) != (voice, Voice::Reasoning) || !shown || said.frame + 1 != frame {
-            return None;
-        }
-        said.texts.too_long |= now.too_long || said.texts.text.len() + now.text.len() > LONGEST;
-        if said.texts.too_long {
             return None;
         }
         let (texts, length) = (said.texts.ends.len(), said.texts.text.len());

@@ -102,10 +102,11 @@ impl CodexReader {
             None => others += u32::from(is_part(element)),
         });
         let found = match form {
-            Form::Item if others > 0 => Found::New,
+            Form::Item if others > 0 || self.echoes.too_long => Found::New,
             _ => self.echoes.find(voice, form, frame),
         };
-        if found == Found::Apart || (form != Form::Item && texts == 0) {
+        // An echo that is too long to be compared may or may not be one: its line is kept as it is.
+        if found == Found::Apart || (form != Form::Item && (texts == 0 || self.echoes.too_long)) {
             self.close(out);
             return notice(line, payload, out);
         }
@@ -126,6 +127,7 @@ impl CodexReader {
                     begin(&mut head, holder, line.get("timestamp"));
                     let list = voice == Voice::Reasoning || texts as u32 + others > 1;
                     head.shape = if list { Shape::List } else { Shape::One };
+                    let form = if self.echoes.too_long { Form::Both } else { form };
                     self.echoes.remember(voice, form, frame, marks);
                     (Some(out.start(head)), 0, 0)
                 }

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::dialects::Options;
-use crate::ledger::{HOLE, Reason, Rest, RestBody};
+use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
     Args, Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
     Opaque, Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::{Out, Writer};
-use crate::restore::{Lines, Slots, has_hole, made_up_id};
+use crate::restore::{Lines, Slots, has_hole, is_hole, made_up_id};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str, escape_into};
 
@@ -140,16 +140,14 @@ impl CodexWriter {
         }
         let parts = || own.iter().flat_map(|unit| &unit.parts);
         let texts = || parts().filter(|(class, ..)| matches!(class, Class::Text | Class::Summary));
-        let payload = kept.get("payload");
-        // Texts may be long: only what has a hole gets a copy.
         for name in ["message", "content", "output"] {
-            if payload.and_then(|payload| payload.get(name)).is_some_and(|val| val.text() == HOLE) {
-                for (.., text) in texts() {
-                    slots.append_str(&format!("payload/{name}"), &Str::escaped(text));
-                }
+            if kept.get("payload").and_then(|payload| payload.get(name)).is_some_and(is_hole) {
+                let place = format!("payload/{name}");
+                texts().for_each(|(.., text)| slots.append_str(&place, &Str::escaped(text)));
             }
         }
         let echoes = self.restored.get_or_insert(0);
+        let payload = kept.get("payload");
         if payload.and_then(|payload| payload.get("text")).is_some_and(has_hole) {
             texts().nth(*echoes).into_iter().for_each(|(.., text)| slots.put_word("payload/text", text));
             *echoes += 1;
@@ -172,9 +170,9 @@ impl CodexWriter {
                             slots.put_word(format!("{place}/{name}"), text);
                         }
                     } else if let Some((.., text)) = parts().filter(|(known, ..)| *known == class).nth(nth) {
-                        let bare = element.kind() == Kind::String;
-                        slots
-                            .put_word(if bare { place } else { format!("{place}/{}", class.member()) }, text);
+                        let place =
+                            if is_hole(element) { place } else { format!("{place}/{}", class.member()) };
+                        slots.put_word(place, text);
                     }
                 }
             }

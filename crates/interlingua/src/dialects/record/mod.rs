@@ -6,6 +6,7 @@
 //! back byte for byte. What is known before the first entry stands before `entries`, the rest after it: one pass.
 
 mod check;
+mod entries;
 mod read;
 mod session;
 mod usage;

@@ -10,8 +10,10 @@ use crate::text::{Raw, Str};
 #[derive(Default)]
 pub(super) struct Facts {
     id: Option<String>,
-    /// The id stands before the entries already.
+    /// What stands before the entries already.
     id_written: bool,
+    start_written: bool,
+    environment_written: bool,
     parent: Option<String>,
     cwd: Option<String>,
     cli_name: Option<&'static str>,
@@ -97,6 +99,11 @@ impl Facts {
         end.push_str(time.as_str());
     }
 
+    /// Whether it is known where the session took place, the last thing that most logs tell of it.
+    pub(super) fn is_placed(&self) -> bool {
+        self.cwd.is_some()
+    }
+
     /// Opens the record up to its entries.
     pub(super) fn write_head(&mut self, json: &mut Emit<'_>) {
         json.object().key("version").word(VERSION);
@@ -108,36 +115,64 @@ impl Facts {
             json.key("session-id").word(id);
             self.id_written = true;
         }
+        if let Some(start) = &self.start {
+            json.key("session-start").raw(&Raw::new(start));
+            self.start_written = true;
+        }
+        self.environment_written = self.write_environment(json);
         json.key("entries").array();
+    }
+
+    /// Where the session took place, if that is known.
+    fn write_environment(&self, json: &mut Emit<'_>) -> bool {
+        let Some(cwd) = &self.cwd else { return false };
+        json.key("environment").object().key("working-dir").word(cwd);
+        let vcs = [("revision", &self.commit), ("branch", &self.branch), ("repository", &self.repository)];
+        if vcs.iter().any(|(_, value)| value.is_some()) {
+            json.key("vcs").object().key("type").word("git");
+            for (name, value) in vcs {
+                if let Some(value) = value {
+                    json.key(name).word(value);
+                }
+            }
+            json.end_object();
+        }
+        json.end_object();
+        true
     }
 
     /// Closes the entries and the record.
     pub(super) fn write_tail(self, no_final_newline: bool, json: &mut Emit<'_>) {
+        json.end_array();
+        if !self.environment_written {
+            self.write_environment(json);
+        }
         let Facts {
             id,
             id_written,
+            start_written,
+            environment_written: _,
             parent,
-            cwd,
+            cwd: _,
             cli_name,
             cli_version,
             models,
             provider,
-            branch,
-            commit,
-            repository,
+            branch: _,
+            commit: _,
+            repository: _,
             title,
             start,
             end,
             source_name,
         } = self;
-        json.end_array();
         let named = || Str::from_plain(source_name.as_deref().unwrap_or("unknown")).as_escaped().to_owned();
         let late_id = (!id_written).then(|| id.unwrap_or_else(named));
         if let Some(id) = &late_id {
             json.key("session-id").word(id);
         }
-        for (name, time) in [("session-start", &start), ("session-end", &end)] {
-            if let Some(time) = time {
+        for (name, time) in [("session-start", start.filter(|_| !start_written)), ("session-end", end)] {
+            if let Some(time) = &time {
                 json.key(name).raw(&Raw::new(time));
             }
         }
@@ -158,20 +193,6 @@ impl Facts {
             json.key("cli-version").word(version);
         }
         json.end_object();
-        let vcs = [("revision", &commit), ("branch", &branch), ("repository", &repository)];
-        if let Some(cwd) = &cwd {
-            json.key("environment").object().key("working-dir").word(cwd);
-            if vcs.iter().any(|(_, value)| value.is_some()) {
-                json.key("vcs").object().key("type").word("git");
-                for (name, value) in vcs {
-                    if let Some(value) = value {
-                        json.key(name).word(value);
-                    }
-                }
-                json.end_object();
-            }
-            json.end_object();
-        }
         if parent.is_some() || title.is_some() || no_final_newline {
             json.key("vendor-ext").object().key("vendor").word("interlingua").key("data").object();
             if let Some(parent) = &parent {

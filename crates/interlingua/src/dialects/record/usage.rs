@@ -30,16 +30,11 @@ impl Meter {
 
     /// What this report adds to what is known of the response; `None` if nothing.
     pub(super) fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Option<Usage> {
-        let Some(id) = id else { return Some(*usage) };
+        let Some(id) = id else { return some(*usage) };
         if let Some((_, known)) = self.recent.iter_mut().rev().find(|(known, _)| known == id.as_escaped()) {
             let more = usage.increase_over(known);
-            known.overwrite(usage);
-            let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = more;
-            let any = [input, cache_read, cache_write, output, reasoning]
-                .into_iter()
-                .flatten()
-                .any(|count| count > 0);
-            return any.then_some(more);
+            *known = known.and(&more);
+            return some(more);
         }
         // The oldest slot's string is used again.
         let mut slot = if self.recent.len() < Self::MOST {
@@ -50,6 +45,13 @@ impl Meter {
         slot.clear();
         slot.push_str(id.as_escaped());
         self.recent.push_back((slot, *usage));
-        Some(*usage)
+        some(*usage)
     }
+}
+
+/// Nothing used is nothing to write.
+fn some(usage: Usage) -> Option<Usage> {
+    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = usage;
+    let counts = [input, cache_read, cache_write, output, reasoning];
+    counts.into_iter().flatten().any(|count| count > 0).then_some(usage)
 }

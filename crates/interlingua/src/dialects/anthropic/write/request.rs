@@ -1,0 +1,320 @@
+//! A request. Settings first, then `system`, then `messages`, each written as soon as its turn is known to be over.
+//!
+//! Turns follow the API's rules: results directly after their calls and before anything else, no empty text, no
+//! thinking without signature, system messages only where they may stand.
+
+use super::{Blank, Blocks, List, Rules, settings, write_media};
+use crate::dialects::wire::{self, Ask, Content, Letters, Pairing};
+use crate::emit::EmitState;
+use crate::ledger::Reason;
+use crate::model::{
+    Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Request, ToolResult,
+};
+use crate::pipe::Out;
+use crate::text::{Raw, Str};
+
+pub(in super::super) struct RequestWriter {
+    /// `messages` is open; before, a system message belongs to `system`.
+    messages: bool,
+    turn: Turn,
+    /// The blocks of the assistant's turn.
+    blocks: Blocks,
+    list: List,
+    /// `tool_result` blocks of the user's turn, which come first, and what else it says.
+    results: Content,
+    said: Content,
+    /// A system message whose place is not decided yet.
+    system: Content,
+    last: Turn,
+    pairs: Pairing,
+    result: Answer,
+    open: Vec<(ItemId, Goes)>,
+    /// The assistant's turn has a message already.
+    spoke: bool,
+    blank: Blank,
+}
+
+/// Whose turn is being gathered, or was written last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Nobody,
+    User,
+    Assistant,
+}
+
+/// Where the pieces of an open item go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goes {
+    System,
+    User,
+    Assistant,
+    Result,
+    Nowhere(Reason),
+}
+
+/// The result being gathered.
+#[derive(Default)]
+struct Answer {
+    content: Content,
+    id: String,
+}
+
+impl Default for RequestWriter {
+    fn default() -> Self {
+        Self {
+            messages: false,
+            turn: Turn::Nobody,
+            blocks: Blocks::default(),
+            list: List::new(Rules::Request),
+            results: Content::default(),
+            said: Content::default(),
+            system: Content::default(),
+            last: Turn::Nobody,
+            pairs: Pairing::default(),
+            result: Answer::default(),
+            open: Vec::new(),
+            spoke: false,
+            blank: Blank::default(),
+        }
+    }
+}
+
+impl Ask for RequestWriter {
+    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
+        settings::write(request, &mut out.json, out.ledger);
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let ItemHead { id, kind, author, within, native_id: _, parent: _, time: _, model: _, shape: _ } =
+            head;
+        let inside = |goes| self.open.iter().any(|(open, known)| Some(*open) == *within && *known == goes);
+        let goes = match (kind, author) {
+            // A result that the provider itself produced, inside its answer.
+            (ItemKind::ToolResult(_), _) if inside(Goes::Assistant) => {
+                self.blocks.event(event, &mut self.list, out);
+                Goes::Assistant
+            }
+            (ItemKind::Message, Author::System) => Goes::System,
+            (ItemKind::Message, Author::Developer) => {
+                out.ledger.lose("message/author", Reason::Narrowed, "\"developer\"");
+                Goes::System
+            }
+            (ItemKind::Message, Author::Assistant) | (ItemKind::Reasoning | ItemKind::ToolCall(_), _) => {
+                self.assistant(out);
+                if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
+                    out.ledger.note("assistant messages in a row joined");
+                }
+                if let ItemKind::ToolCall(call) = kind
+                    && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
+                {
+                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), *id));
+                }
+                self.blocks.event(event, &mut self.list, out);
+                Goes::Assistant
+            }
+            (ItemKind::Message, Author::User | Author::Tool) => {
+                self.user(out);
+                Goes::User
+            }
+            (ItemKind::ToolResult(result), _) => self.answer(result, out),
+            (ItemKind::Notice(_), _) => Goes::Nowhere(Reason::NoSlot),
+        };
+        if let Goes::Nowhere(reason) = goes {
+            wire::lose_head(head, reason, out.ledger);
+        }
+        self.open.push((*id, goes));
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        let goes = self.open.iter().find(|(id, _)| id == item).map(|(_, goes)| *goes);
+        let content = match goes {
+            Some(Goes::Assistant) => {
+                self.assistant(out);
+                return self.blocks.event(event, &mut self.list, out);
+            }
+            Some(Goes::Nowhere(reason)) => return wire::lose_part(value, reason, out.ledger),
+            Some(Goes::System) => &mut self.system,
+            Some(Goes::Result) => &mut self.result.content,
+            Some(Goes::User) | None => &mut self.said,
+        };
+        match value {
+            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
+                self.blank.text(*item, *part, text, content, out.ledger);
+            }
+            Part::Json(json) => {
+                out.ledger.note("JSON content written as text");
+                content.text(*item, *part, &Str::plain(json.as_str()));
+            }
+            Part::Media(media) if goes != Some(Goes::System) => {
+                let mut block = EmitState::default();
+                match write_media(media, &mut block.hold()) {
+                    Ok(()) => _ = content.part().raw(&Raw::new(block.held())),
+                    Err(reason) => wire::lose_part(value, reason, out.ledger),
+                }
+            }
+            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
+                wire::lose_part(value, Reason::NoSlot, out.ledger);
+            }
+            Part::Opaque(_) => wire::lose_part(value, Reason::Foreign, out.ledger),
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let ItemTail { id, status: _, native_status: _, is_error } = tail;
+        self.blank.end(out.ledger);
+        let Some(at) = self.open.iter().position(|(open, _)| open == id) else { return };
+        let (_, goes) = self.open.remove(at);
+        match goes {
+            Goes::Assistant => self.blocks.event(event, &mut self.list, out),
+            Goes::Result => {
+                let Answer { content, id } = &mut self.result;
+                let mut block = self.results.part();
+                block.object().key("type").word("tool_result").key("tool_use_id").word(id);
+                if *is_error == Some(true) {
+                    block.key("is_error").bool(true);
+                }
+                if !content.is_empty() {
+                    content.write(block.key("content"));
+                }
+                block.end_object();
+            }
+            Goes::System | Goes::User | Goes::Nowhere(_) => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Out<'_>) {
+        self.end_turn(out);
+        self.place_system(Turn::Nobody, out);
+        self.messages(out);
+        if self.last == Turn::Assistant {
+            out.ledger.note("the conversation ends with the assistant, which newer models refuse");
+        }
+        out.json.end_array().end_object();
+    }
+}
+
+impl RequestWriter {
+    /// The user speaks: in the turn that answers the calls, or in a new one.
+    fn user(&mut self, out: &mut Out<'_>) {
+        let joins = match self.turn {
+            Turn::User if self.pairs.is_waiting() => true,
+            Turn::User => !self.results.is_empty() && self.said.is_empty() && self.system.is_empty(),
+            Turn::Nobody | Turn::Assistant => false,
+        };
+        if joins {
+            return;
+        }
+        if self.turn == Turn::Assistant && self.pairs.is_waiting() {
+            self.end_assistant(out);
+        } else {
+            self.end_turn(out);
+            self.place_system(Turn::User, out);
+        }
+        self.turn = Turn::User;
+    }
+
+    /// The assistant speaks: what the user said is complete.
+    fn assistant(&mut self, out: &mut Out<'_>) {
+        if self.turn == Turn::Assistant && self.system.is_empty() {
+            return;
+        }
+        self.end_turn(out);
+        self.place_system(Turn::Assistant, out);
+        self.turn = Turn::Assistant;
+    }
+
+    fn answer(&mut self, result: &ToolResult<'_>, out: &mut Out<'_>) -> Goes {
+        let ToolResult { call_id, name } = result;
+        if let Some(name) = name {
+            wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
+        }
+        let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Word, usize::MAX));
+        let Some(id) = self.pairs.answered(id.as_ref()) else { return Goes::Nowhere(Reason::Refused) };
+        if self.turn == Turn::Assistant {
+            self.end_assistant(out);
+        }
+        self.turn = Turn::User;
+        self.result.id = id;
+        self.result.content.clear();
+        Goes::Result
+    }
+
+    /// Writes the turn at hand; calls that got no result get one that says so.
+    fn end_turn(&mut self, out: &mut Out<'_>) {
+        if self.turn == Turn::Assistant {
+            self.end_assistant(out);
+        }
+        for id in self.pairs.unanswered() {
+            out.ledger.note("call without a result got one that says so");
+            let mut block = self.results.part();
+            block.object().key("type").word("tool_result").key("tool_use_id").word(&id);
+            block.key("is_error").bool(true).key("content").word(wire::NO_RESULT).end_object();
+        }
+        self.turn = Turn::Nobody;
+        if self.results.is_empty() && self.said.is_empty() {
+            return;
+        }
+        self.messages(out);
+        let json = &mut out.json;
+        json.object().key("role").word("user").key("content");
+        if self.results.is_empty() {
+            self.said.write(json);
+        } else {
+            json.array();
+            self.results.write_parts(json);
+            self.said.write_parts(json);
+            json.end_array();
+        }
+        json.end_object();
+        self.last = Turn::User;
+    }
+
+    fn end_assistant(&mut self, out: &mut Out<'_>) {
+        self.blocks.close(&mut self.list, out);
+        (self.turn, self.spoke) = (Turn::Nobody, false);
+        if self.list.content.is_empty() {
+            return out.ledger.note("a turn that says nothing was left out");
+        }
+        self.messages(out);
+        out.json.object().key("role").word("assistant").key("content");
+        self.list.content.write(&mut out.json);
+        out.json.end_object();
+        self.last = Turn::Assistant;
+    }
+
+    /// Writes the system message that waits: in `system` if nothing was said before, as a message of its own where
+    /// that may stand (after the user, before the assistant or at the end), else as marked user text. Never earlier.
+    fn place_system(&mut self, next: Turn, out: &mut Out<'_>) {
+        self.blank.end(out.ledger);
+        if self.system.is_empty() {
+            return;
+        }
+        if !self.messages {
+            self.system.write(out.json.key("system"));
+            return self.messages(out);
+        }
+        let json = &mut out.json;
+        if self.last == Turn::User && next != Turn::User {
+            json.object().key("role").word("system").key("content");
+            self.system.write(json);
+            json.end_object();
+            self.last = Turn::Nobody;
+        } else {
+            out.ledger.note("system message written as marked user text, where it stood");
+            json.object().key("role").word("user").key("content").array();
+            json.object().key("type").word("text").key("text").word("<system>").end_object();
+            self.system.write_parts(json);
+            json.object().key("type").word("text").key("text").word("</system>").end_object();
+            json.end_array().end_object();
+            self.last = Turn::User;
+        }
+    }
+
+    /// Opens `messages`, once.
+    fn messages(&mut self, out: &mut Out<'_>) {
+        if !std::mem::replace(&mut self.messages, true) {
+            out.json.key("messages").array();
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A whole response, or an error in its place. Nothing is written before the end is known.
+
+use super::{Blocks, List, Rules, write_failure, write_head, write_stop, write_usage};
+use crate::dialects::wire::{Answer, Facts};
+use crate::model::{Event, Failure, Turn};
+use crate::pipe::Out;
+
+pub(in super::super) struct Response {
+    blocks: Blocks,
+    list: List,
+}
+
+impl Default for Response {
+    fn default() -> Self {
+        Self { blocks: Blocks::default(), list: List::new(Rules::Answer) }
+    }
+}
+
+impl Answer for Response {
+    fn begin(&mut self, _: &Facts, _: &mut Out<'_>) {}
+
+    fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        self.blocks.event(event, &mut self.list, out);
+    }
+
+    fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
+        self.blocks.close(&mut self.list, out);
+        let json = &mut out.json;
+        write_head(facts, json.object(), out.ledger);
+        json.key("content").array();
+        self.list.content.write_parts(json);
+        json.end_array();
+        write_stop(turn.stop.as_ref(), self.blocks.calls, json, out.ledger);
+        write_usage(facts, json);
+        json.end_object();
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
+        write_failure(failure, &mut out.json, out.ledger);
+    }
+}

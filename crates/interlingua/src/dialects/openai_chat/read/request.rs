@@ -1,0 +1,158 @@
+//! Requests: the settings, then every message. What an assistant said is read as in an answer ([`Said`]).
+
+use super::super::{ERROR_MARK, OK_MARK};
+use super::content::{read_content, shape};
+use super::said::Said;
+use crate::dialects::wire::note_blanks;
+use crate::error::Code;
+use crate::model::{
+    Author, CallKind, Event, Format, ItemKind, ItemTail, Part, Request, Status, Tool, ToolChoice, ToolResult,
+};
+use crate::pipe::{Doc, Reader, Sink};
+use crate::tape::Val;
+use crate::text::Str;
+
+pub(in super::super) struct RequestReader;
+
+impl Reader for RequestReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
+        let root = doc.root;
+        out.event(&Event::Request(Box::new(request(root))));
+        let Some(messages) = root.get("messages") else {
+            return out.problem(Code::UnknownShape, None, "a request has `messages`");
+        };
+        for message in messages.elements() {
+            let role = message.get("role").and_then(|role| role.str());
+            let author = match role.as_ref().map(Str::as_escaped) {
+                Some("system") => Author::System,
+                Some("developer") => Author::Developer,
+                Some("user") => Author::User,
+                Some("assistant") => Author::Assistant,
+                Some("tool") => Author::Tool,
+                // `function` is the way of 2023, without ids; it stays where it is, and so does the unknown.
+                _ => continue,
+            };
+            if author == Author::Tool {
+                message.note_str("role");
+                note_blanks(message);
+                tool_result(message, out);
+                continue;
+            }
+            let mut head = out.head(ItemKind::Message, author);
+            head.shape = shape(message.get("content"));
+            let item = out.start(head);
+            let mut said = Said::whole();
+            said.message = Some(item);
+            said.say(message, out);
+            said.end(Status::Completed, out);
+        }
+    }
+}
+
+fn request(root: Val<'_>) -> Request<'_> {
+    note_blanks(root);
+    if let Some(options) = root.get("stream_options")
+        && let Some(usage) = options.get("include_usage")
+    {
+        usage.note();
+    }
+    let stop = root.get("stop");
+    let stops = stop.into_iter().flat_map(|stop| stop.elements());
+    Request {
+        model: root.take_str("model"),
+        max_tokens: root.take_raw("max_completion_tokens").or_else(|| root.take_raw("max_tokens")),
+        temperature: root.take_raw("temperature"),
+        top_p: root.take_raw("top_p"),
+        stop: stop
+            .and_then(|stop| stop.take_text())
+            .into_iter()
+            .chain(stops.filter_map(|s| s.take_text()))
+            .collect(),
+        stream: root.take_bool("stream"),
+        tools: root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect(),
+        tool_choice: root.get("tool_choice").and_then(tool_choice),
+        parallel_calls: root.take_bool("parallel_tool_calls"),
+        effort: root.take_str("reasoning_effort"),
+        format: root.get("response_format").and_then(format),
+        user: root.take_str("user").or_else(|| root.take_str("safety_identifier")),
+        service_tier: root.take_str("service_tier"),
+    }
+}
+
+/// A tool without `type` is a function.
+fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
+    let (kind, inner) = match (tool.get("function"), tool.get("custom")) {
+        (Some(function), _) => (CallKind::Function, function),
+        (None, Some(custom)) => (CallKind::FreeText, custom),
+        (None, None) => return None,
+    };
+    tool.note_str("type");
+    note_blanks(inner);
+    Some(Tool {
+        kind,
+        name: inner.take_str("name")?,
+        description: inner.take_str("description"),
+        schema: inner.take_raw("parameters"),
+        strict: inner.take_bool("strict"),
+    })
+}
+
+fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
+    if let Some(word) = choice.str() {
+        let parsed = match word.as_escaped() {
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
+            "required" => ToolChoice::Required,
+            _ => return None,
+        };
+        choice.note();
+        return Some(parsed);
+    }
+    let inner = choice.get("function").or_else(|| choice.get("custom"))?;
+    choice.note_str("type");
+    Some(ToolChoice::Named(inner.take_str("name")?))
+}
+
+fn format(format: Val<'_>) -> Option<Format<'_>> {
+    let kind = format.get("type")?;
+    let parsed = match kind.str()?.as_escaped() {
+        "text" => Format::Text,
+        "json_object" => Format::JsonObject,
+        "json_schema" => {
+            let schema = format.get("json_schema")?;
+            note_blanks(schema);
+            Format::Schema {
+                name: schema.take_str("name"),
+                schema: schema.take_raw("schema")?,
+                strict: schema.take_bool("strict"),
+            }
+        }
+        _ => return None,
+    };
+    kind.note();
+    Some(parsed)
+}
+
+fn tool_result(message: Val<'_>, out: &mut Sink<'_>) {
+    let content = message.get("content");
+    let call_id = message.take_str("tool_call_id");
+    let result = ToolResult { call_id, name: message.take_str("name") };
+    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
+    head.shape = shape(content);
+    let id = out.start(head);
+    let mut is_error = None;
+    if let Some(content) = content {
+        read_content(content, out, &mut |number, part, out| match part {
+            Part::Text(text) if number == 0 => {
+                let escaped = text.as_escaped();
+                let rest = escaped.strip_prefix(ERROR_MARK);
+                is_error = rest.map(|_| true);
+                let rest = rest.or_else(|| escaped.strip_prefix(OK_MARK)).unwrap_or(escaped);
+                out.delta(id, number, Part::Text(Str::escaped(rest)));
+            }
+            part => out.delta(id, number, part),
+        });
+    }
+    let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+    out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
+}

@@ -1,0 +1,496 @@
+//! Events to messages. [`Speech`] decides what an assistant's message says next; a [`Form`] writes that down, as one
+//! message (requests, responses) or as chunks.
+
+pub(super) mod request;
+pub(super) mod response;
+pub(super) mod stream;
+
+use super::ERRORS;
+use crate::dialects::anthropic::blocks::ISSUER as ANTHROPIC;
+use crate::dialects::wire::{self, Content, Facts, Letters};
+use crate::emit::{Emit, EmitState};
+use crate::ledger::{Ledger, Reason};
+use crate::lifecycle::Sequential;
+use crate::model::{
+    Args, Author, CallKind, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
+};
+use crate::pipe::Out;
+use crate::tape::TapeBuf;
+use crate::text::{Raw, Str};
+
+/// Where an assistant's message goes. Calls come one after the other, each with all its arguments.
+pub(super) trait Form {
+    fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, out: &mut Out<'_>);
+    fn refusal(&mut self, text: &Str<'_>, out: &mut Out<'_>);
+    fn reasoning(&mut self, text: &Str<'_>, out: &mut Out<'_>);
+    fn detail(&mut self, detail: Detail<'_>, out: &mut Out<'_>);
+    fn call(&mut self, call: Head<'_>, out: &mut Out<'_>);
+    /// A piece of the arguments' text.
+    fn arguments(&mut self, piece: &Str<'_>, out: &mut Out<'_>);
+    fn end_call(&mut self, out: &mut Out<'_>);
+    /// Whether calls with plain text can be said.
+    fn has_free_text(&self) -> bool;
+}
+
+/// How a call begins.
+pub(super) struct Head<'a> {
+    number: u64,
+    id: &'a Str<'a>,
+    name: &'a Str<'a>,
+    free_text: bool,
+}
+
+/// An entry of `reasoning_details`.
+pub(super) struct Detail<'a> {
+    number: u64,
+    opaque: &'a Opaque<'a>,
+    /// The text that the signature covers, where it is not all there was before.
+    text: Option<&'a str>,
+}
+
+impl Detail<'_> {
+    fn write(&self, json: &mut Emit<'_>) {
+        let Opaque { kind, issuer, value } = self.opaque;
+        json.object().key("index").u64(self.number);
+        match kind {
+            OpaqueKind::Signature => {
+                json.key("type").word("reasoning.text");
+                if let Some(text) = self.text {
+                    json.key("text").word(text);
+                }
+                json.key("signature").str(value);
+            }
+            OpaqueKind::Encrypted => _ = json.key("type").word("reasoning.encrypted").key("data").str(value),
+        }
+        if *issuer != ANTHROPIC {
+            json.key("format").word(issuer);
+        }
+        json.end_object();
+    }
+}
+
+/// What to do with signatures and encrypted reasoning.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// To a client, which will send it back.
+    #[default]
+    Carry,
+    /// To a backend, which did not issue it.
+    Lose,
+}
+
+/// What an assistant's message says, in order.
+#[derive(Default)]
+pub(super) struct Speech {
+    order: Sequential,
+    current: Option<(ItemId, Current)>,
+    dropped: Vec<ItemId>,
+    state: State,
+    calls: u64,
+    details: u64,
+    /// Reasoning with text that has been completed.
+    thoughts: u64,
+    thought: String,
+    signature: Option<(&'static str, Str<'static>)>,
+    arguments: bool,
+    pub(super) refused: bool,
+    tape: TapeBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Current {
+    Reasoning,
+    Call,
+    /// Plain text for a form that has only functions: it becomes the member `input`.
+    Wrapped,
+}
+
+impl Speech {
+    pub(super) fn new(state: State) -> Self {
+        Self { state, ..Self::default() }
+    }
+
+    /// A new message begins.
+    pub(super) fn reset(&mut self) {
+        (self.calls, self.details, self.thoughts, self.refused) = (0, 0, 0, false);
+    }
+
+    /// Takes an event about items; others are for the caller.
+    pub(super) fn event(&mut self, event: &Event<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        let mut order = std::mem::take(&mut self.order);
+        order.event(event, &mut |event| match event {
+            Event::ItemStarted(head) => self.started(head, form, out),
+            Event::ItemDelta(delta) => self.delta(delta, form, out),
+            Event::ItemCompleted(tail) => self.completed(tail, form, out),
+            _ => {}
+        });
+        self.order = order;
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        match &head.kind {
+            ItemKind::Message if head.author == Author::Assistant => {}
+            ItemKind::Reasoning => {
+                self.thought.clear();
+                self.current = Some((head.id, Current::Reasoning));
+            }
+            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
+                let free_text = match kind {
+                    CallKind::Function | CallKind::Vendor => false,
+                    CallKind::FreeText => true,
+                    // The provider ran it and keeps its state: no one else can replay it.
+                    CallKind::Server | CallKind::Mcp => return self.drop(head, out),
+                };
+                let wrapped = free_text && !form.has_free_text();
+                let id = call_id_of(call_id.as_ref(), head.id);
+                if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
+                    out.ledger.note("tool call id replaced by one the target takes");
+                }
+                let name = wire::flat_name(namespace.as_ref(), name, out.ledger);
+                let free_text = free_text && !wrapped;
+                form.call(Head { number: self.calls, id: &id, name: &name, free_text }, out);
+                self.calls += 1;
+                self.arguments = free_text;
+                self.current = Some((head.id, if wrapped { Current::Wrapped } else { Current::Call }));
+                if wrapped {
+                    out.ledger.note("free text of a tool call became the member `input`");
+                    self.arguments(&Str::plain("{\"input\":\""), form, out);
+                }
+            }
+            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => self.drop(head, out),
+        }
+    }
+
+    fn drop(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
+        wire::lose_head(head, Reason::NoSlot, out.ledger);
+        self.dropped.push(head.id);
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        if self.dropped.contains(item) {
+            return wire::lose_part(value, Reason::NoSlot, out.ledger);
+        }
+        let current = self.current.filter(|(current, _)| current == item).map(|(_, current)| current);
+        match (current, value) {
+            (_, Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) if text.is_empty() => {}
+            (None, Part::Text(text) | Part::Summary(text)) => form.text(*item, *part, text, out),
+            (None, Part::Refusal(text)) => {
+                self.refused = true;
+                form.refusal(text, out);
+            }
+            (None, Part::Json(json)) => {
+                out.ledger.note("JSON content written as text");
+                form.text(*item, *part, &Str::plain(json.as_str()), out);
+            }
+            (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) => {
+                self.thought.push_str(text.as_escaped());
+                form.reasoning(text, out);
+            }
+            (_, Part::Opaque(_)) if self.state == State::Lose => {
+                wire::lose_part(value, Reason::Foreign, out.ledger);
+            }
+            (Some(Current::Reasoning), Part::Opaque(opaque)) => match opaque.kind {
+                _ if opaque.value.is_empty() => {}
+                // A later signature replaces an earlier one: wait for the end.
+                OpaqueKind::Signature => {
+                    self.signature = Some((opaque.issuer, opaque.value.clone().into_owned()));
+                }
+                OpaqueKind::Encrypted => self.detail(opaque, form, out),
+            },
+            (Some(Current::Call), Part::Args(Args::Text(text))) => self.arguments(text, form, out),
+            (Some(Current::Wrapped), Part::Args(Args::Text(text))) => {
+                self.arguments(&Str::plain(text.as_escaped()), form, out);
+            }
+            (Some(Current::Call | Current::Wrapped), Part::Args(Args::Json(json))) => {
+                match wire::raw_arguments(&mut self.tape, json.as_str()) {
+                    Some(text) => self.arguments(&text, form, out),
+                    None => self.arguments(&Str::plain(json.as_str()), form, out),
+                }
+            }
+            (_, value) => wire::lose_part(value, Reason::NoSlot, out.ledger),
+        }
+    }
+
+    fn detail(&mut self, opaque: &Opaque<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        // One text is all of `reasoning_content`; of several, each but the first is told again with its signature, or
+        // nobody could say where it begins.
+        let text = (self.thoughts > 0 && !self.thought.is_empty()).then_some(&*self.thought);
+        form.detail(Detail { number: self.details, opaque, text }, out);
+        self.details += 1;
+    }
+
+    fn arguments(&mut self, piece: &Str<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        if !piece.is_empty() {
+            self.arguments = true;
+            form.arguments(piece, out);
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        let ItemTail { id, status, native_status: _, is_error: _ } = tail;
+        if let Some(at) = self.dropped.iter().position(|dropped| dropped == id) {
+            self.dropped.remove(at);
+            return;
+        }
+        let Some((_, current)) = self.current.filter(|(current, _)| current == id) else { return };
+        self.current = None;
+        match current {
+            Current::Reasoning => {
+                if let Some((issuer, value)) = self.signature.take() {
+                    self.detail(&Opaque { kind: OpaqueKind::Signature, issuer, value }, form, out);
+                }
+                self.thoughts += u64::from(!self.thought.is_empty());
+            }
+            Current::Call | Current::Wrapped => {
+                if *status != Status::Interrupted {
+                    if current == Current::Wrapped {
+                        self.arguments(&Str::plain("\"}"), form, out);
+                    }
+                    // Clients parse what they get, and nothing is not JSON.
+                    if !self.arguments {
+                        self.arguments(&Str::escaped("{}"), form, out);
+                    }
+                }
+                form.end_call(out);
+            }
+        }
+    }
+}
+
+/// The id of a call in a form the API takes. A call without one gets its own.
+fn call_id_of<'a>(id: Option<&'a Str<'a>>, item: ItemId) -> Str<'a> {
+    match id.filter(|id| !id.is_empty()) {
+        Some(id) => wire::alias(id, Letters::Any, 64),
+        None => Str::from_plain(&format!("call_{}", item.0)),
+    }
+}
+
+/// One message, gathered.
+#[derive(Default)]
+pub(super) struct Message {
+    content: Content,
+    texts: Texts,
+    refusal: String,
+    reasoning: String,
+    details: EmitState,
+    calls: EmitState,
+}
+
+/// What becomes of several texts.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// A list of parts.
+    #[default]
+    Listed,
+    /// One string: a response has no list.
+    Joined(Option<(ItemId, u32)>),
+}
+
+impl Form for Message {
+    fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, out: &mut Out<'_>) {
+        match &mut self.texts {
+            Texts::Listed => self.content.text(item, part, text),
+            Texts::Joined(last) => {
+                if last.replace((item, part)).is_some_and(|last| last != (item, part)) {
+                    out.ledger.note("texts of one message joined");
+                }
+                self.content.text(ItemId(0), 0, text);
+            }
+        }
+    }
+
+    fn refusal(&mut self, text: &Str<'_>, _: &mut Out<'_>) {
+        self.refusal.push_str(text.as_escaped());
+    }
+
+    fn reasoning(&mut self, text: &Str<'_>, _: &mut Out<'_>) {
+        self.reasoning.push_str(text.as_escaped());
+    }
+
+    fn detail(&mut self, detail: Detail<'_>, _: &mut Out<'_>) {
+        detail.write(&mut self.details.hold());
+    }
+
+    fn call(&mut self, call: Head<'_>, _: &mut Out<'_>) {
+        let Head { number: _, id, name, free_text } = call;
+        let (kind, member) = if free_text { ("custom", "input") } else { ("function", "arguments") };
+        let mut json = self.calls.hold();
+        json.object().key("id").str(id).key("type").word(kind).key(kind).object();
+        json.key("name").str(name).key(member).open_string();
+    }
+
+    fn arguments(&mut self, piece: &Str<'_>, _: &mut Out<'_>) {
+        self.calls.hold().piece(piece);
+    }
+
+    fn end_call(&mut self, _: &mut Out<'_>) {
+        self.calls.hold().close_string().end_object().end_object();
+    }
+
+    fn has_free_text(&self) -> bool {
+        true
+    }
+}
+
+impl Message {
+    pub(super) fn new(texts: Texts) -> Self {
+        Self { texts, ..Self::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.content.is_empty()
+            && self.refusal.is_empty()
+            && self.reasoning.is_empty()
+            && self.details.held().is_empty()
+            && self.calls.held().is_empty()
+    }
+
+    /// Writes the message and forgets it.
+    pub(super) fn write(&mut self, json: &mut Emit<'_>) {
+        json.object().key("role").word("assistant").key("content");
+        match (self.content.is_empty(), self.texts, self.calls.held().is_empty() && self.refusal.is_empty()) {
+            (false, _, _) => self.content.write(json),
+            // In a request only calls or a refusal can stand for content.
+            (true, Texts::Listed, true) => _ = json.word(""),
+            (true, _, _) => _ = json.null(),
+        }
+        if !self.refusal.is_empty() {
+            json.key("refusal").word(&self.refusal);
+        }
+        if !self.reasoning.is_empty() {
+            json.key("reasoning_content").word(&self.reasoning);
+        }
+        for (name, list) in [("reasoning_details", &mut self.details), ("tool_calls", &mut self.calls)] {
+            if !list.held().is_empty() {
+                json.key(name).array().raw(&Raw::new(list.held())).end_array();
+            }
+            list.clear();
+        }
+        json.end_object();
+        self.refusal.clear();
+        self.reasoning.clear();
+    }
+}
+
+/// `"id":…,"object":…,"created":…,"model":…`
+pub(super) fn write_head(object: &str, facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
+    json.key("id").str(&text(&facts.id, "chatcmpl-unknown")).key("object").word(object).key("created");
+    match &facts.time {
+        Some(time) if time.as_str().bytes().all(|byte| byte.is_ascii_digit()) => _ = json.raw(time),
+        Some(time) => {
+            ledger.lose("turn/time", Reason::Narrowed, time.as_str());
+            json.u64(0);
+        }
+        None => _ = json.u64(0),
+    }
+    json.key("model").str(&text(&facts.model, "unknown"));
+}
+
+/// `"usage":{…}`, if there is any.
+pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let Some(usage) = facts.usage else { return };
+    let Usage { input: _, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+    let (prompt, completion) = (usage.all_input().unwrap_or(0), output.unwrap_or(0));
+    json.key("usage").object().key("prompt_tokens").u64(prompt).key("completion_tokens").u64(completion);
+    json.key("total_tokens").u64(prompt.saturating_add(completion));
+    if cache_read.or(cache_write).is_some() {
+        json.key("prompt_tokens_details").object().opt_u64("cached_tokens", cache_read);
+        json.opt_u64("cache_write_tokens", cache_write).end_object();
+    }
+    if let Some(reasoning) = reasoning {
+        json.key("completion_tokens_details").object().key("reasoning_tokens").u64(reasoning).end_object();
+    }
+    json.end_object();
+    if let Some(long) = cache_write_long {
+        ledger.lose("usage/cache_write_long", Reason::NoSlot, &long.to_string());
+    }
+}
+
+/// The word for a stop reason; what it says less is booked.
+pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, ledger: &mut Ledger) -> &'static str {
+    let natural = if speech.calls > 0 { "tool_calls" } else { "stop" };
+    let Some(Stop { class, raw, sequence }) = stop else { return natural };
+    if let Some(sequence) = sequence {
+        wire::lose_str("turn/stop/sequence", Reason::NoSlot, sequence, ledger);
+    }
+    let (word, exact) = match class {
+        StopClass::End => ("stop", true),
+        StopClass::ToolUse => ("tool_calls", true),
+        StopClass::MaxTokens => ("length", true),
+        StopClass::Filter => ("content_filter", true),
+        StopClass::Refusal if speech.refused => ("stop", true),
+        StopClass::Refusal => ("content_filter", false),
+        StopClass::Sequence => ("stop", false),
+        StopClass::ContextFull => ("length", false),
+        StopClass::Paused | StopClass::Cancelled | StopClass::Error | StopClass::Other => (natural, false),
+    };
+    if let Some(raw) = raw.as_ref().filter(|_| !exact) {
+        wire::lose_str("turn/stop", Reason::Narrowed, raw, ledger);
+    }
+    word
+}
+
+/// `{"error":{…}}`
+pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let Failure { class, status: _, code, message, request_id } = failure;
+    let known = ERRORS.iter().find(|(known, _, _)| known == class);
+    let (kind, fixed) = known.map_or(("error", None), |(_, kind, code)| (*kind, *code));
+    // A type of another API is said by the class already.
+    let own =
+        code.as_ref().filter(|code| !code.as_escaped().ends_with("_error") && code.as_escaped() != kind);
+    json.object().key("error").object().key("message").str(message).key("type").word(kind);
+    json.key("param").null().key("code");
+    if let (Some(fixed), Some(own)) = (fixed, own)
+        && !own.is(fixed)
+    {
+        wire::lose_str("error/code", Reason::Narrowed, own, ledger);
+    }
+    match (fixed, own) {
+        (Some(code), _) => json.word(code),
+        (None, Some(code)) => json.str(code),
+        (None, None) => json.null(),
+    };
+    json.end_object().end_object();
+    if let Some(request_id) = request_id {
+        wire::lose_str("error/request_id", Reason::NoSlot, request_id, ledger);
+    }
+}
+
+/// Writes a part with media; gives the reason back if the API takes no such thing.
+pub(super) fn write_media(media: &Media<'_>, json: &mut Emit<'_>) -> Result<(), Reason> {
+    let Media { media_type, source, name } = media;
+    let known = media_type.as_ref().map(Str::decode);
+    let escaped = |text: &str| Str::from_plain(text);
+    match (known.as_deref(), source) {
+        (None, MediaSource::Url(url)) => {
+            json.object().key("type").word("image_url").key("image_url").object().key("url").str(url);
+        }
+        (Some(kind), MediaSource::Url(url)) if kind.starts_with("image/") => {
+            json.object().key("type").word("image_url").key("image_url").object().key("url").str(url);
+        }
+        (Some(kind), MediaSource::Base64(data)) if kind.starts_with("image/") => {
+            json.object().key("type").word("image_url").key("image_url").object().key("url").open_string();
+            json.piece(&escaped("data:")).piece(&escaped(kind)).piece(&escaped(";base64,"));
+            json.piece(data).close_string();
+        }
+        (Some(kind @ ("audio/wav" | "audio/mpeg")), MediaSource::Base64(data)) => {
+            let format = if kind == "audio/wav" { "wav" } else { "mp3" };
+            json.object().key("type").word("input_audio").key("input_audio").object();
+            json.key("data").str(data).key("format").word(format);
+        }
+        (Some(kind @ "application/pdf"), MediaSource::Base64(data)) => {
+            json.object().key("type").word("file").key("file").object().key("filename");
+            json.str(&name.clone().unwrap_or(Str::escaped("document.pdf"))).key("file_data").open_string();
+            json.piece(&escaped("data:")).piece(&escaped(kind)).piece(&escaped(";base64,"));
+            json.piece(data).close_string();
+        }
+        // Each provider has its own store of files.
+        (_, MediaSource::File(_)) => return Err(Reason::Foreign),
+        (_, MediaSource::Url(_) | MediaSource::Base64(_)) => return Err(Reason::NoSlot),
+    }
+    json.end_object().end_object();
+    Ok(())
+}

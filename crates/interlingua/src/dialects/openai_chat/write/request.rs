@@ -1,0 +1,408 @@
+//! A request. Settings first, then `messages`, each written as soon as it is complete.
+//!
+//! A user's message that holds results becomes `tool` messages, then a user message with the rest. `tool` messages
+//! take text only: what else a result holds follows, labelled, in one user message after all results of that turn.
+
+use super::super::{ERROR_MARK, OK_MARK};
+use super::{Message, Speech, State, Texts, write_media};
+use crate::dialects::wire::{self, Ask, Content, Letters, Pairing};
+use crate::emit::{Emit, EmitState};
+use crate::ledger::{Ledger, Reason};
+use crate::model::{
+    Author, CallKind, Delta, Event, Format, ItemHead, ItemId, ItemKind, ItemTail, Media, Part, Request, Tool,
+    ToolChoice, ToolResult,
+};
+use crate::pipe::Out;
+use crate::text::{Raw, Str};
+
+/// The API takes no more stop sequences than this.
+const STOPS: usize = 4;
+
+pub(in super::super) struct RequestWriter {
+    speech: Speech,
+    assistant: Message,
+    /// The assistant's message is being gathered.
+    speaking: bool,
+    spoke: bool,
+    /// What a user or system message says itself.
+    said: Content,
+    result: Answer,
+    /// Media of results, for the user message after them.
+    media: Content,
+    media_count: u32,
+    /// Messages that must wait until all calls are answered.
+    deferred: EmitState,
+    pairs: Pairing,
+    open: Vec<(ItemId, Goes)>,
+}
+
+/// Where the pieces of an open item go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goes {
+    Message(&'static str),
+    Assistant,
+    Result,
+    Nowhere(Reason),
+}
+
+/// The result being gathered: its texts, escaped.
+#[derive(Default)]
+struct Answer {
+    id: String,
+    texts: Vec<String>,
+    part: Option<u32>,
+}
+
+impl Default for RequestWriter {
+    fn default() -> Self {
+        Self {
+            speech: Speech::new(State::Lose),
+            assistant: Message::new(Texts::Listed),
+            speaking: false,
+            spoke: false,
+            said: Content::default(),
+            result: Answer::default(),
+            media: Content::default(),
+            media_count: 0,
+            deferred: EmitState::default(),
+            pairs: Pairing::default(),
+            open: Vec::new(),
+        }
+    }
+}
+
+impl Ask for RequestWriter {
+    fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
+        let Request {
+            model,
+            max_tokens,
+            temperature,
+            top_p,
+            stop,
+            stream,
+            tools,
+            tool_choice,
+            parallel_calls,
+            effort,
+            format,
+            user,
+            service_tier,
+        } = request;
+        let (json, ledger) = (&mut out.json, &mut *out.ledger);
+        json.object().opt_str("model", model.as_ref()).opt_raw("max_completion_tokens", max_tokens.as_ref());
+        json.opt_raw("temperature", temperature.as_ref()).opt_raw("top_p", top_p.as_ref());
+        if !stop.is_empty() {
+            json.key("stop").array();
+            for text in stop.iter().take(STOPS) {
+                json.str(text);
+            }
+            json.end_array();
+        }
+        for text in stop.iter().skip(STOPS) {
+            wire::lose_str("request/stop", Reason::Refused, text, ledger);
+        }
+        json.opt_bool("stream", *stream);
+        if *stream == Some(true) {
+            ledger.note("usage in the stream asked for");
+            json.key("stream_options").object().key("include_usage").bool(true).end_object();
+        }
+        json.opt_str("reasoning_effort", effort.as_ref());
+        write_format(format.as_ref(), json);
+        json.opt_str("user", user.as_ref());
+        match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
+            Some((_, "standard_only")) => _ = json.key("service_tier").word("default"),
+            Some((_, word @ ("auto" | "default" | "flex" | "scale" | "priority"))) => {
+                _ = json.key("service_tier").word(word);
+            }
+            Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
+            None => {}
+        }
+        if !tools.is_empty() {
+            json.key("tools").array();
+            for tool in tools {
+                write_tool(tool, json, ledger);
+            }
+            json.end_array();
+        }
+        write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
+        json.key("messages").array();
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let ItemHead { id, kind, author, within, native_id: _, parent: _, time: _, model: _, shape: _ } =
+            head;
+        let inside = |goes| self.open.iter().any(|(open, known)| Some(*open) == *within && *known == goes);
+        let goes = match (kind, author) {
+            // A result that the provider itself produced, inside its answer.
+            (ItemKind::ToolResult(_), _) if inside(Goes::Assistant) => {
+                self.speech.event(event, &mut self.assistant, out);
+                Goes::Assistant
+            }
+            (ItemKind::Message, Author::Assistant) | (ItemKind::Reasoning | ItemKind::ToolCall(_), _) => {
+                self.assistant(out);
+                if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
+                    out.ledger.note("assistant messages in a row joined");
+                }
+                if let ItemKind::ToolCall(call) = kind
+                    && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
+                {
+                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), *id));
+                }
+                self.speech.event(event, &mut self.assistant, out);
+                Goes::Assistant
+            }
+            (ItemKind::Message, author) => {
+                self.end_assistant(out);
+                // The difference from system is lost on most servers, and some refuse the word `developer`.
+                match author {
+                    Author::System => Goes::Message("system"),
+                    Author::Developer => {
+                        out.ledger.lose("message/author", Reason::Narrowed, "\"developer\"");
+                        Goes::Message("system")
+                    }
+                    Author::User | Author::Tool | Author::Assistant => Goes::Message("user"),
+                }
+            }
+            (ItemKind::ToolResult(result), _) => {
+                self.end_assistant(out);
+                self.answer(result, out)
+            }
+            (ItemKind::Notice(_), _) => Goes::Nowhere(Reason::NoSlot),
+        };
+        if let Goes::Nowhere(reason) = goes {
+            wire::lose_head(head, reason, out.ledger);
+        }
+        self.open.push((*id, goes));
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        let Some(&(_, goes)) = self.open.iter().find(|(id, _)| id == item) else { return };
+        match goes {
+            Goes::Assistant => {
+                self.assistant(out);
+                return self.speech.event(event, &mut self.assistant, out);
+            }
+            Goes::Nowhere(reason) => return wire::lose_part(value, reason, out.ledger),
+            Goes::Message(_) | Goes::Result => {}
+        }
+        let text = match value {
+            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => text.reborrow(),
+            Part::Json(json) => {
+                out.ledger.note("JSON content written as text");
+                Str::plain(json.as_str())
+            }
+            Part::Media(media) if goes == Goes::Message("user") => {
+                let mut block = EmitState::default();
+                match write_media(media, &mut block.hold()) {
+                    Ok(()) => _ = self.said.part().raw(&Raw::new(block.held())),
+                    Err(reason) => wire::lose_part(value, reason, out.ledger),
+                }
+                return;
+            }
+            Part::Media(media) if goes == Goes::Result => return self.result_media(media, out),
+            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
+                return wire::lose_part(value, Reason::NoSlot, out.ledger);
+            }
+            Part::Opaque(_) => return wire::lose_part(value, Reason::Foreign, out.ledger),
+        };
+        if goes == Goes::Result {
+            self.result.text(*part, &text);
+        } else {
+            self.said.text(*item, *part, &text);
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Out<'_>) {
+        let ItemTail { id, status: _, native_status: _, is_error } = tail;
+        let Some(at) = self.open.iter().position(|(open, _)| open == id) else { return };
+        let (_, goes) = self.open.remove(at);
+        match goes {
+            Goes::Assistant => self.speech.event(event, &mut self.assistant, out),
+            Goes::Result => self.result.write(*is_error == Some(true), out),
+            Goes::Message(role) if !self.said.is_empty() => {
+                if self.pairs.is_waiting() {
+                    let mut json = self.deferred.hold();
+                    self.said.write(json.object().key("role").word(role).key("content"));
+                    json.end_object();
+                } else {
+                    self.settle(out);
+                    self.said.write(out.json.object().key("role").word(role).key("content"));
+                    out.json.end_object();
+                }
+            }
+            Goes::Message(_) | Goes::Nowhere(_) => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Out<'_>) {
+        self.end_assistant(out);
+        self.settle(out);
+        out.json.end_array().end_object();
+    }
+}
+
+impl RequestWriter {
+    fn assistant(&mut self, out: &mut Out<'_>) {
+        if !self.speaking {
+            self.settle(out);
+            self.speech.reset();
+            self.speaking = true;
+        }
+    }
+
+    fn end_assistant(&mut self, out: &mut Out<'_>) {
+        if !std::mem::take(&mut self.speaking) {
+            return;
+        }
+        self.spoke = false;
+        if self.assistant.is_empty() {
+            return out.ledger.note("a turn that says nothing was left out");
+        }
+        self.assistant.write(&mut out.json);
+    }
+
+    fn answer(&mut self, result: &ToolResult<'_>, out: &mut Out<'_>) -> Goes {
+        let ToolResult { call_id, name } = result;
+        if let Some(name) = name {
+            wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
+        }
+        let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Any, 64));
+        let Some(id) = self.pairs.answered(id.as_ref()) else { return Goes::Nowhere(Reason::Refused) };
+        self.result = Answer { id, ..Answer::default() };
+        Goes::Result
+    }
+
+    fn result_media(&mut self, media: &Media<'_>, out: &mut Out<'_>) {
+        let mut block = EmitState::default();
+        if let Err(reason) = write_media(media, &mut block.hold()) {
+            return wire::lose_part(&Part::Media(media.clone()), reason, out.ledger);
+        }
+        out.ledger.note("media of a tool result moved into a user message after the results");
+        self.media_count += 1;
+        let number = self.media_count;
+        // The id is escaped already, and the words around it need no escaping.
+        let label = format!("[attachment {number}, from the result of {}]", self.result.id);
+        self.media.text(ItemId(0), number, &Str::escaped(&label));
+        self.media.part().raw(&Raw::new(block.held()));
+        self.result.part = None;
+        self.result.texts.push(format!("[attachment {number}: see the next user message]"));
+    }
+
+    /// No more results will come: answers what was not answered, then writes what had to wait for that.
+    fn settle(&mut self, out: &mut Out<'_>) {
+        for id in self.pairs.unanswered() {
+            out.ledger.note("call without a result got one that says so");
+            Answer { id, texts: vec![wire::NO_RESULT.to_owned()], part: None }.write(true, out);
+        }
+        if !self.media.is_empty() {
+            self.media.write(out.json.object().key("role").word("user").key("content"));
+            out.json.end_object();
+            self.media_count = 0;
+        }
+        if !self.deferred.held().is_empty() {
+            out.json.raw(&Raw::new(self.deferred.held()));
+            self.deferred.clear();
+        }
+    }
+}
+
+impl Answer {
+    fn text(&mut self, part: u32, text: &Str<'_>) {
+        match self.texts.last_mut() {
+            Some(last) if self.part == Some(part) => last.push_str(text.as_escaped()),
+            _ => self.texts.push(text.as_escaped().to_owned()),
+        }
+        self.part = Some(part);
+    }
+
+    /// Writes the `tool` message.
+    fn write(&mut self, is_error: bool, out: &mut Out<'_>) {
+        let first = self.texts.first().map_or("", String::as_str);
+        let mark = if is_error {
+            out.ledger.note("failed result marked with `[tool error]`");
+            ERROR_MARK
+        } else if first.starts_with(ERROR_MARK) || first.starts_with(OK_MARK) {
+            OK_MARK
+        } else {
+            ""
+        };
+        let json = &mut out.json;
+        json.object().key("role").word("tool").key("tool_call_id").word(&self.id).key("content");
+        match &self.texts[..] {
+            texts @ ([] | [_]) => {
+                json.open_string().piece(&Str::escaped(mark));
+                for text in texts {
+                    json.piece(&Str::escaped(text));
+                }
+                json.close_string();
+            }
+            texts => {
+                json.array();
+                for (number, text) in texts.iter().enumerate() {
+                    json.object().key("type").word("text").key("text").open_string();
+                    json.piece(&Str::escaped(if number == 0 { mark } else { "" }));
+                    json.piece(&Str::escaped(text)).close_string().end_object();
+                }
+                json.end_array();
+            }
+        }
+        json.end_object();
+    }
+}
+
+fn write_format(format: Option<&Format<'_>>, json: &mut Emit<'_>) {
+    let Some(format) = format else { return };
+    json.key("response_format").object().key("type");
+    match format {
+        Format::Text => _ = json.word("text"),
+        Format::JsonObject => _ = json.word("json_object"),
+        Format::Schema { name, schema, strict } => {
+            json.word("json_schema").key("json_schema").object();
+            json.key("name").str(&name.clone().unwrap_or(Str::escaped("response")));
+            json.opt_bool("strict", *strict).key("schema").raw(schema).end_object();
+        }
+    }
+    json.end_object();
+}
+
+fn write_tool(tool: &Tool<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
+    let Tool { kind, name, description, schema, strict } = tool;
+    let new = wire::tool_name(name, ledger);
+    let kind = if *kind == CallKind::FreeText { "custom" } else { "function" };
+    json.object().key("type").word(kind).key(kind).object().key("name").str(&new);
+    json.opt_str("description", description.as_ref()).opt_raw("parameters", schema.as_ref());
+    json.opt_bool("strict", *strict).end_object().end_object();
+}
+
+fn write_choice(
+    choice: Option<&ToolChoice<'_>>,
+    parallel: Option<bool>,
+    tools: &[Tool<'_>],
+    json: &mut Emit<'_>,
+    ledger: &mut Ledger,
+) {
+    if tools.is_empty() {
+        if choice.is_some() || parallel.is_some() {
+            ledger.note("tool settings without tools left out");
+        }
+        return;
+    }
+    match choice {
+        Some(ToolChoice::Auto) => _ = json.key("tool_choice").word("auto"),
+        Some(ToolChoice::None) => _ = json.key("tool_choice").word("none"),
+        Some(ToolChoice::Required) => _ = json.key("tool_choice").word("required"),
+        Some(ToolChoice::Named(name)) => match tools.iter().find(|tool| tool.name == *name) {
+            Some(tool) => {
+                let kind = if tool.kind == CallKind::FreeText { "custom" } else { "function" };
+                json.key("tool_choice").object().key("type").word(kind).key(kind).object();
+                json.key("name").str(&wire::tool_name(name, ledger)).end_object().end_object();
+            }
+            None => wire::lose_str("request/tool_choice", Reason::Refused, name, ledger),
+        },
+        None => {}
+    }
+    if choice != Some(&ToolChoice::None) {
+        json.opt_bool("parallel_tool_calls", parallel);
+    }
+}

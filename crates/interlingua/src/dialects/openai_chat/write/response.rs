@@ -1,0 +1,40 @@
+//! A whole response, or an error in its place. Nothing is written before the end is known.
+
+use super::{Message, Speech, Texts, finish_reason, write_failure, write_head, write_usage};
+use crate::dialects::wire::{Answer, Facts};
+use crate::model::{Event, Failure, Turn};
+use crate::pipe::Out;
+
+pub(in super::super) struct Response {
+    speech: Speech,
+    message: Message,
+}
+
+impl Default for Response {
+    fn default() -> Self {
+        Self { speech: Speech::default(), message: Message::new(Texts::Joined(None)) }
+    }
+}
+
+impl Answer for Response {
+    fn begin(&mut self, _: &Facts, _: &mut Out<'_>) {}
+
+    fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        self.speech.event(event, &mut self.message, out);
+    }
+
+    fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
+        let json = &mut out.json;
+        write_head("chat.completion", facts, json.object(), out.ledger);
+        json.key("choices").array().object().key("index").u64(0).key("message");
+        self.message.write(json);
+        let reason = finish_reason(turn.stop.as_ref(), &self.speech, out.ledger);
+        json.key("finish_reason").word(reason).end_object().end_array();
+        write_usage(facts, json, out.ledger);
+        json.end_object();
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
+        write_failure(failure, &mut out.json, out.ledger);
+    }
+}

@@ -1,0 +1,117 @@
+//! A stream of chunks. Clients join the strings of deltas, so whatever is not meant to grow is said once: the role in
+//! the first chunk, id and name in a call's first fragment. Usage comes last, then `[DONE]`; after an error nothing.
+
+use super::{Detail, Form, Head, Speech, finish_reason, write_failure, write_head, write_usage};
+use crate::dialects::wire::{Answer, Facts};
+use crate::emit::{Emit, EmitState};
+use crate::model::{Event, Failure, ItemId, Turn};
+use crate::pipe::Out;
+use crate::text::{Raw, Str};
+
+#[derive(Default)]
+pub(in super::super) struct Stream {
+    speech: Speech,
+    chunks: Chunks,
+}
+
+impl Answer for Stream {
+    fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
+        write_head("chat.completion.chunk", facts, &mut self.chunks.head.hold(), out.ledger);
+        self.chunks.delta(out, |json| _ = json.key("role").word("assistant").key("content").word(""));
+    }
+
+    fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        self.speech.event(event, &mut self.chunks, out);
+    }
+
+    fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
+        let reason = finish_reason(turn.stop.as_ref(), &self.speech, out.ledger);
+        self.chunks.chunk(out, Some(reason), |_| {});
+        if facts.usage.is_some() {
+            self.chunks.begin(out).key("choices").array().end_array();
+            write_usage(facts, &mut out.json, out.ledger);
+            out.json.end_object().frame("\n\n");
+        }
+        out.json.frame("data: [DONE]\n\n");
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
+        out.json.frame("data: ");
+        write_failure(failure, &mut out.json, out.ledger);
+        out.json.frame("\n\n");
+    }
+}
+
+/// Deltas as chunks, each with the same head.
+#[derive(Default)]
+struct Chunks {
+    head: EmitState,
+    /// The number of the call whose arguments come.
+    call: u64,
+}
+
+impl Chunks {
+    fn begin<'a, 'o>(&self, out: &'a mut Out<'o>) -> &'a mut Emit<'o> {
+        out.json.frame("data: ").object().raw(&Raw::new(self.head.held()))
+    }
+
+    fn delta(&self, out: &mut Out<'_>, write: impl FnOnce(&mut Emit<'_>)) {
+        self.chunk(out, None, write);
+    }
+
+    fn chunk(&self, out: &mut Out<'_>, reason: Option<&str>, write: impl FnOnce(&mut Emit<'_>)) {
+        let json = self.begin(out).key("choices").array().object().key("index").u64(0).key("delta").object();
+        write(json);
+        json.end_object().key("finish_reason");
+        match reason {
+            Some(reason) => json.word(reason),
+            None => json.null(),
+        };
+        json.end_object().end_array().end_object().frame("\n\n");
+    }
+}
+
+impl Form for Chunks {
+    fn text(&mut self, _: ItemId, _: u32, text: &Str<'_>, out: &mut Out<'_>) {
+        self.delta(out, |json| _ = json.key("content").str(text));
+    }
+
+    fn refusal(&mut self, text: &Str<'_>, out: &mut Out<'_>) {
+        self.delta(out, |json| _ = json.key("refusal").str(text));
+    }
+
+    fn reasoning(&mut self, text: &Str<'_>, out: &mut Out<'_>) {
+        self.delta(out, |json| _ = json.key("reasoning_content").str(text));
+    }
+
+    fn detail(&mut self, detail: Detail<'_>, out: &mut Out<'_>) {
+        self.delta(out, |json| {
+            detail.write(json.key("reasoning_details").array());
+            json.end_array();
+        });
+    }
+
+    fn call(&mut self, call: Head<'_>, out: &mut Out<'_>) {
+        let Head { number, id, name, free_text: _ } = call;
+        self.call = number;
+        self.delta(out, |json| {
+            json.key("tool_calls").array().object().key("index").u64(number).key("id").str(id);
+            json.key("type").word("function").key("function").object().key("name").str(name);
+            json.key("arguments").word("").end_object().end_object().end_array();
+        });
+    }
+
+    fn arguments(&mut self, piece: &Str<'_>, out: &mut Out<'_>) {
+        self.delta(out, |json| {
+            json.key("tool_calls").array().object().key("index").u64(self.call);
+            json.key("function").object().key("arguments").str(piece).end_object().end_object().end_array();
+        });
+    }
+
+    fn end_call(&mut self, _: &mut Out<'_>) {}
+
+    fn has_free_text(&self) -> bool {
+        // Deltas are typed for functions only.
+        false
+    }
+}
