@@ -240,8 +240,9 @@ impl<'t> Val<'t> {
 
     /// The string, if it is one.
     pub fn str(&self) -> Option<Str<'t>> {
-        let text = self.text();
-        (self.kind() == Kind::String).then(|| Str::escaped(&text[1..text.len() - 1]))
+        let node = self.node();
+        (node.kind == Kind::String)
+            .then(|| Str::escaped(&self.tape.text[node.start as usize + 1..node.end as usize - 1]))
     }
 
     /// The number, if it is a whole one that fits.
