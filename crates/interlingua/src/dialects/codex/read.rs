@@ -25,19 +25,15 @@ pub(super) struct CodexReader {
 impl Reader for CodexReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         let line = doc.root;
-        line.note_str("type");
-        let payload = line.get("payload").filter(|payload| payload.kind() == Kind::Object);
-        if let Some(payload) = payload {
-            payload.note_str("type");
-        }
-        let payload = payload.unwrap_or(line);
-        let words = (line.word("type"), payload.word("type"));
+        let [kind, payload, time] = line.get_all(["type", "payload", "timestamp"]);
+        let payload = payload.filter(|payload| payload.kind() == Kind::Object).unwrap_or(line);
+        let words = (noted(kind), noted(payload.get("type")));
         if let Some((voice, form)) = spoken(words, payload) {
             return self.said(line, payload, voice, form, out);
         }
         self.close(out);
         match words {
-            ("response_item", word) if self.tool(payload, word, None, line.get("timestamp"), out) => return,
+            ("response_item", word) if self.tool(payload, word, None, time, out) => return,
             ("session_meta", _) => self.session(payload, out),
             ("turn_context", _) => self.settings(payload, out),
             _ => {}
@@ -50,6 +46,14 @@ impl Reader for CodexReader {
 
     fn finish(&mut self, out: &mut Sink<'_>) {
         self.close(out);
+    }
+}
+
+/// The text of a type, which stays where it is; empty if there is none.
+fn noted(kind: Option<Val<'_>>) -> &str {
+    match kind {
+        Some(kind) if kind.note_text().is_some() => &kind.text()[1..kind.text().len() - 1],
+        _ => "",
     }
 }
 
@@ -166,12 +170,12 @@ impl CodexReader {
     }
 
     /// Reads a call or its result; `false` if it is neither.
-    fn tool(
+    fn tool<'t>(
         &mut self,
-        val: Val<'_>,
+        val: Val<'t>,
         word: &str,
         within: Option<ItemId>,
-        time: Option<Val<'_>>,
+        time: Option<Val<'t>>,
         out: &mut Sink<'_>,
     ) -> bool {
         // Tools the vendor trained have no name but their type.
@@ -187,21 +191,24 @@ impl CodexReader {
             }
             _ => return false,
         };
+        let [call_id, namespace, own_name, input, action, arguments] =
+            val.get_all(["call_id", "namespace", "name", "input", "action", "arguments"]);
+        let take = |val: Option<Val<'t>>| val.and_then(|val| val.take_text());
         let call = ToolCall {
-            call_id: val.take_str("call_id"),
+            call_id: take(call_id),
             kind,
-            namespace: val.take_str("namespace"),
-            name: val.take_str("name").unwrap_or(Str::escaped(name)),
+            namespace: take(namespace),
+            name: take(own_name).unwrap_or(Str::escaped(name)),
         };
         let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
         begin(&mut head, val, time);
         head.within = within;
         let item = out.start(head);
-        if let Some(input) = val.take_str("input") {
+        if let Some(input) = take(input) {
             out.delta(item, 0, Part::Args(Args::Text(input)));
-        } else if let Some(action) = val.get("action").filter(|action| action.kind() == Kind::Object) {
+        } else if let Some(action) = action.filter(|action| action.kind() == Kind::Object) {
             out.delta(item, 0, Part::Args(Args::Json(action.take())));
-        } else if let Some(arguments) = val.get("arguments") {
+        } else if let Some(arguments) = arguments {
             self.arguments.read(arguments, item, out);
         }
         complete(item, val, None, out);
