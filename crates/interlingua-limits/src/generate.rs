@@ -8,7 +8,7 @@ pub fn claude_line(number: u64, out: &mut Vec<u8>) {
     let id = |number: u64| format!("{number:08x}-0000-4000-8000-000000000000");
     let (own, parent) = (id(number + 1), id(number));
     let common = format!(
-        r#""parentUuid":"{parent}","isSidechain":false,"userType":"external","cwd":"/work/project","sessionId":"11111111-2222-4333-8444-555555555555","version":"2.1.325","gitBranch":"main","uuid":"{own}","timestamp":"2026-11-15T{:02}:{:02}:{:02}.{:03}Z""#,
+        r#""parentUuid":"{parent}","isSidechain":false,"userType":"external","cwd":"/tmp/project","sessionId":"11111111-2222-4333-8444-555555555555","version":"2.1.325","gitBranch":"main","uuid":"{own}","timestamp":"2026-11-15T{:02}:{:02}:{:02}.{:03}Z""#,
         number / 3_600_000 % 24,
         number / 60_000 % 60,
         number / 1_000 % 60,

@@ -30,7 +30,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
 use crate::error::{Code, Place, Problem, Window};
 use crate::ledger::{Identity, Ledger, Rest};
-use crate::model::{Event, Failure, ItemHead, ItemKind, Notice, ToolCall, ToolResult};
+use crate::model::{Event, Failure, FailureClass, ItemHead, ItemKind, Notice, ToolCall, ToolResult};
 use crate::pipe::{Out, Writer};
 use crate::text::Str;
 
@@ -51,9 +51,8 @@ impl Writer for CheckWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         match event {
             Event::ItemStarted(head) => self.started(head, out.ledger),
-            Event::Error(Failure { class: _, status: _, code, message: _, request_id: _ }) => {
-                // The lifecycle's own word for a turn that the source left open.
-                if code.as_ref().is_some_and(|code| code.is("incomplete_stream")) {
+            Event::Error(Failure { class, status: _, code: _, message: _, request_id: _ }) => {
+                if *class == FailureClass::Incomplete {
                     let place = out.ledger.place(None, None);
                     book(Code::Torn, place, "expected the end of the response", out.ledger);
                 }

@@ -49,7 +49,7 @@ impl EmitState {
     /// What has been held, as text.
     pub fn held(&self) -> &str {
         // Only `Emit` writes here, and it writes slices of `str` and JSON punctuation.
-        std::str::from_utf8(&self.buffer).unwrap_or("")
+        simdutf8::basic::from_utf8(&self.buffer).unwrap_or("")
     }
 
     /// Writes what has been held to `out`, which goes on where this stood.

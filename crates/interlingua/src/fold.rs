@@ -124,6 +124,8 @@ pub struct Fold {
     /// Where each open item stands: its index in `items`, then in the `content` of each item on the way.
     open: BTreeMap<ItemId, Vec<usize>>,
     turns: BTreeMap<String, usize>,
+    /// The turn that began last and has not ended.
+    open_turn: Option<usize>,
 }
 
 impl Fold {
@@ -136,7 +138,22 @@ impl Fold {
             }
             Event::SessionEnded(end) => transcript.end = Some(end),
             Event::Request(request) => transcript.requests.push(*request),
-            Event::TurnStarted(turn) | Event::TurnEnded(turn) | Event::Usage(turn) => self.turn(turn),
+            Event::TurnStarted(turn) => {
+                self.open_turn = Some(self.turn(turn));
+            }
+            Event::Usage(turn) => {
+                self.turn(turn);
+            }
+            Event::TurnEnded(turn) => {
+                // An end without an id ends what began last.
+                let begun = self.open_turn.take().filter(|_| turn.id.is_none());
+                match begun.and_then(|at| self.transcript.turns.get_mut(at)) {
+                    Some(known) => go_on(known, turn),
+                    None => {
+                        self.turn(turn);
+                    }
+                }
+            }
             Event::ItemStarted(head) => self.started(head),
             Event::ItemDelta(delta) => self.delta(delta),
             Event::ItemCompleted(tail) => self.completed(tail),
@@ -163,21 +180,18 @@ impl Fold {
         &self.transcript
     }
 
-    fn turn(&mut self, turn: Turn<'static>) {
+    /// Adds to the turn of the same id, or a new one. Returns which.
+    fn turn(&mut self, turn: Turn<'static>) -> usize {
         let turns = &mut self.transcript.turns;
         let at = match &turn.id {
             Some(id) => *self.turns.entry(id.as_escaped().to_owned()).or_insert(turns.len()),
             None => turns.len(),
         };
-        let Some(known) = turns.get_mut(at) else { return turns.push(turn) };
-        let Turn { id: _, model, time, stop, usage, cost } = turn;
-        known.model = model.or(known.model.take());
-        known.time = time.or(known.time.take());
-        known.stop = stop.or(known.stop.take());
-        known.cost = cost.or(known.cost.take());
-        if let Some(usage) = usage {
-            known.usage.get_or_insert_default().overwrite(&usage);
+        match turns.get_mut(at) {
+            Some(known) => go_on(known, turn),
+            None => turns.push(turn),
         }
+        at
     }
 
     fn started(&mut self, head: ItemHead<'static>) {
@@ -270,7 +284,19 @@ fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {
     })
 }
 
-/// What is said later counts; what is not said again stays.
+/// What is said later of a turn counts; what is not said again stays.
+fn go_on(known: &mut Turn<'static>, later: Turn<'static>) {
+    let Turn { id: _, model, time, stop, usage, cost } = later;
+    known.model = model.or(known.model.take());
+    known.time = time.or(known.time.take());
+    known.stop = stop.or(known.stop.take());
+    known.cost = cost.or(known.cost.take());
+    if let Some(usage) = usage {
+        known.usage.get_or_insert_default().overwrite(&usage);
+    }
+}
+
+/// The same for a session.
 fn learn(known: &mut Session<'static>, news: Session<'static>) {
     let Session {
         id,

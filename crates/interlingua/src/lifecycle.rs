@@ -69,9 +69,9 @@ impl Lifecycle {
         items.reverse();
         let cut = self.turn.take().map(|()| {
             Event::Error(Failure {
-                class: FailureClass::Server,
+                class: FailureClass::Incomplete,
                 status: None,
-                code: Some(Str::escaped("incomplete_stream")),
+                code: None,
                 message: Str::escaped("the stream ended before the response was complete"),
                 request_id: None,
             })

@@ -617,6 +617,8 @@ pub enum FailureClass {
     Overloaded,
     /// Nobody answered in time.
     Timeout,
+    /// The source stopped before it was complete; nobody said so but us.
+    Incomplete,
     /// Anything else.
     Other,
 }

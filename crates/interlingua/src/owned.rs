@@ -82,11 +82,7 @@ impl Turn<'_> {
             id: own(id),
             model: own(model),
             time: own_raw(time),
-            stop: stop.map(|Stop { class, raw, sequence }| Stop {
-                class,
-                raw: own(raw),
-                sequence: own(sequence),
-            }),
+            stop: stop.map(Stop::into_owned),
             usage,
             cost: own_raw(cost),
         }

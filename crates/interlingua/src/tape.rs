@@ -240,8 +240,9 @@ impl<'t> Val<'t> {
 
     /// The string, if it is one.
     pub fn str(&self) -> Option<Str<'t>> {
-        let text = self.text();
-        (self.kind() == Kind::String).then(|| Str::escaped(&text[1..text.len() - 1]))
+        let node = self.node();
+        (node.kind == Kind::String)
+            .then(|| Str::escaped(&self.tape.text[node.start as usize + 1..node.end as usize - 1]))
     }
 
     /// The number, if it is a whole one that fits.
@@ -271,16 +272,40 @@ impl<'t> Val<'t> {
             return None;
         }
         let bytes = self.tape.text.as_bytes();
+        let quoted = name.len() as u32 + 2;
         let mut key = self.at + 1;
         while key < node.next {
-            let span = &self.tape.nodes[key as usize];
-            let inner = &bytes[span.start as usize + 1..span.end as usize - 1];
-            if inner == name.as_bytes() {
+            // A key and its value are two nodes; most keys are told apart by their length alone.
+            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { return None };
+            if span.end - span.start == quoted
+                && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
+            {
                 return Some(Val { tape: self.tape, at: key + 1 });
             }
-            key = self.tape.nodes[key as usize + 1].next;
+            key = value.next;
         }
         None
+    }
+
+    /// Several members in one pass: the first of each name, if this is an object. Looks without claiming.
+    pub fn get_all<const N: usize>(&self, names: [&str; N]) -> [Option<Val<'t>>; N] {
+        let mut found = [None; N];
+        let node = self.node();
+        let end = if node.kind == Kind::Object { node.next } else { self.at };
+        let bytes = self.tape.text.as_bytes();
+        let mut key = self.at + 1;
+        while key < end {
+            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { break };
+            for (name, found) in names.iter().zip(&mut found) {
+                if (span.end - span.start) as usize == name.len() + 2
+                    && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
+                {
+                    found.get_or_insert(Val { tape: self.tape, at: key + 1 });
+                }
+            }
+            key = value.next;
+        }
+        found
     }
 
     /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
@@ -349,6 +374,11 @@ impl<'t> Val<'t> {
         self.claim_if(Claim::Taken, self.str())
     }
 
+    /// Notes this string; anything else is left alone.
+    pub fn note_text(&self) -> Option<Str<'t>> {
+        self.claim_if(Claim::Noted, self.str())
+    }
+
     /// Takes a string member; a member of another type is left alone.
     pub fn take_str(&self, name: &str) -> Option<Str<'t>> {
         self.get(name).and_then(|val| val.take_text())
@@ -361,7 +391,7 @@ impl<'t> Val<'t> {
 
     /// Notes a string member; a member of another type is left alone.
     pub fn note_str(&self, name: &str) -> Option<Str<'t>> {
-        self.get(name).and_then(|val| val.claim_if(Claim::Noted, val.str()))
+        self.get(name).and_then(|val| val.note_text())
     }
 
     /// Takes a whole-number member.

@@ -4,6 +4,7 @@
 //! `1.0`, a lone surrogate passes untouched. Decoding is lazy and only for those who compare or measure.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// The content of a JSON string, without its quotes, still escaped.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
@@ -53,7 +54,12 @@ impl<'a> Str<'a> {
 
     /// Whether the plain text equals `plain`.
     pub fn is(&self, plain: &str) -> bool {
-        self.decode() == plain
+        // An escape is longer than what it stands for: among equals in length there is none.
+        match self.0.len().cmp(&plain.len()) {
+            Ordering::Less => false,
+            Ordering::Equal => self.0 == plain && !plain.contains('\\'),
+            Ordering::Greater => self.0.contains('\\') && self.decode() == plain,
+        }
     }
 
     /// Whether there is no text at all.

@@ -3,13 +3,13 @@
 use interlingua::dialects::Options;
 use interlingua::fold::{Content, Item, Transcript};
 use interlingua::ledger::Report;
-use interlingua::model::{CallKind, ItemKind, Usage};
+use interlingua::model::{Args, CallKind, ItemKind, Part, Usage};
 
 use super::Way;
 
 /// The numbers a record can tell.
-pub fn in_records(usage: &Usage) -> [Option<u64>; 4] {
-    [usage.all_input(), usage.cache_read, usage.output, usage.reasoning]
+pub fn in_records(usage: &Usage) -> [u64; 4] {
+    [usage.all_input(), usage.cache_read, usage.output, usage.reasoning].map(Option::unwrap_or_default)
 }
 
 /// A record has no word for who runs a tool, numbers parts anew, and says of an item's end what the tool said.
@@ -52,7 +52,8 @@ pub fn json_differences(before: &[u8], after: &[u8], reports: &[&Report]) -> Vec
 /// The same for streams: what they say, not how it was cut.
 pub fn said_differences(way: Way, before: &[u8], after: &[u8], reports: &[&Report]) -> Vec<String> {
     let say = |bytes: &[u8]| {
-        let (said, _) = Transcript::read(way, bytes, &Options::default()).expect("readable");
+        let (mut said, _) = Transcript::read(way, bytes, &Options::default()).expect("readable");
+        said.items.iter_mut().for_each(without_empty_arguments);
         let mut lines: Vec<String> = said.items.iter().map(|item| format!("{item:?}")).collect();
         lines.extend(said.turns.iter().map(|turn| format!("{turn:?}")));
         lines.extend(said.errors.iter().map(|failure| format!("{failure:?}")));
@@ -64,15 +65,38 @@ pub fn said_differences(way: Way, before: &[u8], after: &[u8], reports: &[&Repor
     explained(missing.chain(added).map(|line| (String::new(), line.clone())).collect(), reports)
 }
 
+/// No arguments are said as nothing, as no text and as an empty object.
+fn without_empty_arguments(item: &mut Item) {
+    item.content.retain(|content| match content {
+        Content::Part(_, Part::Args(Args::Text(text))) => !matches!(text.as_escaped(), "" | "{}"),
+        Content::Part(_, Part::Args(Args::Json(json))) => json.as_str() != "{}",
+        Content::Part(..) | Content::Item(_) => true,
+    });
+    for content in &mut item.content {
+        if let Content::Item(inner) = content {
+            without_empty_arguments(inner);
+        }
+    }
+}
+
+/// What no report speaks for. A loss by its own path speaks for all leaves there; one in the model's words, or a note,
+/// has no path, and speaks for one thing: for what differs in one object, before and after.
 fn explained(differences: Vec<(String, String)>, reports: &[&Report]) -> Vec<String> {
     let lost = || reports.iter().flat_map(|report| &report.lost_paths);
     let named = |path: &str| lost().any(|row| row.path.starts_with('/') && path.starts_with(&row.path));
-    let rest: Vec<String> =
-        differences.into_iter().filter(|(path, _)| !named(path)).map(|(_, how)| how).collect();
-    // A loss in the model's words, or a note, has no path; it speaks for one leaf before and one after.
+    let rest: Vec<(String, String)> = differences.into_iter().filter(|(path, _)| !named(path)).collect();
     let nameless: u64 = lost().filter(|row| !row.path.starts_with('/')).map(|row| row.count).sum();
     let notes: u64 = reports.iter().flat_map(|report| &report.notes).map(|(_, count)| count).sum();
-    if rest.len() as u64 <= 2 * (nameless + notes) { Vec::new() } else { rest }
+    let mut things: Vec<&str> = rest
+        .iter()
+        .map(|(path, how)| path.rsplit_once('/').map_or(how.as_str(), |(thing, _)| thing))
+        .collect();
+    things.sort_unstable();
+    things.dedup();
+    if things.len() as u64 <= 2 * (nameless + notes) {
+        return Vec::new();
+    }
+    rest.into_iter().map(|(_, how)| how).collect()
 }
 
 fn flatten(value: &serde_json::Value, path: &mut String, leaves: &mut Vec<(String, String)>) {
@@ -93,6 +117,8 @@ fn flatten(value: &serde_json::Value, path: &mut String, leaves: &mut Vec<(Strin
                 path.truncate(length);
             }
         }
+        // To these APIs a member that is null is one that is not there.
+        serde_json::Value::Null => {}
         leaf => leaves.push((path.clone(), leaf.to_string())),
     }
 }

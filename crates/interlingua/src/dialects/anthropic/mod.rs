@@ -53,6 +53,7 @@ const ERRORS: &[(&str, FailureClass)] = &[
     ("timeout_error", FailureClass::Timeout),
     ("api_error", FailureClass::Server),
     ("api_error", FailureClass::Other),
+    ("api_error", FailureClass::Incomplete),
     ("overloaded_error", FailureClass::Overloaded),
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::dialects::anthropic::blocks;
 use crate::error::Code;
-use crate::model::{Author, Event, ItemKind, Notice, Session, Turn};
+use crate::model::{Author, Event, ItemHead, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
 use crate::sniff;
 use crate::tape::{Kind, Val};
@@ -18,42 +18,74 @@ pub(super) struct ClaudeReader {
     title: Known,
 }
 
+/// The members that most lines have, found in one pass.
+struct Line<'t> {
+    kind: Option<Str<'t>>,
+    session: Option<Val<'t>>,
+    cwd: Option<Val<'t>>,
+    version: Option<Val<'t>>,
+    branch: Option<Val<'t>>,
+    title: Option<Val<'t>>,
+    message: Option<Val<'t>>,
+    id: Option<Val<'t>>,
+    parent: Option<Val<'t>>,
+    time: Option<Val<'t>>,
+    root: Val<'t>,
+}
+
+impl<'t> Line<'t> {
+    fn new(root: Val<'t>) -> Self {
+        let [kind, session, cwd, version, branch, title, message, id, parent, time] = root.get_all([
+            "type",
+            "sessionId",
+            "cwd",
+            "version",
+            "gitBranch",
+            "customTitle",
+            "message",
+            "uuid",
+            "parentUuid",
+            "timestamp",
+        ]);
+        let kind = kind.and_then(|kind| kind.note_text());
+        Self { kind, session, cwd, version, branch, title, message, id, parent, time, root }
+    }
+}
+
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
-        let line = doc.root;
-        self.session(line, out);
-        let kind = line.note_str("type");
+        let line = Line::new(doc.root);
+        self.session(&line, out);
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
-        if line.get("sessionId").is_none() {
-            report_foreign(doc, kind.as_ref(), out);
+        if line.session.is_none() {
+            report_foreign(doc, line.kind.as_ref(), out);
         }
-        let author = match kind.as_ref().map(Str::as_escaped) {
+        let author = match line.kind.as_ref().map(Str::as_escaped) {
             Some("user") => Author::User,
             Some("assistant") => Author::Assistant,
             // `api-request-blob` lines have a `message` too: only the type tells.
-            _ => return notice(line, kind, out),
+            _ => return notice(&line, out),
         };
-        match line.get("message") {
-            Some(message) if message.kind() == Kind::Object => said(line, message, author, out),
-            _ => notice(line, kind, out),
+        match line.message {
+            Some(message) if message.kind() == Kind::Object => said(&line, message, author, out),
+            _ => notice(&line, out),
         }
     }
 }
 
 impl ClaudeReader {
     /// What each line repeats about the session, said once and whenever it changes.
-    fn session(&mut self, line: Val<'_>, out: &mut Sink<'_>) {
-        let session = Session {
-            id: self.session.news(line.note_str("sessionId")),
-            cwd: self.cwd.news(line.note_str("cwd")),
-            cli_version: self.version.news(line.note_str("version")),
-            branch: self.branch.news(line.note_str("gitBranch")),
-            title: self.title.news(line.note_str("customTitle")),
-            ..Session::default()
-        };
-        if session == Session::default() {
+    fn session<'t>(&mut self, line: &Line<'t>, out: &mut Sink<'_>) {
+        let text = |val: Option<Val<'t>>| val.and_then(|val| val.note_text());
+        let id = self.session.news(text(line.session));
+        let cwd = self.cwd.news(text(line.cwd));
+        let cli_version = self.version.news(text(line.version));
+        let branch = self.branch.news(text(line.branch));
+        let title = self.title.news(text(line.title));
+        if [&id, &cwd, &cli_version, &branch, &title].iter().all(|news| news.is_none()) {
             return;
         }
+        let session = Session { id, cwd, cli_version, branch, title, ..Session::default() };
         if self.started {
             out.event(&Event::SessionUpdated(session));
         } else {
@@ -76,14 +108,14 @@ fn report_foreign(doc: Doc<'_>, kind: Option<&Str<'_>>, out: &mut Sink<'_>) {
     }
 }
 
-fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
-    message.note_str("role");
-    let content = message.get("content");
+fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
+    let [role, content, model, usage] = message.get_all(["role", "content", "model", "usage"]);
+    if let Some(role) = role {
+        role.note_text();
+    }
     let mut head = out.head(ItemKind::Message, author);
-    head.native_id = line.take_str("uuid");
-    head.parent = line.take_str("parentUuid");
-    head.time = line.take_time("timestamp");
-    head.model = message.take_str("model");
+    begin(&mut head, line);
+    head.model = model.and_then(|model| model.take_text());
     head.shape = blocks::shape(content);
     let model = head.model.clone();
     let item = out.start(head);
@@ -92,27 +124,34 @@ fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     }
     out.complete(item);
     // One response may be spread over several lines, each with its usage so far; its id tells them apart.
-    if let Some(usage) = message.get("usage").filter(|usage| usage.kind() == Kind::Object) {
+    if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
+        let [id, stop, sequence] = message.get_all(["id", "stop_reason", "stop_sequence"]);
         out.event(&Event::Usage(Turn {
-            id: message.note_str("id"),
+            id: id.and_then(|id| id.note_text()),
             model,
-            stop: message
-                .note_str("stop_reason")
-                .map(|raw| blocks::stop(raw, message.note_str("stop_sequence"))),
+            stop: stop
+                .and_then(|stop| stop.note_text())
+                .map(|raw| blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text()))),
             usage: Some(blocks::read_usage(usage)),
             ..Turn::default()
         }));
     }
 }
 
-fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
+fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
     // `system` lines tell by their subtype what they are.
-    let subtype = line.note_str("subtype").filter(|_| kind.as_ref().is_some_and(|kind| kind.is("system")));
-    let event_type = subtype.or(kind);
+    let subtype = line.root.note_str("subtype");
+    let subtype = subtype.filter(|_| line.kind.as_ref().is_some_and(|kind| kind.is("system")));
+    let event_type = subtype.or_else(|| line.kind.clone());
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
-    head.native_id = line.take_str("uuid");
-    head.parent = line.take_str("parentUuid");
-    head.time = line.take_time("timestamp");
+    begin(&mut head, line);
     let item = out.start(head);
     out.complete(item);
+}
+
+/// What every line says about its item.
+fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
+    head.native_id = line.id.and_then(|id| id.take_text());
+    head.parent = line.parent.and_then(|parent| parent.take_text());
+    head.time = line.time.filter(|time| time.take_text().is_some()).map(|time| time.raw());
 }

@@ -55,6 +55,7 @@ const ERRORS: &[(FailureClass, &str, Option<&str>)] = &[
     (FailureClass::TooLarge, "request_too_large", Some("request_too_large")),
     (FailureClass::RateLimit, "rate_limit_error", Some("rate_limit_exceeded")),
     (FailureClass::Server, "server_error", None),
+    (FailureClass::Incomplete, "server_error", Some("incomplete_stream")),
     (FailureClass::Overloaded, "overloaded_error", Some("server_is_overloaded")),
     (FailureClass::Timeout, "timeout_error", Some("timeout")),
     (FailureClass::Other, "error", None),

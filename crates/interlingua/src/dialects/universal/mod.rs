@@ -42,9 +42,6 @@ const EPOCH: &str = "1970-01-01T00:00:00Z";
 const SESSION_UPDATED: &str = "session.updated";
 const USAGE: &str = "usage";
 
-/// The code of the failure that [`crate::lifecycle`] adds when a source breaks off.
-const INCOMPLETE: &str = "incomplete_stream";
-
 const STOPS: &[(StopClass, &str)] = &[
     (StopClass::End, "end_turn"),
     (StopClass::Sequence, "stop_sequence"),
@@ -72,6 +69,7 @@ const FAILURES: &[(FailureClass, &str)] = &[
     (FailureClass::Server, "server"),
     (FailureClass::Overloaded, "overloaded"),
     (FailureClass::Timeout, "timeout"),
+    (FailureClass::Incomplete, "incomplete"),
     (FailureClass::Other, "other"),
 ];
 

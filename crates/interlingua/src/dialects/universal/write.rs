@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 
 use super::data::{put_failure, put_permission, put_question, put_session, put_turn};
 use super::parts::{self, Form, Nature, Piece};
-use super::{EPOCH, INCOMPLETE, SESSION_UPDATED, USAGE, time};
+use super::{EPOCH, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
-    Answer, Args, Arrival, Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Notice,
-    Part, Permission, Question, Session, SessionEnd, Status, Stop, StopClass, Time, ToolCall, ToolResult,
-    Turn, Usage,
+    Answer, Args, Arrival, Author, CallKind, Delta, Event, FailureClass, ItemHead, ItemId, ItemKind,
+    ItemTail, Notice, Part, Permission, Question, Session, SessionEnd, Status, Stop, StopClass, Time,
+    ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Out, Writer};
 use crate::text::{Raw, Str};
@@ -505,7 +505,7 @@ impl Writer for UniversalWriter {
                 }
             }
             Event::Error(failure) => {
-                let cut = failure.code.as_ref().is_some_and(|code| code.is(INCOMPLETE));
+                let cut = failure.class == FailureClass::Incomplete;
                 self.cut |= cut;
                 let made = if cut { Made::ByUs } else { Made::ByAgent };
                 self.say(made, "error", out, |json| put_failure(failure, json));
