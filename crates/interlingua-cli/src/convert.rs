@@ -120,6 +120,9 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
 
 /// Many files to a directory: as many at once as there are processors.
 fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, Error> {
+    if output.exists() && !output.is_dir() {
+        return Err(Error::NotADirectory(output.to_owned()));
+    }
     fs::create_dir_all(output).map_err(|error| Error::Write(output.to_owned(), error))?;
     let found = sources::find(inputs, output)?;
     let taken = Taken::inputs(&found);

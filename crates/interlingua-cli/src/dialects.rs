@@ -45,7 +45,7 @@ fn json() -> String {
     report::document(|json| {
         json.array();
         for dialect in DIALECTS {
-            let Dialect { name, plane, about, detected_by, roles, sniff: _ } = dialect;
+            let Dialect { name, plane, about, detected_by, issuer: _, roles, sniff: _ } = dialect;
             json.object().key("name").word(name).key("plane").word(plane.word());
             json.key("about").str(&Str::plain(about)).key("detected_by").str(&Str::plain(detected_by));
             json.key("roles").array();

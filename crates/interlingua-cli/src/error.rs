@@ -66,8 +66,12 @@ pub(crate) enum Error {
     NoTargetRole(&'static Dialect, Role),
     /// Several inputs, or a directory, and no directory to write to.
     NeedsDirectory,
-    /// A directory where a file was meant.
+    /// A directory to convert, and nowhere to put what comes of it.
     IsDirectory(String),
+    /// A directory where only files are read.
+    NotAFile(String),
+    /// What should be the directory for the outputs is a file.
+    NotADirectory(PathBuf),
     /// The output is one of the inputs.
     OverInput(PathBuf),
     /// Of all files in the directories, none was recognised.
@@ -78,11 +82,17 @@ pub(crate) enum Error {
     UnknownDialect(String, Option<String>),
     /// No command of that name.
     UnknownCommand(String),
+    /// What else makes no sense about the command line: what, and perhaps what was meant.
+    Usage(String, Option<String>),
 }
 
 impl Error {
-    /// Our own words for what clap refused, where we know more than clap.
+    /// What clap refused, in our own words where we know more than clap, and in our own form where we do not.
+    /// Nothing if clap has something to show that was asked for.
     pub(crate) fn from_usage(error: &clap::Error) -> Option<Self> {
+        if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return None;
+        }
         let text = |kind| match error.get(kind) {
             Some(ContextValue::String(text)) => Some(text.clone()),
             _ => None,
@@ -93,8 +103,17 @@ impl Error {
             (ErrorKind::InvalidValue, Some(name)) if is_dialect() => {
                 Some(Error::UnknownDialect(name, text(ContextKind::SuggestedValue)))
             }
-            _ => None,
+            _ => Some(Error::restated(&error.render().to_string())),
         }
+    }
+
+    /// clap's message on one line with names in backticks; the list of all flags stays with `--help`.
+    fn restated(text: &str) -> Self {
+        let quoted = |text: &str| text.replace('\'', "`");
+        let what: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let what = what.join(" ");
+        let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+        Error::Usage(quoted(what.strip_prefix("error: ").unwrap_or(&what)), tip.map(quoted))
     }
 
     pub(crate) const fn exit(&self) -> Exit {
@@ -105,8 +124,10 @@ impl Error {
             | Error::NeedsDirectory
             | Error::OverInput(_)
             | Error::StdoutTwice
+            | Error::NotADirectory(_)
             | Error::UnknownDialect(..)
-            | Error::UnknownCommand(_) => Exit::Usage,
+            | Error::UnknownCommand(_)
+            | Error::Usage(..) => Exit::Usage,
             Error::Read(..)
             | Error::Write(..)
             | Error::Output(_)
@@ -114,6 +135,7 @@ impl Error {
             | Error::Undetected { .. }
             | Error::NothingRead { .. }
             | Error::IsDirectory(_)
+            | Error::NotAFile(_)
             | Error::NothingRecognised(_) => Exit::Unreadable,
         }
     }
@@ -139,6 +161,9 @@ impl Error {
     pub(crate) fn message(&self) -> String {
         match self {
             Error::Read(name, error) => format!("cannot read `{name}`: {}", reason(error)),
+            Error::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
+                format!("cannot write `{}`: its directory does not exist", path.display())
+            }
             Error::Write(path, error) => format!("cannot write `{}`: {}", path.display(), reason(error)),
             Error::Output(error) => format!("cannot write to stdout: {}", reason(error)),
             Error::Empty(name) => format!("there is nothing in `{name}`"),
@@ -159,13 +184,15 @@ impl Error {
                 format!("`{}` has nothing to write a `{}` as", dialect.name, role.word())
             }
             Error::NeedsDirectory => "several inputs need a directory to write to".to_owned(),
-            Error::IsDirectory(name) => format!("`{name}` is a directory"),
+            Error::IsDirectory(name) | Error::NotAFile(name) => format!("`{name}` is a directory"),
+            Error::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
             Error::OverInput(path) => format!("`{}` is the input itself", path.display()),
             Error::NothingRecognised(1) => "no dialect recognises the one file there".to_owned(),
             Error::NothingRecognised(count) => format!("no dialect recognises any of the {count} files"),
             Error::StdoutTwice => "output and report cannot both go to stdout".to_owned(),
             Error::UnknownDialect(name, _) => format!("there is no dialect `{name}`"),
             Error::UnknownCommand(name) => format!("there is no command `{name}`"),
+            Error::Usage(what, _) => what.clone(),
         }
     }
 
@@ -217,6 +244,8 @@ impl Error {
                 format!("it writes {}", roles(dialect, |spec| spec.write.is_some()))
             }
             Error::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
+            Error::NotAFile(_) => "name the files in it".to_owned(),
+            Error::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
             Error::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
             Error::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
             Error::NothingRecognised(_) => "name the dialect with `--from` to read them all as that".to_owned(),
@@ -226,6 +255,10 @@ impl Error {
             }
             Error::UnknownDialect(_, None) => "`interlingua dialects` lists them all".to_owned(),
             Error::UnknownCommand(_) => "`interlingua --help` lists them".to_owned(),
+            Error::Usage(_, Some(tip)) => tip.clone(),
+            Error::Usage(_, None) => {
+                "`interlingua --help` lists the commands, `interlingua COMMAND --help` their flags".to_owned()
+            }
         })
     }
 }

@@ -46,7 +46,7 @@ impl Input {
         let failed = |error| Error::Read(self.name(), error);
         let rest: Box<dyn Read> = match self {
             Input::Stdin => Box::new(io::stdin().lock()),
-            Input::File(path) if path.is_dir() => return Err(Error::IsDirectory(self.name())),
+            Input::File(path) if path.is_dir() => return Err(Error::NotAFile(self.name())),
             Input::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
         let mut opened = Opened { head: Vec::new(), complete: false, rest, guesses: Vec::new() };

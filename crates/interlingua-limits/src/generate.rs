@@ -67,7 +67,7 @@ pub fn anthropic_request(size: usize) -> Vec<u8> {
         let comma = if number > 0 { "," } else { "" };
         let _ = write!(
             out,
-            r#"{comma}{{"role":"user","content":"{text}"}},{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"tool_use","id":"toolu_{number:08x}","name":"tool_1","input":{{"path":"/work/file_{number}","limit":{number}}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_{number:08x}","content":"{}"}}]}},{{"role":"assistant","content":"{text}"}}"#,
+            r#"{comma}{{"role":"user","content":"{text}"}},{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"tool_use","id":"toolu_{number:08x}","name":"tool_1","input":{{"path":"/tmp/demo/file_{number}","limit":{number}}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_{number:08x}","content":"{}"}}]}},{{"role":"assistant","content":"{text}"}}"#,
             text.repeat(8),
         );
         number += 1;

@@ -9,10 +9,77 @@ use std::sync::Arc;
 use crate::emit::Emit;
 use crate::error::{Code, Problem, Window};
 use crate::ledger::{HOLE, Reason, Rest, RestBody};
-use crate::model::ItemId;
-use crate::pipe::Out;
+use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Session};
+use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str};
+
+/// Writes a log line by line: gathers an item's values, then fills the line that was kept for it or builds one.
+///
+/// This is [`Writer`] for logs, less what is the same for all of them: which line may be filled, what becomes of the
+/// others, and that the line at hand ends before anything else is written.
+pub trait LineWriter: Send {
+    /// The lines written so far.
+    fn lines(&mut self) -> &mut Lines;
+
+    /// Learns about the session.
+    fn session(&mut self, session: &Session<'_>);
+
+    /// An item begins. Unless it lies within the one at hand, end that one's line first.
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>);
+
+    /// Gathers a part.
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Out<'_>);
+
+    /// The item is complete; its kept lines, if there are any, come now.
+    fn completed(&mut self, tail: &ItemTail<'_>);
+
+    /// Fills the holes of a line that was kept for the item at hand, with [`Lines::restore`].
+    fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>);
+
+    /// Ends the line at hand: builds it with [`Lines::build`], unless a kept line was filled.
+    fn end_line(&mut self, out: &mut Out<'_>);
+}
+
+impl<W: LineWriter> Writer for W {
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        match event {
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session),
+            Event::ItemStarted(head) => self.started(head, out),
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) => self.completed(tail),
+            // Usage is in the kept line; a session carried over from elsewhere starts its own count.
+            Event::Usage(_) | Event::TurnStarted(_) | Event::TurnEnded(_) | Event::SessionEnded(_) => {}
+            Event::Request(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => out.ledger.note("requests and live events have no place in this log"),
+        }
+    }
+
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        match rest.body {
+            RestBody::Line { line, space } if rest.owner == self.lines().owner => {
+                self.restore(line, space, out);
+                rest.keep_elsewhere(out.ledger);
+            }
+            RestBody::Unparsed { .. } => {
+                self.end_line(out);
+                self.lines().rest(rest, out);
+            }
+            RestBody::Line { .. } | RestBody::Frame(_) | RestBody::NoFinalNewline => {
+                self.lines().rest(rest, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        self.end_line(out);
+        self.lines().finish(out);
+    }
+}
 
 /// The lines of a log being written: what separates them, and what becomes of those that nobody could read.
 #[derive(Debug)]
@@ -334,6 +401,7 @@ pub fn made_up_id(session: Option<&str>, item: ItemId) -> String {
         seed >> 12 & 0xfff
     )
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

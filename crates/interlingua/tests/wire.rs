@@ -572,6 +572,25 @@ fn only_the_first_of_several_choices_is_told() {
     assert!(lost(&report, "/choices[]/message/content", Reason::NoSlot));
 }
 
+#[test]
+fn interleaved_pieces_of_a_stream_all_reach_a_record() {
+    let children = |stream: &[u8], from: &str| {
+        let (record, report) = to_role(from, Role::Stream, "record", Role::Log, stream);
+        assert_eq!(report.lost, 0, "{report:?}");
+        assert!(!noted(&report, "already written"), "{report:?}");
+        record["session"]["entries"][0]["children"].clone()
+    };
+    // Each call's fragments come between the other's.
+    let calls = children(&fixture(C, "stream/tools.sse"), C);
+    assert_eq!(calls[0]["input"], json!({"word": "café", "limit": 3}));
+    assert_eq!(calls[1]["input"], json!({"sheet": 7, "inset": ["a"]}));
+    // A block of thinking begins with an empty signature; text and the real one follow.
+    let thought = children(&fixture(A, "stream/tools.sse"), A);
+    assert_eq!(thought[0]["type"], "reasoning");
+    assert_ne!(thought[0]["content"], "");
+    assert_ne!(thought[0]["encrypted"], "");
+}
+
 // ---- both ways ----
 
 #[test]

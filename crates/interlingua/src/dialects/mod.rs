@@ -37,6 +37,9 @@ pub struct Dialect {
     pub about: &'static str,
     /// By what it is recognised, in a line.
     pub detected_by: &'static str,
+    /// Who issues the signatures and encrypted reasoning in it, where that is always the same: such state is only ever
+    /// sent back there.
+    pub issuer: Option<&'static str>,
     /// What it is used for, and how each use is framed, read and written.
     pub roles: &'static [RoleSpec],
     /// Judges a document: the role it would have, and how sure (1: could be, 10: nothing else looks like this).

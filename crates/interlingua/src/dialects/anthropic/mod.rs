@@ -16,6 +16,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Wire,
     about: "Anthropic Messages API (POST /v1/messages)",
     detected_by: "`messages` with `max_tokens` and Anthropic's own members; `type` of `message`, `error` or a stream event",
+    issuer: Some(blocks::ISSUER),
     roles: &[
         RoleSpec {
             role: Role::Request,

@@ -280,7 +280,7 @@ impl StreamReader {
         let Some(value) = value else { return };
         delta.note_str("type");
         event.note_u64("index");
-        out.delta(item, part, value);
+        out.piece(item, part, value);
     }
 
     fn end(&mut self, out: &mut Sink<'_>) {

@@ -3,6 +3,7 @@
 mod read;
 mod write;
 
+use super::anthropic::blocks;
 use super::{Dialect, Plane, Role, RoleSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;
@@ -13,6 +14,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Claude Code session logs (~/.claude/projects/…/*.jsonl)",
     detected_by: "lines with `uuid`, `parentUuid` or `sessionId` beside `type`",
+    issuer: Some(blocks::ISSUER),
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

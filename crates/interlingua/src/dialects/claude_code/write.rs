@@ -2,13 +2,13 @@
 //! Claude Code resumes.
 
 use crate::dialects::Options;
-use crate::ledger::{Reason, Rest, RestBody};
+use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
+    Args, Author, Delta, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
     OpaqueKind, Part, Session, ToolCall, ToolResult,
 };
-use crate::pipe::{Out, Writer};
-use crate::restore::{Lines, Slots, has_hole, made_up_id};
+use crate::pipe::Out;
+use crate::restore::{LineWriter, Lines, Slots, has_hole, made_up_id};
 use crate::tape::Val;
 use crate::text::{Raw, Str};
 
@@ -64,6 +64,12 @@ impl ClaudeWriter {
             last_id: None,
             lines: Lines::new(super::DIALECT.name),
         }
+    }
+}
+
+impl LineWriter for ClaudeWriter {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
@@ -147,7 +153,6 @@ impl ClaudeWriter {
         self.branch = own(branch).or_else(|| self.branch.take());
     }
 
-    /// A line we wrote earlier: fill its holes.
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>) {
         let mut line = self.line.take();
         let empty = Slots::default();
@@ -163,7 +168,6 @@ impl ClaudeWriter {
         self.line = line;
     }
 
-    /// Ends the line at hand; builds it unless it was restored.
     fn end_line(&mut self, out: &mut Out<'_>) {
         let Some(mut line) = self.line.take() else { return };
         if line.restored {
@@ -217,46 +221,6 @@ impl ClaudeWriter {
         }
         self.last_id = Some(id.as_str().to_owned());
         self.lines.build(&built, out);
-    }
-}
-
-impl Writer for ClaudeWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
-        match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session),
-            Event::ItemStarted(head) => self.started(head, out),
-            Event::ItemDelta(delta) => self.delta(delta, out),
-            Event::ItemCompleted(tail) => self.completed(tail),
-            // Usage is in the kept line; a session carried over from elsewhere starts its own count.
-            Event::Usage(_) | Event::TurnStarted(_) | Event::TurnEnded(_) | Event::SessionEnded(_) => {}
-            Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => out.ledger.note("requests and live events have no place in this log"),
-        }
-    }
-
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        match rest.body {
-            RestBody::Line { line, space } if rest.owner == super::DIALECT.name => {
-                self.restore(line, space, out);
-                rest.keep_elsewhere(out.ledger);
-            }
-            RestBody::Unparsed { .. } => {
-                self.end_line(out);
-                self.lines.rest(rest, out);
-            }
-            RestBody::Line { .. } | RestBody::Frame(_) | RestBody::NoFinalNewline => {
-                self.lines.rest(rest, out);
-            }
-        }
-    }
-
-    fn finish(&mut self, out: &mut Out<'_>) {
-        self.end_line(out);
-        self.lines.finish(out);
     }
 }
 

@@ -5,6 +5,7 @@ mod control;
 mod read;
 mod write;
 
+use super::anthropic::blocks;
 use super::{Dialect, Plane, Role, RoleSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;
@@ -15,6 +16,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Live,
     about: "Claude Code live output (claude -p --output-format stream-json)",
     detected_by: "lines with `session_id` beside `type`, `stream_event` and `control_request` lines",
+    issuer: Some(blocks::ISSUER),
     roles: &[RoleSpec {
         role: Role::Live,
         framing: Framing::Lines,

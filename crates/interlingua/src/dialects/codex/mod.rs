@@ -15,6 +15,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Codex CLI rollouts (~/.codex/sessions/…/rollout-*.jsonl)",
     detected_by: "lines with `timestamp`, `type` and a `payload`",
+    issuer: Some(ISSUER),
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

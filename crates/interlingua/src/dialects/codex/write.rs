@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::dialects::Options;
-use crate::ledger::{Reason, Rest, RestBody};
+use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Opaque, Part, Session, ToolCall, ToolResult,
+    Args, Author, CallKind, Delta, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
+    Part, Session, ToolCall, ToolResult,
 };
-use crate::pipe::{Out, Writer};
-use crate::restore::{Lines, Slots, has_hole, is_hole, made_up_id};
+use crate::pipe::Out;
+use crate::restore::{LineWriter, Lines, Slots, has_hole, is_hole, made_up_id};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str, escape_into};
 
@@ -78,6 +78,12 @@ impl CodexWriter {
             lines: Lines::new(super::DIALECT.name),
         }
     }
+}
+
+impl LineWriter for CodexWriter {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
 
     /// Parent, provider, model and title of another agent's session mean nothing to Codex.
     fn session(&mut self, session: &Session<'_>) {
@@ -98,13 +104,13 @@ impl CodexWriter {
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
         if head.within.is_none() || head.within != self.item || self.restored.is_some() {
-            self.end_item(out);
+            self.end_line(out);
             self.item = Some(head.id);
         }
         self.units.push(Unit::new(head));
     }
 
-    fn delta(&mut self, delta: &Delta<'_>) {
+    fn delta(&mut self, delta: &Delta<'_>, _: &mut Out<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(mut at) = self.units.iter().rposition(|unit| unit.item == *item) else { return };
         if at + 1 < self.units.len() {
@@ -182,7 +188,7 @@ impl CodexWriter {
     }
 
     /// Ends the item at hand; builds its lines unless they were restored.
-    fn end_item(&mut self, out: &mut Out<'_>) {
+    fn end_line(&mut self, out: &mut Out<'_>) {
         self.item = None;
         let units = std::mem::take(&mut self.units);
         if self.restored.take().is_some() {
@@ -196,7 +202,9 @@ impl CodexWriter {
             self.build(&unit, out);
         }
     }
+}
 
+impl CodexWriter {
     fn build(&mut self, unit: &Unit, out: &mut Out<'_>) {
         let mut line = Slots::default();
         let text: String =
@@ -333,46 +341,6 @@ impl CodexWriter {
 
 /// Codex drops lines without a time.
 const EPOCH: &str = "\"1970-01-01T00:00:00.000Z\"";
-
-impl Writer for CodexWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
-        match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session),
-            Event::ItemStarted(head) => self.started(head, out),
-            Event::ItemDelta(delta) => self.delta(delta),
-            Event::ItemCompleted(tail) => self.completed(tail),
-            // Usage is in the kept line; a session carried over from elsewhere starts its own count.
-            Event::Usage(_) | Event::TurnStarted(_) | Event::TurnEnded(_) | Event::SessionEnded(_) => {}
-            Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => out.ledger.note("requests and live events have no place in this log"),
-        }
-    }
-
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        match rest.body {
-            RestBody::Line { line, space } if rest.owner == super::DIALECT.name => {
-                self.restore(line, space, out);
-                rest.keep_elsewhere(out.ledger);
-            }
-            RestBody::Unparsed { .. } => {
-                self.end_item(out);
-                self.lines.rest(rest, out);
-            }
-            RestBody::Line { .. } | RestBody::Frame(_) | RestBody::NoFinalNewline => {
-                self.lines.rest(rest, out);
-            }
-        }
-    }
-
-    fn finish(&mut self, out: &mut Out<'_>) {
-        self.end_item(out);
-        self.lines.finish(out);
-    }
-}
 
 impl Unit {
     fn empty(item: ItemId, kind: UnitKind) -> Self {

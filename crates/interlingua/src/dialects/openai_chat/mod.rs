@@ -15,6 +15,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Wire,
     about: "OpenAI Chat Completions API (POST /v1/chat/completions)",
     detected_by: "`messages` without Anthropic's members; `object` of `chat.completion`; `error` without `type`",
+    issuer: None,
     roles: &[
         RoleSpec {
             role: Role::Request,

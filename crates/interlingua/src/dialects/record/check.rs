@@ -89,6 +89,7 @@ const EXT: &[Rule] = &[
     ("version", Type::Text, false),
     ("data", Type::Any, false),
     ("more", Type::Array, false),
+    ("space", Type::Array, false),
 ];
 const USAGE: &[Rule] = &[
     ("input", Type::Unsigned, false),

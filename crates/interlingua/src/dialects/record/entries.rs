@@ -33,8 +33,8 @@ pub(super) struct Entries {
     /// Lines of the entry so far.
     lines: usize,
     pub(super) no_final_newline: bool,
-    /// Events of items that began while the entry was open: a live source says several things at once, and entries
-    /// stand one after the other.
+    /// Events of items that began while the entry, or a child of it, was open: a live source says several things at
+    /// once, and entries and children stand one after the other.
     waiting: Vec<Event<'static>>,
 }
 
@@ -64,6 +64,8 @@ struct Node {
     content: Content,
     /// Arguments that come in pieces: only together are they a value.
     arguments: String,
+    /// The opaque state was said to be empty so far: a stream does that before the text comes.
+    blank_opaque: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,6 +87,8 @@ enum Content {
     Text(u32),
     /// A list whose last element is a text that part is still being added to, or complete.
     List(Option<u32>),
+    /// Content is complete, and `encrypted` is a string that is still being added to.
+    Opaque,
     Closed,
 }
 
@@ -93,18 +97,30 @@ impl Entries {
         Self { facts: Facts::new(options.source_name.clone()), ..Self::default() }
     }
 
-    /// Whether an item must wait for the open entry: it is not a part of it.
+    /// Whether an item must wait: for the open child if it is a part of the entry, else for the entry.
     fn must_wait(&self, within: Option<ItemId>) -> bool {
-        self.entry.as_ref().is_some_and(|entry| entry.open_items > 0 && within != Some(entry.node.item))
+        let Some(entry) = &self.entry else { return false };
+        if within == Some(entry.node.item) { entry.has_open_child() } else { entry.open_items > 0 }
+    }
+
+    /// Whether a piece must wait: for its item to start, or, if it is the entry's own, for the open child.
+    fn piece_must_wait(&self, item: ItemId) -> bool {
+        self.waits(item)
+            || self.entry.as_ref().is_some_and(|entry| item == entry.node.item && entry.has_open_child())
     }
 
     fn waits(&self, item: ItemId) -> bool {
         self.waiting.iter().any(|event| matches!(event, Event::ItemStarted(head) if head.id == item))
     }
 
-    /// Writes what has waited, once the entry is complete.
+    /// Writes what has waited and need not wait any longer.
     fn go_on(&mut self, out: &mut Out<'_>) {
-        if !self.waiting.is_empty() && !self.must_wait(None) {
+        let ready = self.waiting.iter().any(|event| match event {
+            Event::ItemStarted(head) => !self.must_wait(head.within),
+            Event::ItemDelta(delta) => !self.piece_must_wait(delta.item),
+            _ => false,
+        });
+        if ready {
             for event in std::mem::take(&mut self.waiting) {
                 self.event(&event, out);
             }
@@ -193,6 +209,7 @@ impl Entries {
             child.add(delta, out);
         } else if entry.node.item != delta.item {
             out.ledger.note("piece of an item that is already written");
+            out.ledger.lose("content", Reason::NoSlot, "\"\"");
         } else if entry.children || !entry.node.fits(delta) {
             // Content after an item within the message, or a second part where one was announced: a child of the
             // same type, so that the order stands.
@@ -341,14 +358,20 @@ impl Writer for Entries {
                     self.started(head, out);
                 }
             }
-            Event::ItemDelta(delta) if self.waits(delta.item) => {
+            Event::ItemDelta(delta) if self.piece_must_wait(delta.item) => {
                 self.waiting.push(Event::ItemDelta(delta.clone().into_owned()));
             }
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) if self.waits(tail.id) => {
                 self.waiting.push(Event::ItemCompleted(tail.clone().into_owned()));
             }
-            Event::ItemCompleted(tail) => self.completed(tail, out),
+            Event::ItemCompleted(tail) => {
+                self.completed(tail, out);
+                // What waits for the entry goes on once the entry has its line.
+                if self.entry.as_ref().is_some_and(|entry| entry.open_items > 0) {
+                    self.go_on(out);
+                }
+            }
             Event::TurnStarted(turn) => {
                 self.turn = Usage::default();
                 self.used(turn, false);
@@ -392,6 +415,11 @@ impl Writer for Entries {
 }
 
 impl Entry {
+    /// Whether an item within the entry is not complete.
+    fn has_open_child(&self) -> bool {
+        self.child.as_ref().is_some_and(|child| child.item != self.node.item)
+    }
+
     fn begin_child(&mut self, json: &mut Emit<'_>) {
         self.end_child(json);
         if !self.children {
@@ -419,7 +447,7 @@ impl Entry {
 
 impl Node {
     const fn new(item: ItemId, kind: NodeKind, shape: Shape) -> Self {
-        Self { item, kind, shape, content: Content::None, arguments: String::new() }
+        Self { item, kind, shape, content: Content::None, arguments: String::new(), blank_opaque: false }
     }
 
     /// Writes what the head says and leaves the object open.
@@ -486,7 +514,7 @@ impl Node {
                 part == delta.part
             }
             (_, Content::List(_)) => true,
-            (_, Content::Text(_) | Content::Closed) => {
+            (_, Content::Text(_) | Content::Opaque | Content::Closed) => {
                 !matches!(self.kind, NodeKind::User | NodeKind::Assistant)
             }
         }
@@ -495,12 +523,18 @@ impl Node {
     fn add(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
         let json = &mut out.json;
         match (&delta.value, self.content, self.shape) {
-            (Part::Opaque(Opaque { kind: _, issuer: _, value }), _, _) => {
-                if self.kind == NodeKind::Reasoning {
-                    self.close(json);
-                    json.key("encrypted").str(value);
-                } else {
+            (Part::Opaque(Opaque { kind: _, issuer: _, value }), content, _) => {
+                if self.kind != NodeKind::Reasoning {
                     out.ledger.lose("opaque", Reason::NoSlot, "\"\"");
+                } else if content == Content::Opaque {
+                    json.piece(value);
+                } else if value.is_empty() {
+                    self.blank_opaque = true;
+                } else {
+                    self.end_content(json);
+                    self.blank_opaque = false;
+                    json.key("encrypted").open_string().piece(value);
+                    self.content = Content::Opaque;
                 }
             }
             (Part::Args(Args::Text(text)), _, _)
@@ -538,7 +572,7 @@ impl Node {
                 self.content = Content::List(list_part(value, delta.part, json));
             }
             // A second part where one was announced: only a source that is itself a stream does this.
-            (_, Content::Text(_) | Content::Closed, _) => {
+            (_, Content::Text(_) | Content::Opaque | Content::Closed, _) => {
                 out.ledger.note("a second part where one was announced");
                 out.ledger.lose(self.content_key(), Reason::NoSlot, "\"\"");
             }
@@ -558,8 +592,16 @@ impl Node {
         }
     }
 
-    /// Ends the content, giving what the schema requires.
+    /// Ends what the node says of itself.
     fn close(&mut self, json: &mut Emit<'_>) {
+        self.end_content(json);
+        if std::mem::take(&mut self.blank_opaque) {
+            json.key("encrypted").word("");
+        }
+    }
+
+    /// Ends the content, giving what the schema requires.
+    fn end_content(&mut self, json: &mut Emit<'_>) {
         match self.content {
             Content::None => match self.kind {
                 NodeKind::ToolCall if !self.arguments.is_empty() => {
@@ -582,6 +624,9 @@ impl Node {
             Content::Text(_) => {
                 json.close_string();
                 self.end_wrapper(json);
+            }
+            Content::Opaque => {
+                json.close_string();
             }
             Content::List(part) => {
                 if part.is_some() {

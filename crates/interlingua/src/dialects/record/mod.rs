@@ -22,6 +22,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Ours,
     about: "verifiable agent record, profile v3 (JSON)",
     detected_by: "`version` and `session` in one document",
+    issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Elements(&["session", "entries"]),

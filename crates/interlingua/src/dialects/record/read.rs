@@ -1,6 +1,8 @@
 //! A record to events. Reading it is checking it: every breach of the schema is reported with its place.
 
 use super::check::{Checker, check_entry};
+use crate::dialects::Dialect;
+use crate::dialects::anthropic::blocks;
 use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::model::{
@@ -222,10 +224,12 @@ fn item(entry: Val<'_>, within: Option<ItemId>, vendor: &str, out: &mut Sink<'_>
         parts = read_parts(content, id, 0, is_call, out);
     }
     if let Some(value) = entry.take_str("encrypted") {
+        let issuer = Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or("unknown");
+        // Anthropic signs thinking that it shows; others encrypt what they hide.
         let signed =
-            vendor == "claude-code" && reasoning && content.is_some_and(|content| content.str().is_some());
+            issuer == blocks::ISSUER && reasoning && content.is_some_and(|content| content.str().is_some());
         let kind = if signed { OpaqueKind::Signature } else { OpaqueKind::Encrypted };
-        out.delta(id, parts, Part::Opaque(Opaque { kind, issuer: issuer(vendor), value }));
+        out.delta(id, parts, Part::Opaque(Opaque { kind, issuer, value }));
     }
     for child in entry.get("children").into_iter().flat_map(|children| children.elements()) {
         // A nameless message inside a message is a later part of it.
@@ -321,14 +325,5 @@ fn read_usage(usage: Val<'_>) -> Usage {
         output: usage.take_u64("output"),
         reasoning: usage.take_u64("reasoning"),
         ..Usage::default()
-    }
-}
-
-/// Who issues opaque state in that vendor's logs.
-fn issuer(vendor: &str) -> &'static str {
-    match vendor {
-        "claude-code" => "anthropic",
-        "codex" => "openai",
-        _ => "unknown",
     }
 }

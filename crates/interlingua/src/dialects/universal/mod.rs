@@ -21,6 +21,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Ours,
     about: "universal agent events (JSON lines)",
     detected_by: "lines with `event_id`, `sequence`, `type` and `data`",
+    issuer: None,
     roles: &[RoleSpec {
         role: Role::Live,
         framing: Framing::Lines,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::parts::CALL_KINDS;
 use super::{EPOCH, FAILURES, SESSION_UPDATED, STOPS, USAGE, named};
+use crate::dialects::{DIALECTS, Plane};
 use crate::error::Code;
 use crate::model::{
     Answer, Args, Author, CallKind, Event, Failure, FailureClass, FileRef, ItemId, ItemKind, ItemTail, Media,
@@ -417,13 +418,14 @@ fn session(metadata: Val<'_>) -> Session<'_> {
         repository: metadata.take_str("repository"),
         title: metadata.take_str("title"),
         start: metadata.take_raw("start"),
-        agent: agent.and_then(|agent| AGENTS.iter().copied().find(|known| agent.is(known))),
+        agent: agent.and_then(|agent| agents().find(|known| agent.is(known))),
     }
 }
 
-/// The agents whose name the model can hold.
-const AGENTS: &[&str] =
-    &["claude-code", "codex", "gemini-cli", "opencode", "cursor", "amp", "copilot-cli", "kimi-cli", "pi"];
+/// The agents whose name the model can hold: those whose logs we know.
+fn agents() -> impl Iterator<Item = &'static str> {
+    DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log).map(|dialect| dialect.name)
+}
 
 fn issuer_named(name: &str) -> &'static str {
     ["anthropic", "openai", "google"].into_iter().find(|known| *known == name).unwrap_or("unknown")

@@ -267,7 +267,12 @@ impl Said {
                     None if arguments.kind() == Kind::Object => Args::Json(arguments.take()),
                     None => return,
                 };
-                out.delta(item, 0, Part::Args(value));
+                // A function's arguments are JSON, but a piece of them is not; free text is what it is.
+                if self.whole || call.kind != CallKind::Function {
+                    out.delta(item, 0, Part::Args(value));
+                } else {
+                    out.piece(item, 0, Part::Args(value));
+                }
             }
             (None, Some(arguments)) => {
                 if let Some(text) = arguments.take_text() {
