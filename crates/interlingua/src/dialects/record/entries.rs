@@ -1,5 +1,6 @@
 //! Events to entries, written as they come; nothing is held but a line whose item is still open.
 
+use super::read::is_parts;
 use super::session::Facts;
 use super::usage::{Meter, write_usage};
 use crate::dialects::Options;
@@ -520,7 +521,13 @@ impl Node {
             }
             (Part::Args(Args::Json(value)) | Part::Json(value), Content::None, Shape::One) => {
                 self.begin(json);
-                json.raw(value);
+                if is_ambiguous(value) {
+                    json.array();
+                    list_part(&Part::Json(value.reborrow()), delta.part, json);
+                    json.end_array();
+                } else {
+                    json.raw(value);
+                }
                 self.end_wrapper(json);
                 self.content = Content::Closed;
             }
@@ -594,6 +601,14 @@ impl Node {
         }
         self.content = Content::Closed;
     }
+}
+
+/// Whether a value of the source would be read as a content list of ours.
+fn is_ambiguous(value: &Raw<'_>) -> bool {
+    value.as_str().starts_with('[')
+        && TapeBuf::default()
+            .parse(value.as_str(), &Limits::default())
+            .is_ok_and(|tape| is_parts(tape.root()))
 }
 
 /// Writes one element of a content list; returns its part number if more text may follow.

@@ -247,7 +247,7 @@ fn item(entry: Val<'_>, within: Option<ItemId>, vendor: &str, out: &mut Sink<'_>
 }
 
 /// Whether a value is a content list in our form.
-fn is_parts(list: Val<'_>) -> bool {
+pub(super) fn is_parts(list: Val<'_>) -> bool {
     list.kind() == Kind::Array
         && list.elements().next().is_some()
         && list.elements().all(|part| {
