@@ -4,7 +4,6 @@ use crate::dialects::anthropic::blocks;
 use crate::error::Code;
 use crate::model::{Author, Event, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
-use crate::sniff;
 use crate::tape::{Kind, Val};
 use crate::text::{Known, Str};
 
@@ -24,8 +23,9 @@ impl Reader for ClaudeReader {
         self.session(line, out);
         let kind = line.note_str("type");
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
-        if line.get("sessionId").is_none() {
-            report_foreign(doc, kind.as_ref(), out);
+        if line.get("sessionId").is_none() && !doc.report_foreign(super::DIALECT.name, out) && kind.is_none()
+        {
+            out.problem(Code::UnknownShape, None, "expected a line with a `type`");
         }
         let author = match kind.as_ref().map(Str::as_escaped) {
             Some("user") => Author::User,
@@ -64,15 +64,6 @@ impl ClaudeReader {
                 ..session
             }));
         }
-    }
-}
-
-/// Reports a line that Claude Code did not write. It is read as far as possible and kept all the same.
-fn report_foreign(doc: Doc<'_>, kind: Option<&Str<'_>>, out: &mut Sink<'_>) {
-    if let Some(dialect) = sniff::foreign(super::DIALECT.name, doc.root, doc.kind) {
-        out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
-    } else if kind.is_none() {
-        out.problem(Code::UnknownShape, None, "expected a line with a `type`");
     }
 }
 

@@ -27,6 +27,12 @@ impl Reader for CodexReader {
         let line = doc.root;
         line.note_str("type");
         let payload = line.get("payload").filter(|payload| payload.kind() == Kind::Object);
+        // The oldest rollouts have items without an envelope; the Messages API has such messages, too.
+        let bare =
+            matches!(line.word("type"), "message" | "reasoning" | "function_call" | "function_call_output");
+        if payload.is_none() && !bare {
+            doc.report_foreign(super::DIALECT.name, out);
+        }
         if let Some(payload) = payload {
             payload.note_str("type");
         }
@@ -320,9 +326,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
             }
         } else {
             is_error = output.get("success").and_then(|success| success.bool()).map(|success| !success);
-            // A list could be taken for our own form of parts on the way back, so it also stays.
-            let json = if output.kind() == Kind::Array { output.note() } else { output.take() };
-            out.delta(item, 0, Part::Json(json));
+            out.delta(item, 0, Part::Json(output.take()));
         }
     }
     complete(item, val, is_error, out);
