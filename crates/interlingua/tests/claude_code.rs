@@ -71,3 +71,39 @@ fn a_result_that_looks_like_our_parts_is_one_value_all_the_same() {
     let log = line(&format!(r#"{{"type":"tool_result","tool_use_id":"i","content":{plain}}}"#));
     assert_eq!(entry(&log)["children"][0]["output"].to_string(), plain);
 }
+
+/// Sorted paths of what is lost when a session of one agent becomes one of another.
+fn lost(from: &str, to: &str, log: &str) -> (String, Vec<String>) {
+    let (record, report) = convert(from, "record", log.as_bytes());
+    assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+    let (out, report) = convert("record", to, &record);
+    let mut paths: Vec<String> = report.lost_paths.into_iter().map(|row| row.path).collect();
+    paths.sort();
+    (String::from_utf8(out).expect("text"), paths)
+}
+
+#[test]
+fn usage_and_settings_that_another_log_has_no_place_for_are_lost_aloud() {
+    let claude = r#"{"type":"assistant","uuid":"u","parentUuid":null,"sessionId":"s","cwd":"/","version":"2","message":{"role":"assistant","id":"m","model":"claude","usage":{"input_tokens":1,"output_tokens":2},"content":"hi"}}"#;
+    let (_, paths) = lost("claude-code", "codex", claude);
+    for path in ["usage/input", "usage/output", "session/cli_version", "session/model"] {
+        assert!(paths.iter().any(|known| known == path), "{path} in {paths:?}");
+    }
+    let codex = r#"{"timestamp":"2026-02-01T00:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/","cli_version":"1","git":{"commit_hash":"c"}}}
+{"timestamp":"2026-02-01T00:00:00Z","type":"turn_context","payload":{"model":"gpt"}}
+{"timestamp":"2026-02-01T00:00:00Z","type":"event_msg","payload":{"type":"user_message","message":"hi"}}
+{"timestamp":"2026-02-01T00:00:00Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":3},"last_token_usage":{"input_tokens":3,"output_tokens":4}}}}
+"#;
+    let (_, paths) = lost("codex", "claude-code", codex);
+    for path in ["usage/input", "usage/output", "session/commit", "session/model", "session/cli_version"] {
+        assert!(paths.iter().any(|known| known == path), "{path} in {paths:?}");
+    }
+}
+
+#[test]
+fn what_was_damaged_in_one_log_does_not_damage_another() {
+    let log = line(r#"{"type":"text","text":"x"}"#) + "{\"torn\n";
+    let (out, paths) = lost("claude-code", "codex", &log);
+    assert!(out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{out}");
+    assert!(paths.iter().any(|path| path == "(unparsed)"), "{paths:?}");
+}

@@ -8,20 +8,23 @@ use crate::model::{
     OpaqueKind, Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::{Out, Writer};
-use crate::restore::{Lines, Slots, has_hole, made_up_id};
+use crate::restore::{Lines, Slots, Unsaid, has_hole, made_up_id};
 use crate::tape::Val;
 use crate::text::{Raw, Str};
 
 pub(super) struct ClaudeWriter {
     session: Option<String>,
     cwd: Option<String>,
-    version: Option<String>,
     branch: Option<String>,
     /// The line being gathered.
     line: Option<Line>,
     /// The chain: the last line written.
     last_id: Option<String>,
     lines: Lines,
+    /// What was told beside the line at hand.
+    beside: Unsaid,
+    /// What was told of the session.
+    of_session: Unsaid,
 }
 
 /// What one line will say.
@@ -58,11 +61,12 @@ impl ClaudeWriter {
         Self {
             session: options.source_name.clone(),
             cwd: None,
-            version: None,
             branch: None,
             line: None,
             last_id: None,
             lines: Lines::new(super::DIALECT.name),
+            beside: Unsaid::default(),
+            of_session: Unsaid::default(),
         }
     }
 
@@ -122,25 +126,28 @@ impl ClaudeWriter {
         let ItemTail { id, status: _, native_status: _, is_error } = tail;
         let Some(line) = &mut self.line else { return };
         if let (Some(block), Some(is_error)) =
-            (line.blocks.iter_mut().find(|block| block.item == *id), is_error)
+            (line.blocks.iter_mut().rev().find(|block| block.item == *id), is_error)
         {
             block.slots.put("is_error", Raw::new(if *is_error { "true" } else { "false" }));
         }
     }
 
     fn session(&mut self, session: &Session<'_>) {
+        #[rustfmt::skip]
         let Session {
-            id,
-            parent: _,
-            cwd,
-            cli_version: _,
-            model: _,
-            provider: _,
-            branch,
-            commit: _,
-            repository: _,
-            ..
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start: _, agent: _,
         } = session;
+        for (path, text) in [
+            ("session/parent", parent),
+            ("session/cli_version", cli_version),
+            ("session/model", model),
+            ("session/provider", provider),
+            ("session/commit", commit),
+            ("session/repository", repository),
+            ("session/title", title),
+        ] {
+            self.of_session.text(path, text.as_ref());
+        }
         let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
         self.session = own(id).or_else(|| self.session.take());
         self.cwd = own(cwd).or_else(|| self.cwd.take());
@@ -149,6 +156,7 @@ impl ClaudeWriter {
 
     /// A line we wrote earlier: fill its holes.
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>) {
+        self.beside.clear();
         let mut line = self.line.take();
         let empty = Slots::default();
         let slots = match &mut line {
@@ -169,6 +177,7 @@ impl ClaudeWriter {
         if line.restored {
             return;
         }
+        self.beside.lose(out.ledger);
         if line.kind == LineKind::Notice {
             line.slots.each(|place, value| {
                 out.ledger.lose(&format!("notice/{place}"), Reason::NoSlot, value.as_str());
@@ -188,12 +197,8 @@ impl ClaudeWriter {
         built.put("parentUuid", parent);
         built.put("isSidechain", Raw::new("false"));
         built.put("userType", Raw::new("\"external\""));
-        for (place, value) in [
-            ("cwd", &self.cwd),
-            ("sessionId", &self.session),
-            ("version", &self.version),
-            ("gitBranch", &self.branch),
-        ] {
+        for (place, value) in [("cwd", &self.cwd), ("sessionId", &self.session), ("gitBranch", &self.branch)]
+        {
             if let Some(value) = value {
                 built.put_str(place, &Str::escaped(value));
             }
@@ -227,8 +232,9 @@ impl Writer for ClaudeWriter {
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) => self.completed(tail),
-            // Usage is in the kept line; a session carried over from elsewhere starts its own count.
-            Event::Usage(_) | Event::TurnStarted(_) | Event::TurnEnded(_) | Event::SessionEnded(_) => {}
+            // A session carried over from elsewhere starts its own count.
+            Event::Usage(turn) | Event::TurnStarted(turn) | Event::TurnEnded(turn) => self.beside.turn(turn),
+            Event::SessionEnded(_) => {}
             Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
@@ -256,6 +262,10 @@ impl Writer for ClaudeWriter {
 
     fn finish(&mut self, out: &mut Out<'_>) {
         self.end_line(out);
+        self.beside.lose(out.ledger);
+        if self.lines.any_built() {
+            self.of_session.lose(out.ledger);
+        }
         self.lines.finish(out);
     }
 }

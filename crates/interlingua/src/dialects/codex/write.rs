@@ -10,7 +10,7 @@ use crate::model::{
     Opaque, Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::{Out, Writer};
-use crate::restore::{Lines, Slots, has_hole, is_hole, made_up_id};
+use crate::restore::{Lines, Slots, Unsaid, has_hole, is_hole, made_up_id};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str, escape_into};
 
@@ -27,6 +27,10 @@ pub(super) struct CodexWriter {
     free_calls: BTreeSet<String>,
     last_time: Option<Raw<'static>>,
     lines: Lines,
+    /// What was told beside the item at hand.
+    beside: Unsaid,
+    /// What was told of the session.
+    of_session: Unsaid,
 }
 
 /// What becomes one `response_item`: an item, or a stretch of a message between the items within it.
@@ -76,15 +80,26 @@ impl CodexWriter {
             free_calls: BTreeSet::new(),
             last_time: None,
             lines: Lines::new(super::DIALECT.name),
+            beside: Unsaid::default(),
+            of_session: Unsaid::default(),
         }
     }
 
-    /// Parent, provider, model and title of another agent's session mean nothing to Codex.
+    /// Parent, version, model, provider and title of another agent's session mean nothing to Codex.
     fn session(&mut self, session: &Session<'_>) {
         #[rustfmt::skip]
         let Session {
-            id, parent: _, cwd, cli_version: _, model: _, provider: _, branch, commit, repository, title: _, start, agent: _,
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent: _,
         } = session;
+        for (path, text) in [
+            ("session/parent", parent),
+            ("session/cli_version", cli_version),
+            ("session/model", model),
+            ("session/provider", provider),
+            ("session/title", title),
+        ] {
+            self.of_session.text(path, text.as_ref());
+        }
         let git = [("git/commit_hash", commit), ("git/branch", branch), ("git/repository_url", repository)];
         for (place, value) in [("id", id), ("cwd", cwd)].into_iter().chain(git) {
             if let Some(value) = value {
@@ -129,6 +144,7 @@ impl CodexWriter {
 
     /// A line we wrote earlier: fill its holes. All lines of an item are filled from the same values.
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>) {
+        self.beside.clear();
         let mut slots = Slots::default();
         let (own, within): (Vec<&Unit>, Vec<&Unit>) =
             self.units.iter().partition(|unit| Some(unit.item) == self.item);
@@ -188,6 +204,7 @@ impl CodexWriter {
         if self.restored.take().is_some() {
             return;
         }
+        self.beside.lose(out.ledger);
         for unit in units {
             if let Some(time) = unit.slots.get("timestamp").filter(|time| time.as_str().starts_with('"')) {
                 self.last_time = Some(time.clone());
@@ -341,8 +358,9 @@ impl Writer for CodexWriter {
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta),
             Event::ItemCompleted(tail) => self.completed(tail),
-            // Usage is in the kept line; a session carried over from elsewhere starts its own count.
-            Event::Usage(_) | Event::TurnStarted(_) | Event::TurnEnded(_) | Event::SessionEnded(_) => {}
+            // A session carried over from elsewhere starts its own count.
+            Event::Usage(turn) | Event::TurnStarted(turn) | Event::TurnEnded(turn) => self.beside.turn(turn),
+            Event::SessionEnded(_) => {}
             Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
@@ -370,6 +388,10 @@ impl Writer for CodexWriter {
 
     fn finish(&mut self, out: &mut Out<'_>) {
         self.end_item(out);
+        self.beside.lose(out.ledger);
+        if self.lines.any_built() {
+            self.of_session.lose(out.ledger);
+        }
         self.lines.finish(out);
     }
 }

@@ -287,7 +287,7 @@ impl Entries {
         rest.keep(out.ledger, &mut out.json);
     }
 
-    fn unparsed(&mut self, bytes: &[u8], why: &str, more: bool, out: &mut Out<'_>) {
+    fn unparsed(&mut self, owner: &str, bytes: &[u8], why: &str, more: bool, out: &mut Out<'_>) {
         self.close_entry(out);
         let json = &mut out.json;
         let mut rest = bytes;
@@ -304,7 +304,7 @@ impl Entries {
             if more || !rest.is_empty() {
                 json.key("more").bool(true);
             }
-            json.end_object().end_object();
+            json.end_object().key("vendor-ext").object().key("vendor").word(owner).end_object().end_object();
             if rest.is_empty() {
                 return;
             }
@@ -373,7 +373,7 @@ impl Writer for Entries {
                 self.go_on(out);
             }
             RestBody::Unparsed { bytes, why, more } => {
-                self.unparsed(bytes, why, more, out);
+                self.unparsed(rest.owner, bytes, why, more, out);
                 rest.keep_elsewhere(out.ledger);
             }
             RestBody::NoFinalNewline => self.no_final_newline = true,

@@ -118,7 +118,7 @@ fn entry(entry: Val<'_>, out: &mut Sink<'_>) {
     let ext = entry.get("vendor-ext");
     let vendor = ext.and_then(|ext| ext.get("vendor")).and_then(|vendor| vendor.str());
     let vendor = vendor.as_ref().map_or("", Str::as_escaped);
-    if entry.get("event-type").is_some_and(|kind| kind.is("unparsed")) && unparsed(entry, out) {
+    if entry.get("event-type").is_some_and(|kind| kind.is("unparsed")) && unparsed(entry, vendor, out) {
         return;
     }
     item(entry, None, vendor, out);
@@ -139,8 +139,8 @@ fn entry(entry: Val<'_>, out: &mut Sink<'_>) {
     }
 }
 
-/// Gives back bytes that could not be read when the record was made.
-fn unparsed(entry: Val<'_>, out: &mut Sink<'_>) -> bool {
+/// Gives back bytes that could not be read when the record was made, to the dialect they stood in.
+fn unparsed(entry: Val<'_>, vendor: &str, out: &mut Sink<'_>) -> bool {
     let Some(data) = entry.get("data") else { return false };
     let more = data.take_bool("more").unwrap_or(false);
     let bytes = match (data.take_str("raw"), data.take_str("base64")) {
@@ -155,7 +155,10 @@ fn unparsed(entry: Val<'_>, out: &mut Sink<'_>) -> bool {
         entry.take_str(name);
     }
     data.take_str("reason");
-    out.kept_bytes("record", &bytes, "unparsed", more);
+    if let Some(ext) = entry.get("vendor-ext") {
+        ext.take_str("vendor");
+    }
+    out.kept_bytes(vendor, &bytes, "unparsed", more);
     true
 }
 
