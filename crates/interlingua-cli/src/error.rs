@@ -217,7 +217,7 @@ impl Error {
                 format!("it writes {}", roles(dialect, |spec| spec.write.is_some()))
             }
             Error::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
-            Error::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
+            Error::IsDirectory(_) => "name the files in it; `convert` takes it whole with `-o DIR`".to_owned(),
             Error::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
             Error::NothingRecognised(_) => "name the dialect with `--from` to read them all as that".to_owned(),
             Error::StdoutTwice => "write one of them to a file: `-o FILE` or `--report FILE`".to_owned(),

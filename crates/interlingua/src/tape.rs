@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use wide::u8x16;
 
-use crate::text::{Raw, Str};
+use crate::text::{Raw, Str, is_rfc3339};
 
 /// How large a frame may get before it is passed through unread.
 #[derive(Clone, Copy, Debug)]
@@ -354,9 +354,14 @@ impl<'t> Val<'t> {
         self.get(name).and_then(|val| val.take_text())
     }
 
-    /// Takes a time that is written as a string; any other is left alone.
-    pub fn take_time(&self, name: &str) -> Option<Raw<'t>> {
-        self.get(name).and_then(|time| time.take_text().map(|_| time.raw()))
+    /// Takes this time, if it is written as RFC 3339 has it; any other is left alone.
+    pub fn take_time(&self) -> Option<Raw<'t>> {
+        self.is_time().then(|| self.take())
+    }
+
+    /// Whether this is a time as RFC 3339 has it.
+    pub fn is_time(&self) -> bool {
+        self.str().is_some_and(|text| is_rfc3339(text.as_escaped().as_bytes()))
     }
 
     /// Notes a string member; a member of another type is left alone.

@@ -107,3 +107,13 @@ fn what_was_damaged_in_one_log_does_not_damage_another() {
     assert!(out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{out}");
     assert!(paths.iter().any(|path| path == "(unparsed)"), "{paths:?}");
 }
+
+#[test]
+fn a_time_that_is_none_stays_where_it_is_and_the_record_is_sound() {
+    let log = r#"{"type":"user","uuid":"u","sessionId":"s","timestamp":"yesterday","message":{"role":"user","content":"x"}}"#;
+    let log = log.to_owned() + "\n";
+    assert_eq!(entry(&log).get("timestamp"), None);
+    let record = convert("claude-code", "record", log.as_bytes()).0;
+    let (_, report) = convert("record", "codex", &record);
+    assert_eq!(report.problems, []);
+}

@@ -371,3 +371,10 @@ fn a_line_of_another_dialect_is_reported_and_kept() {
     assert_eq!(report.lost, 0);
     assert_eq!(convert("record", "codex", record.as_bytes(), usize::MAX).0, log);
 }
+
+#[test]
+fn echoes_with_a_time_that_is_none_come_back() {
+    let log = rollout(&[SAID_ECHO, SAID]);
+    let log = log.replace("2026-02-01T00:00:00.000Z", "now").replace("2026-02-01T00:00:01.000Z", "now");
+    assert_eq!(entries(&log).len(), 1);
+}

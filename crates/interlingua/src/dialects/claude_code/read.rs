@@ -73,7 +73,7 @@ fn said(line: Val<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     let mut head = out.head(ItemKind::Message, author);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parentUuid");
-    head.time = line.take_time("timestamp");
+    head.time = line.get("timestamp").and_then(|time| time.take_time());
     head.model = message.take_str("model");
     head.shape = blocks::shape(content);
     let model = head.model.clone();
@@ -103,7 +103,7 @@ fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     head.native_id = line.take_str("uuid");
     head.parent = line.take_str("parentUuid");
-    head.time = line.take_time("timestamp");
+    head.time = line.get("timestamp").and_then(|time| time.take_time());
     let item = out.start(head);
     out.complete(item);
 }

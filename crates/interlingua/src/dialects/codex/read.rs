@@ -225,7 +225,7 @@ impl CodexReader {
             branch: vcs("branch"),
             commit: vcs("commit_hash"),
             repository: vcs("repository_url"),
-            start: meta.get("timestamp").filter(|time| time.str().is_some()).map(|time| time.note()),
+            start: meta.get("timestamp").filter(|time| time.is_time()).map(|time| time.note()),
             ..Session::default()
         };
         let known = self.session.as_deref();
@@ -335,7 +335,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
 /// What a line says about its item. `val` holds the item's own id.
 fn begin<'t>(head: &mut ItemHead<'t>, val: Val<'t>, time: Option<Val<'t>>) {
     head.native_id = val.take_str("id");
-    head.time = time.and_then(|time| time.take_text().map(|_| time.raw()));
+    head.time = time.and_then(|time| time.take_time());
 }
 
 fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>) {
@@ -354,7 +354,7 @@ fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
     let words = [payload.get("item"), Some(payload), Some(line)];
     let word = words.into_iter().flatten().find_map(|val| val.note_str("type"));
     let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
-    head.time = line.take_time("timestamp");
+    head.time = line.get("timestamp").and_then(|time| time.take_time());
     let item = out.start(head);
     out.complete(item);
 }
