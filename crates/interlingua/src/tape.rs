@@ -322,6 +322,13 @@ impl<'t> Val<'t> {
         })
     }
 
+    /// The strings in this value, itself included, in order.
+    pub(crate) fn strings(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        let tape = self.tape;
+        let nodes = (self.at..self.node().next).map(move |at| Val { tape, at });
+        nodes.filter(|val| val.kind() == Kind::String)
+    }
+
     /// Claims this value and everything in it.
     pub fn claim(&self, claim: Claim) {
         self.tape.claims[self.at as usize].set(claim);

@@ -67,6 +67,9 @@ fn a_result_that_looks_like_our_parts_is_one_value_all_the_same() {
         let log = line(&format!(r#"{{"type":"tool_result","tool_use_id":"i","content":{list}}}"#));
         assert_eq!(entry(&log)["children"][0]["output"][0]["json"].to_string(), list);
     }
+    let input = r#"[{"type":"media","data":"x"}]"#;
+    let log = line(&format!(r#"{{"type":"tool_use","id":"i","name":"n","input":{input}}}"#));
+    assert_eq!(entry(&log)["children"][0]["input"][0]["data"], "x");
     let plain = r#"[{"tool_name":"x","type":"tool_reference"}]"#;
     let log = line(&format!(r#"{{"type":"tool_result","tool_use_id":"i","content":{plain}}}"#));
     assert_eq!(entry(&log)["children"][0]["output"].to_string(), plain);

@@ -378,3 +378,17 @@ fn echoes_with_a_time_that_is_none_come_back() {
     let log = log.replace("2026-02-01T00:00:00.000Z", "now").replace("2026-02-01T00:00:01.000Z", "now");
     assert_eq!(entries(&log).len(), 1);
 }
+
+#[test]
+fn state_that_only_its_issuer_reads_comes_back_from_wherever_it_stood() {
+    let agent = ("response_item", r#"{"type":"agent_message","content":[],"encrypted_content":"x"}"#);
+    let odd =
+        r#"{"type":"reasoning","summary":[{"type":"function_call","name":"n"}],"encrypted_content":"y"}"#;
+    assert_eq!(entries(&rollout(&[agent, ("response_item", odd)]))[1]["encrypted"], "y");
+}
+
+#[test]
+fn tildes_in_arguments_that_also_stay_are_no_holes() {
+    let call = r#"{"type":"function_call","name":"n","call_id":"c","arguments":{"a":["~",{"b":"~~"}]}}"#;
+    assert_eq!(entries(&rollout(&[("response_item", call)]))[0]["input"]["a"][0], "~");
+}

@@ -142,7 +142,7 @@ impl CodexReader {
         let mut number = 0;
         for_each_element(payload, voice, form, &mut |element, sort| {
             if let Some(item) = item.filter(|_| number >= known) {
-                self.element(element, sort, (first + number) as u32, item, out);
+                self.element(element, voice, sort, (first + number) as u32, item, out);
             } else if let Some(text) = text_of(element) {
                 element.note_str("type");
                 text.take_text();
@@ -154,7 +154,9 @@ impl CodexReader {
         }
         self.echoes.open = item.filter(|_| form != Form::Item).map(|item| (voice, item));
         if let Some(item) = item.filter(|_| form == Form::Item) {
-            if let Some(value) = payload.take_str("encrypted_content") {
+            if voice == Voice::Reasoning
+                && let Some(value) = payload.take_str("encrypted_content")
+            {
                 let state = Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value };
                 out.delta(item, number as u32, Part::Opaque(state));
             }
@@ -163,10 +165,18 @@ impl CodexReader {
     }
 
     /// Reads one element of what was said. Unknown ones stay where they are.
-    fn element(&mut self, val: Val<'_>, sort: Sort, number: u32, item: ItemId, out: &mut Sink<'_>) {
+    fn element(
+        &mut self,
+        val: Val<'_>,
+        voice: Voice,
+        sort: Sort,
+        number: u32,
+        item: ItemId,
+        out: &mut Sink<'_>,
+    ) {
         if let Some(value) = read_part(val, sort) {
             out.delta(item, number, value);
-        } else if self.tool(val, val.word("type"), Some(item), None, out) {
+        } else if voice != Voice::Reasoning && self.tool(val, val.word("type"), Some(item), None, out) {
             val.note_str("type");
         }
     }

@@ -521,7 +521,8 @@ impl Node {
             }
             (Part::Args(Args::Json(value)) | Part::Json(value), Content::None, Shape::One) => {
                 self.begin(json);
-                if is_ambiguous(value) {
+                // Arguments are never read as parts.
+                if self.kind != NodeKind::ToolCall && is_ambiguous(value) {
                     json.array();
                     list_part(&Part::Json(value.reborrow()), delta.part, json);
                     json.end_array();
