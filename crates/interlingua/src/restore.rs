@@ -4,7 +4,7 @@
 //! from there and every other byte stays what it was; if not, the line is built from the slots alone. One mapping
 //! serves both. [`Lines`] is the file those lines form, newline for newline.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::emit::Emit;
@@ -20,7 +20,8 @@ use crate::text::{Raw, Str};
 pub struct Lines {
     owner: &'static str,
     begun: bool,
-    built: bool,
+    /// Lines that had to be built.
+    built: usize,
     no_final_newline: bool,
     /// The last line came in pieces, and this was not the last one.
     open_piece: bool,
@@ -29,7 +30,7 @@ pub struct Lines {
 impl Lines {
     /// No lines yet, in the dialect of that name.
     pub const fn new(owner: &'static str) -> Self {
-        Self { owner, begun: false, built: false, no_final_newline: false, open_piece: false }
+        Self { owner, begun: false, built: 0, no_final_newline: false, open_piece: false }
     }
 
     /// Writes a kept line with its holes filled; a hole nothing fits is a problem of the input.
@@ -53,7 +54,7 @@ impl Lines {
 
     /// Writes a line that has only these values.
     pub fn build(&mut self, slots: &Slots, out: &mut Out<'_>) {
-        self.built = true;
+        self.built += 1;
         self.separate(out);
         out.json.frame("");
         slots.build(&mut out.json);
@@ -61,7 +62,7 @@ impl Lines {
 
     /// Whether some line had to be built: the source was not this dialect.
     pub const fn any_built(&self) -> bool {
-        self.built
+        self.built > 0
     }
 
     /// Gives back what was no document of the source; anything else that is left has no place in these lines, nor has
@@ -229,7 +230,7 @@ impl Slots {
 
     /// Writes a kept line with its holes filled. Returns the places nothing was found for.
     pub fn fill(&self, line: Val<'_>, out: &mut Emit<'_>) -> Vec<String> {
-        let mut index = HashMap::new();
+        let mut index = BTreeMap::new();
         if self.0.len() > Self::FEW {
             self.0.iter().for_each(|(place, value)| _ = index.entry(place.as_str()).or_insert(&**value));
         }
@@ -254,7 +255,7 @@ impl Slots {
 struct Fill<'a> {
     slots: &'a Slots,
     /// The slots by place, if there are more than a few.
-    index: HashMap<&'a str, &'a Raw<'static>>,
+    index: BTreeMap<&'a str, &'a Raw<'static>>,
     text: &'a str,
     copied: usize,
     missing: Vec<String>,

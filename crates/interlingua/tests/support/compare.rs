@@ -9,7 +9,9 @@ use super::Way;
 
 /// The numbers a record can tell.
 pub fn in_records(usage: &Usage) -> [Option<u64>; 4] {
-    [usage.all_input(), usage.cache_read, usage.output, usage.reasoning]
+    // Usage of nothing is not written.
+    let some = |count: Option<u64>| count.filter(|count| *count > 0);
+    [usage.all_input(), usage.cache_read, usage.output, usage.reasoning].map(some)
 }
 
 /// A record has no word for who runs a tool, numbers parts anew, and says of an item's end what the tool said.

@@ -235,7 +235,7 @@ impl CodexReader {
             branch: vcs("branch"),
             commit: vcs("commit_hash"),
             repository: vcs("repository_url"),
-            start: meta.get("timestamp").filter(|time| time.is_time()).map(|time| time.note()),
+            start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note()),
             ..Session::default()
         };
         let known = self.session.as_deref();
