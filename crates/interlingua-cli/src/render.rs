@@ -241,6 +241,7 @@ pub(crate) fn checked(name: &str, identity: &Identity, report: &Report) -> Strin
         (Framing::Sse, events) => format!("{} events", number(events)),
         (Framing::Whole, _) => "1 document".to_owned(),
         // The head and the tail are no entries.
+        (Framing::Elements(_), 3) => "1 entry".to_owned(),
         (Framing::Elements(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),
     };
     let _ = writeln!(

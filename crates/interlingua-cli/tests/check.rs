@@ -56,10 +56,10 @@ findings:
     assert_eq!(
         ran.stdout(),
         "broken.jsonl: claude-code (log), detected by lines with `uuid`, `parentUuid` or `sessionId` beside `type`
-not sound: 2 lines, 14 leaves, 2 errors, 0 warnings
+not sound: 2 lines, 14 leaves, 1 error, 1 warning
 findings:
-  error: line 2: two items with the same id (duplicate-id): `a`
-    hint: links to this id are ambiguous; was a part of the input pasted twice?
+  warning: line 2: two items with the same id (duplicate-id): `a`
+    hint: agents repeat lines when a session is resumed; a link to this id may mean either
   error: line 1: a tool result without its call (result-without-call): `t9`
 "
     );

@@ -88,8 +88,10 @@ fn a_directory_keeps_its_shape_and_no_input_is_overwritten() {
         .write("in/deep/er/b.jsonl", LOG)
         .write("in/notes.txt", "hello\n")
         .write("in/empty", "");
-    dir.run("convert in --to record")
-        .expect(1, "error: `in` is a directory\nhint: convert it with `-o DIR`, or name the files in it\n");
+    dir.run("convert in --to record").expect(
+        1,
+        "error: `in` is a directory\nhint: name the files in it; `convert` takes it whole with `-o DIR`\n",
+    );
     let said = "skipped in/empty: it is empty
 skipped in/notes.txt: no dialect recognises it
 converted 3 files, skipped 2; 18 leaves: 15 mapped, 3 kept, 0 lost

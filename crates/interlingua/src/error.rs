@@ -226,7 +226,7 @@ impl Code {
             Code::ResultWithoutCall => None,
             Code::CallWithoutResult => Some("the session was probably interrupted there; that is normal"),
             Code::DuplicateId => {
-                Some("links to this id are ambiguous; was a part of the input pasted twice?")
+                Some("agents repeat lines when a session is resumed; a link to this id may mean either")
             }
             Code::Lifecycle => None,
             Code::UnfilledHole => Some("the record was changed after it was made"),
@@ -257,6 +257,7 @@ impl Code {
             | Code::LoneSurrogate
             | Code::NumberOverflow
             | Code::DanglingLink
+            | Code::DuplicateId
             | Code::CallWithoutResult => Severity::Warning,
             Code::Empty
             | Code::InvalidJson
@@ -269,7 +270,6 @@ impl Code {
             | Code::Framing
             | Code::Schema
             | Code::ResultWithoutCall
-            | Code::DuplicateId
             | Code::Lifecycle
             | Code::UnfilledHole => Severity::Error,
         }

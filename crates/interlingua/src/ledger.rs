@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::emit::Emit;
 use crate::error::{Code, Place, Problem, Severity};
 use crate::model::ItemId;
-use crate::tape::{Claim, Kind, Limits, Tape, TapeBuf, Val, Visit};
+use crate::tape::{Claim, Limits, Tape, TapeBuf, Val, Visit};
 
 /// Stands in a kept line for a value that has a place of its own in the model.
 pub const HOLE: &str = "\"~\"";
@@ -276,13 +276,14 @@ impl<'t> Rest<'t> {
                         copied = span.end;
                     }
                     // A genuine string of tildes gets one more, so that it is no hole.
-                    Claim::Free | Claim::Noted | Claim::Placed if is_tildes(val) => {
-                        let quote = val.span().end - 1;
-                        out.bytes(&text.as_bytes()[copied..quote]);
-                        out.bytes(b"~");
-                        copied = quote;
+                    Claim::Free | Claim::Noted | Claim::Placed => {
+                        for tildes in val.strings().filter(|string| is_tildes(*string)) {
+                            let quote = tildes.span().end - 1;
+                            out.bytes(&text.as_bytes()[copied..quote]);
+                            out.bytes(b"~");
+                            copied = quote;
+                        }
                     }
-                    Claim::Free | Claim::Noted | Claim::Placed => {}
                 });
                 out.bytes(&text.as_bytes()[copied..end]);
             }
@@ -519,9 +520,8 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     }
 }
 
+/// Whether a string is nothing but tildes.
 fn is_tildes(val: Val<'_>) -> bool {
     let text = val.text().as_bytes();
-    val.kind() == Kind::String
-        && text.get(1) == Some(&b'~')
-        && text[1..text.len() - 1].iter().all(|&byte| byte == b'~')
+    text.get(1) == Some(&b'~') && text[1..text.len() - 1].iter().all(|&byte| byte == b'~')
 }

@@ -17,6 +17,7 @@ use crate::lifecycle::{Lifecycle, Verdict};
 use crate::model::{
     Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status,
 };
+use crate::sniff;
 use crate::tape::{Claim, Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.
@@ -43,6 +44,16 @@ pub struct Doc<'t> {
     pub root: Val<'t>,
     /// What part of the source it is.
     pub kind: FrameKind<'t>,
+}
+
+impl Doc<'_> {
+    /// Reports a document that surely belongs to another dialect than `own`, and says whether it does. It is read as
+    /// far as possible and kept all the same.
+    pub fn report_foreign(&self, own: &str, out: &mut Sink<'_>) -> bool {
+        let Some(dialect) = sniff::foreign(own, self.root, self.kind) else { return false };
+        out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
+        true
+    }
 }
 
 /// Writes one dialect: events in, bytes out.

@@ -4,12 +4,13 @@
 //! from there and every other byte stays what it was; if not, the line is built from the slots alone. One mapping
 //! serves both. [`Lines`] is the file those lines form, newline for newline.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::emit::Emit;
 use crate::error::{Code, Problem, Window};
-use crate::ledger::{HOLE, Reason, Rest, RestBody};
-use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Session};
+use crate::ledger::{HOLE, Ledger, Reason, Rest, RestBody};
+use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Session, Stop, Turn, Usage};
 use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str};
@@ -49,7 +50,10 @@ impl<W: LineWriter> Writer for W {
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) => self.completed(tail),
             // Usage is in the kept line; a session carried over from elsewhere starts its own count.
-            Event::Usage(_) | Event::TurnStarted(_) | Event::TurnEnded(_) | Event::SessionEnded(_) => {}
+            Event::Usage(turn) | Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
+                self.lines().beside.turn(turn)
+            }
+            Event::SessionEnded(_) => {}
             Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
@@ -77,7 +81,12 @@ impl<W: LineWriter> Writer for W {
 
     fn finish(&mut self, out: &mut Out<'_>) {
         self.end_line(out);
-        self.lines().finish(out);
+        let lines = self.lines();
+        lines.beside.lose(out.ledger);
+        if lines.any_built() {
+            lines.of_session.lose(out.ledger);
+        }
+        lines.finish(out);
     }
 }
 
@@ -86,15 +95,29 @@ impl<W: LineWriter> Writer for W {
 pub struct Lines {
     owner: &'static str,
     begun: bool,
+    /// Lines that had to be built.
+    built: usize,
     no_final_newline: bool,
     /// The last line came in pieces, and this was not the last one.
     open_piece: bool,
+    /// What came beside the item at hand and has no place in a line that is built.
+    pub beside: Unsaid,
+    /// What was said of the session and has no place in lines that are built.
+    pub of_session: Unsaid,
 }
 
 impl Lines {
     /// No lines yet, in the dialect of that name.
     pub const fn new(owner: &'static str) -> Self {
-        Self { owner, begun: false, no_final_newline: false, open_piece: false }
+        Self {
+            owner,
+            begun: false,
+            built: 0,
+            no_final_newline: false,
+            open_piece: false,
+            beside: Unsaid(Vec::new()),
+            of_session: Unsaid(Vec::new()),
+        }
     }
 
     /// Writes a kept line with its holes filled; a hole nothing fits is a problem of the input.
@@ -118,9 +141,15 @@ impl Lines {
 
     /// Writes a line that has only these values.
     pub fn build(&mut self, slots: &Slots, out: &mut Out<'_>) {
+        self.built += 1;
         self.separate(out);
         out.json.frame("");
         slots.build(&mut out.json);
+    }
+
+    /// Whether some line had to be built: the source was not this dialect.
+    pub const fn any_built(&self) -> bool {
+        self.built > 0
     }
 
     /// Gives back what was no document of the source; anything else that is left has no place in these lines, nor has
@@ -154,12 +183,65 @@ impl Lines {
     }
 }
 
+/// What was told beside an item, for which a log of another agent has no place. A line that was kept has it; a line
+/// that is built does not, and then it is lost.
+#[derive(Debug, Default)]
+pub struct Unsaid(Vec<(&'static str, String)>);
+
+impl Unsaid {
+    /// A response told of itself. Its model is that of its items.
+    pub fn turn(&mut self, turn: &Turn<'_>) {
+        let Turn { id, model: _, time, stop, usage, cost } = turn;
+        let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } =
+            usage.unwrap_or_default();
+        let (stop, sequence) = match stop {
+            Some(Stop { class: _, raw, sequence }) => (raw.as_ref(), sequence.as_ref()),
+            None => (None, None),
+        };
+        for (path, text) in [("turn/id", id.as_ref()), ("turn/stop", stop), ("turn/stop_sequence", sequence)]
+        {
+            self.text(path, text);
+        }
+        for (path, raw) in [("turn/time", time), ("turn/cost", cost)] {
+            self.0.extend(raw.as_ref().map(|raw| (path, raw.as_str().to_owned())));
+        }
+        for (path, count) in [
+            ("usage/input", input),
+            ("usage/cache_read", cache_read),
+            ("usage/cache_write", cache_write),
+            ("usage/cache_write_long", cache_write_long),
+            ("usage/output", output),
+            ("usage/reasoning", reasoning),
+        ] {
+            self.0.extend(count.map(|count| (path, count.to_string())));
+        }
+    }
+
+    /// A text that has no place.
+    pub fn text(&mut self, path: &'static str, text: Option<&Str<'_>>) {
+        self.0.extend(text.map(|text| (path, format!("\"{}\"", text.as_escaped()))));
+    }
+
+    /// A kept line has said it.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Nobody has said it.
+    pub fn lose(&mut self, ledger: &mut Ledger) {
+        self.0.drain(..).for_each(|(path, json)| ledger.lose(path, Reason::NoSlot, &json));
+    }
+}
+
 /// Native values with their places, in the order the dialect writes them. A place is `message/content/0/text`.
 /// Values are shared, not copied, when they are put in several places: one may be a picture.
 #[derive(Debug, Default)]
 pub struct Slots(Vec<(String, Arc<Raw<'static>>)>);
 
 impl Slots {
+    /// So many are found by looking at each.
+    const FEW: usize = 32;
+
     /// Puts a value at a place.
     pub fn put(&mut self, place: impl Into<String>, value: Raw<'_>) {
         self.0.push((place.into(), Arc::new(value.into_owned())));
@@ -235,8 +317,12 @@ impl Slots {
 
     /// Writes a kept line with its holes filled. Returns the places nothing was found for.
     pub fn fill(&self, line: Val<'_>, out: &mut Emit<'_>) -> Vec<String> {
-        let mut fill =
-            Fill { slots: self, text: line.frame_text(), copied: line.span().start, missing: Vec::new() };
+        let mut index = BTreeMap::new();
+        if self.0.len() > Self::FEW {
+            self.0.iter().for_each(|(place, value)| _ = index.entry(place.as_str()).or_insert(&**value));
+        }
+        let (text, copied) = (line.frame_text(), line.span().start);
+        let mut fill = Fill { slots: self, index, text, copied, missing: Vec::new() };
         let mut place = String::new();
         fill.value(line, &mut place, out);
         out.bytes(&fill.text.as_bytes()[fill.copied..line.span().end]);
@@ -255,6 +341,8 @@ impl Slots {
 
 struct Fill<'a> {
     slots: &'a Slots,
+    /// The slots by place, if there are more than a few.
+    index: BTreeMap<&'a str, &'a Raw<'static>>,
     text: &'a str,
     copied: usize,
     missing: Vec<String>,
@@ -293,6 +381,10 @@ impl Fill<'_> {
         place.truncate(length);
     }
 
+    fn value_of(&self, place: &str) -> Option<&'_ Raw<'static>> {
+        if self.index.is_empty() { self.slots.get(place) } else { self.index.get(place).copied() }
+    }
+
     fn hole(&mut self, val: Val<'_>, inner: &str, place: &str, out: &mut Emit<'_>) {
         let span = val.span();
         out.bytes(&self.text.as_bytes()[self.copied..span.start]);
@@ -301,7 +393,7 @@ impl Fill<'_> {
             // A genuine string of tildes: it was given one more.
             out.bytes(b"\"");
             out.bytes(&val.text().as_bytes()[2..]);
-        } else if let Some(value) = self.slots.get(place) {
+        } else if let Some(value) = self.value_of(place) {
             out.bytes(value.as_str().as_bytes());
         } else {
             out.bytes(b"null");

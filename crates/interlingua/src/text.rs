@@ -256,6 +256,35 @@ pub fn from_base64(text: &str) -> Option<Vec<u8>> {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// Whether a text is a date and time as RFC 3339 writes them. Leap seconds pass; the 31st of February is not our business.
+pub fn is_rfc3339(text: &[u8]) -> bool {
+    let digit = |at: usize| text.get(at).filter(|byte| byte.is_ascii_digit()).map(|byte| byte - b'0');
+    let two = |at: usize| Some(digit(at)? * 10 + digit(at + 1)?);
+    let within = |at: usize, least: u8, most: u8| two(at).is_some_and(|n| (least..=most).contains(&n));
+    let byte = |at: usize, any: &[u8]| text.get(at).is_some_and(|byte| any.contains(byte));
+    let date = two(0).is_some() && within(2, 0, 99) && byte(4, b"-") && within(5, 1, 12) && byte(7, b"-");
+    let time = within(8, 1, 31) && byte(10, b"T") && within(11, 0, 23) && byte(13, b":");
+    if !date || !time || !within(14, 0, 59) || !byte(16, b":") || !within(17, 0, 60) {
+        return false;
+    }
+    let mut at = 19;
+    if byte(at, b".") {
+        let start = at + 1;
+        at = start;
+        while digit(at).is_some() {
+            at += 1;
+        }
+        if at == start {
+            return false;
+        }
+    }
+    if byte(at, b"Z") {
+        return at + 1 == text.len();
+    }
+    let offset = byte(at, b"+-") && within(at + 1, 0, 23) && byte(at + 3, b":") && within(at + 4, 0, 59);
+    offset && at + 6 == text.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

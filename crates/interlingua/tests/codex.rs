@@ -359,3 +359,36 @@ fn a_claude_session_becomes_a_rollout_that_codex_resumes() {
     let expected = ["session_meta", "user", "reasoning", "assistant", "tool-call", "tool-result"];
     assert_eq!(types(&again), expected);
 }
+
+#[test]
+fn a_line_of_another_dialect_is_reported_and_kept() {
+    let foreign = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"x"}}"#;
+    let old = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}"#;
+    let log = rollout(&[USER]) + old + "\n" + foreign + "\n";
+    let (record, report) = convert("codex", "record", log.as_bytes(), usize::MAX);
+    let found: Vec<_> = report.problems.iter().map(|found| (found.code.name(), found.place.frame)).collect();
+    assert_eq!(found, [("unknown-shape", 3)]);
+    assert_eq!(report.lost, 0);
+    assert_eq!(convert("record", "codex", record.as_bytes(), usize::MAX).0, log);
+}
+
+#[test]
+fn echoes_with_a_time_that_is_none_come_back() {
+    let log = rollout(&[SAID_ECHO, SAID]);
+    let log = log.replace("2026-02-01T00:00:00.000Z", "now").replace("2026-02-01T00:00:01.000Z", "now");
+    assert_eq!(entries(&log).len(), 1);
+}
+
+#[test]
+fn state_that_only_its_issuer_reads_comes_back_from_wherever_it_stood() {
+    let agent = ("response_item", r#"{"type":"agent_message","content":[],"encrypted_content":"x"}"#);
+    let odd =
+        r#"{"type":"reasoning","summary":[{"type":"function_call","name":"n"}],"encrypted_content":"y"}"#;
+    assert_eq!(entries(&rollout(&[agent, ("response_item", odd)]))[1]["encrypted"], "y");
+}
+
+#[test]
+fn tildes_in_arguments_that_also_stay_are_no_holes() {
+    let call = r#"{"type":"function_call","name":"n","call_id":"c","arguments":{"a":["~",{"b":"~~"}]}}"#;
+    assert_eq!(entries(&rollout(&[("response_item", call)]))[0]["input"]["a"][0], "~");
+}

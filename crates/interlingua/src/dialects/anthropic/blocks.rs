@@ -33,7 +33,7 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>
 /// Reads one whole block of `message`, which is its part `number`.
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) {
     let Some(item) = open_block(block, number, message, out) else { return };
-    if let Some(input) = block.get("input") {
+    if let Some(input) = said(block, "input") {
         out.delta(item, 0, Part::Args(Args::Json(input.take())));
     }
     out.complete(item);
@@ -49,11 +49,11 @@ pub(crate) fn open_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
             None
         }
         // A block without anything we could take is not one of ours, whatever it calls itself.
-        "thinking" | "redacted_thinking" if has_str(block, &["thinking", "signature", "data"]) => {
+        "thinking" | "redacted_thinking" if has_str(block, &["thinking", "data"]) => {
             Some(open_thinking(block, message, out))
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use"
-            if has_str(block, &["id", "name"]) || block.get("input").is_some() =>
+            if has_str(block, &["id", "name"]) || said(block, "input").is_some() =>
         {
             let mut head = out.head(ItemKind::ToolCall(call(block, kind)), Author::Assistant);
             head.within = Some(message);
@@ -65,7 +65,7 @@ pub(crate) fn open_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
         }
         // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
         _ if (kind == "tool_result" || kind.ends_with("_tool_result"))
-            && (has_str(block, &["tool_use_id"]) || block.get("content").is_some()) =>
+            && (has_str(block, &["tool_use_id"]) || said(block, "content").is_some()) =>
         {
             read_result(block, message, out);
             None
@@ -111,7 +111,7 @@ pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
 }
 
 fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
-    let content = block.get("content");
+    let content = said(block, "content");
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {
         list.kind() == Kind::Array
@@ -144,6 +144,12 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
     let is_error = block.take_bool("is_error");
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
+}
+
+/// A member that says something: `null` and an empty list leave nothing to take.
+fn said<'t>(block: Val<'t>, name: &str) -> Option<Val<'t>> {
+    let empty = |val: &Val<'_>| val.kind() == Kind::Array && val.elements().next().is_none();
+    block.get(name).filter(|val| !val.is_null() && !empty(val))
 }
 
 fn has_str(block: Val<'_>, names: &[&str]) -> bool {

@@ -4,7 +4,6 @@ use crate::dialects::anthropic::blocks;
 use crate::error::Code;
 use crate::model::{Author, Event, ItemHead, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
-use crate::sniff;
 use crate::tape::{Kind, Val};
 use crate::text::{Known, Str};
 
@@ -57,8 +56,8 @@ impl Reader for ClaudeReader {
         let line = Line::new(doc.root);
         self.session(&line, out);
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
-        if line.session.is_none() {
-            report_foreign(doc, line.kind.as_ref(), out);
+        if line.session.is_none() && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
+            out.problem(Code::UnknownShape, None, "expected a line with a `type`");
         }
         let author = match line.kind.as_ref().map(Str::as_escaped) {
             Some("user") => Author::User,
@@ -96,15 +95,6 @@ impl ClaudeReader {
                 ..session
             }));
         }
-    }
-}
-
-/// Reports a line that Claude Code did not write. It is read as far as possible and kept all the same.
-fn report_foreign(doc: Doc<'_>, kind: Option<&Str<'_>>, out: &mut Sink<'_>) {
-    if let Some(dialect) = sniff::foreign(super::DIALECT.name, doc.root, doc.kind) {
-        out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
-    } else if kind.is_none() {
-        out.problem(Code::UnknownShape, None, "expected a line with a `type`");
     }
 }
 
@@ -153,5 +143,5 @@ fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
 fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
     head.native_id = line.id.and_then(|id| id.take_text());
     head.parent = line.parent.and_then(|parent| parent.take_text());
-    head.time = line.time.filter(|time| time.take_text().is_some()).map(|time| time.raw());
+    head.time = line.time.and_then(|time| time.take_time());
 }

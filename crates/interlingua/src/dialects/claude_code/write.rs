@@ -15,7 +15,6 @@ use crate::text::{Raw, Str};
 pub(super) struct ClaudeWriter {
     session: Option<String>,
     cwd: Option<String>,
-    version: Option<String>,
     branch: Option<String>,
     /// The line being gathered.
     line: Option<Line>,
@@ -58,7 +57,6 @@ impl ClaudeWriter {
         Self {
             session: options.source_name.clone(),
             cwd: None,
-            version: None,
             branch: None,
             line: None,
             last_id: None,
@@ -128,25 +126,28 @@ impl LineWriter for ClaudeWriter {
         let ItemTail { id, status: _, native_status: _, is_error } = tail;
         let Some(line) = &mut self.line else { return };
         if let (Some(block), Some(is_error)) =
-            (line.blocks.iter_mut().find(|block| block.item == *id), is_error)
+            (line.blocks.iter_mut().rev().find(|block| block.item == *id), is_error)
         {
             block.slots.put("is_error", Raw::new(if *is_error { "true" } else { "false" }));
         }
     }
 
     fn session(&mut self, session: &Session<'_>) {
+        #[rustfmt::skip]
         let Session {
-            id,
-            parent: _,
-            cwd,
-            cli_version: _,
-            model: _,
-            provider: _,
-            branch,
-            commit: _,
-            repository: _,
-            ..
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start: _, agent: _,
         } = session;
+        for (path, text) in [
+            ("session/parent", parent),
+            ("session/cli_version", cli_version),
+            ("session/model", model),
+            ("session/provider", provider),
+            ("session/commit", commit),
+            ("session/repository", repository),
+            ("session/title", title),
+        ] {
+            self.lines.of_session.text(path, text.as_ref());
+        }
         let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
         self.session = own(id).or_else(|| self.session.take());
         self.cwd = own(cwd).or_else(|| self.cwd.take());
@@ -154,6 +155,7 @@ impl LineWriter for ClaudeWriter {
     }
 
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>) {
+        self.lines.beside.clear();
         let mut line = self.line.take();
         let empty = Slots::default();
         let slots = match &mut line {
@@ -173,6 +175,7 @@ impl LineWriter for ClaudeWriter {
         if line.restored {
             return;
         }
+        self.lines.beside.lose(out.ledger);
         if line.kind == LineKind::Notice {
             line.slots.each(|place, value| {
                 out.ledger.lose(&format!("notice/{place}"), Reason::NoSlot, value.as_str());
@@ -192,12 +195,8 @@ impl LineWriter for ClaudeWriter {
         built.put("parentUuid", parent);
         built.put("isSidechain", Raw::new("false"));
         built.put("userType", Raw::new("\"external\""));
-        for (place, value) in [
-            ("cwd", &self.cwd),
-            ("sessionId", &self.session),
-            ("version", &self.version),
-            ("gitBranch", &self.branch),
-        ] {
+        for (place, value) in [("cwd", &self.cwd), ("sessionId", &self.session), ("gitBranch", &self.branch)]
+        {
             if let Some(value) = value {
                 built.put_str(place, &Str::escaped(value));
             }

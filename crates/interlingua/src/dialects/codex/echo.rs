@@ -174,11 +174,13 @@ impl Echoes {
 
     /// Takes the id and time of a second line where they are those of the first; others stay where they are.
     pub(super) fn take_same(&self, voice: Voice, marks: [Option<Val<'_>>; 2]) {
-        let Said { id, time, .. } = &self.said[voice as usize];
-        for (known, mark) in [id, time].into_iter().zip(marks) {
-            if let Some(mark) = mark.filter(|mark| mark.text() == known) {
-                mark.take_text();
-            }
+        let said = &self.said[voice as usize];
+        let [id, time] = marks;
+        if let Some(id) = id.filter(|id| id.text() == said.id) {
+            id.take_text();
+        }
+        if let Some(time) = time.filter(|time| time.text() == said.time) {
+            time.take_time();
         }
     }
 }

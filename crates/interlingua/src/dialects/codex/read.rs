@@ -26,8 +26,15 @@ impl Reader for CodexReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         let line = doc.root;
         let [kind, payload, time] = line.get_all(["type", "payload", "timestamp"]);
-        let payload = payload.filter(|payload| payload.kind() == Kind::Object).unwrap_or(line);
-        let words = (noted(kind), noted(payload.get("type")));
+        let payload = payload.filter(|payload| payload.kind() == Kind::Object);
+        let word = noted(kind);
+        // The oldest rollouts have items without an envelope; the Messages API has such messages, too.
+        let bare = matches!(word, "message" | "reasoning" | "function_call" | "function_call_output");
+        if payload.is_none() && !bare {
+            doc.report_foreign(super::DIALECT.name, out);
+        }
+        let payload = payload.unwrap_or(line);
+        let words = (word, noted(payload.get("type")));
         if let Some((voice, form)) = spoken(words, payload) {
             return self.said(line, payload, voice, form, out);
         }
@@ -140,7 +147,7 @@ impl CodexReader {
         let mut number = 0;
         for_each_element(payload, voice, form, &mut |element, sort| {
             if let Some(item) = item.filter(|_| number >= known) {
-                self.element(element, sort, (first + number) as u32, item, out);
+                self.element(element, voice, sort, (first + number) as u32, item, out);
             } else if let Some(text) = text_of(element) {
                 element.note_str("type");
                 text.take_text();
@@ -152,7 +159,9 @@ impl CodexReader {
         }
         self.echoes.open = item.filter(|_| form != Form::Item).map(|item| (voice, item));
         if let Some(item) = item.filter(|_| form == Form::Item) {
-            if let Some(value) = payload.take_str("encrypted_content") {
+            if voice == Voice::Reasoning
+                && let Some(value) = payload.take_str("encrypted_content")
+            {
                 let state = Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value };
                 out.delta(item, number as u32, Part::Opaque(state));
             }
@@ -161,10 +170,18 @@ impl CodexReader {
     }
 
     /// Reads one element of what was said. Unknown ones stay where they are.
-    fn element(&mut self, val: Val<'_>, sort: Sort, number: u32, item: ItemId, out: &mut Sink<'_>) {
+    fn element(
+        &mut self,
+        val: Val<'_>,
+        voice: Voice,
+        sort: Sort,
+        number: u32,
+        item: ItemId,
+        out: &mut Sink<'_>,
+    ) {
         if let Some(value) = read_part(val, sort) {
             out.delta(item, number, value);
-        } else if self.tool(val, val.word("type"), Some(item), None, out) {
+        } else if voice != Voice::Reasoning && self.tool(val, val.word("type"), Some(item), None, out) {
             val.note_str("type");
         }
     }
@@ -226,7 +243,7 @@ impl CodexReader {
             branch: vcs("branch"),
             commit: vcs("commit_hash"),
             repository: vcs("repository_url"),
-            start: meta.get("timestamp").filter(|time| time.str().is_some()).map(|time| time.note()),
+            start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note()),
             ..Session::default()
         };
         let known = self.session.as_deref();
@@ -327,9 +344,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
             }
         } else {
             is_error = output.get("success").and_then(|success| success.bool()).map(|success| !success);
-            // A list could be taken for our own form of parts on the way back, so it also stays.
-            let json = if output.kind() == Kind::Array { output.note() } else { output.take() };
-            out.delta(item, 0, Part::Json(json));
+            out.delta(item, 0, Part::Json(output.take()));
         }
     }
     complete(item, val, is_error, out);
@@ -338,7 +353,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
 /// What a line says about its item. `val` holds the item's own id.
 fn begin<'t>(head: &mut ItemHead<'t>, val: Val<'t>, time: Option<Val<'t>>) {
     head.native_id = val.take_str("id");
-    head.time = time.and_then(|time| time.take_text().map(|_| time.raw()));
+    head.time = time.and_then(|time| time.take_time());
 }
 
 fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>) {
@@ -357,7 +372,7 @@ fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
     let words = [payload.get("item"), Some(payload), Some(line)];
     let word = words.into_iter().flatten().find_map(|val| val.note_str("type"));
     let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
-    head.time = line.take_time("timestamp");
+    head.time = line.get("timestamp").and_then(|time| time.take_time());
     let item = out.start(head);
     out.complete(item);
 }

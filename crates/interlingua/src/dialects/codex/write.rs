@@ -85,12 +85,21 @@ impl LineWriter for CodexWriter {
         &mut self.lines
     }
 
-    /// Parent, provider, model and title of another agent's session mean nothing to Codex.
+    /// Parent, version, model, provider and title of another agent's session mean nothing to Codex.
     fn session(&mut self, session: &Session<'_>) {
         #[rustfmt::skip]
         let Session {
-            id, parent: _, cwd, cli_version: _, model: _, provider: _, branch, commit, repository, title: _, start, agent: _,
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent: _,
         } = session;
+        for (path, text) in [
+            ("session/parent", parent),
+            ("session/cli_version", cli_version),
+            ("session/model", model),
+            ("session/provider", provider),
+            ("session/title", title),
+        ] {
+            self.lines.of_session.text(path, text.as_ref());
+        }
         let git = [("git/commit_hash", commit), ("git/branch", branch), ("git/repository_url", repository)];
         for (place, value) in [("id", id), ("cwd", cwd)].into_iter().chain(git) {
             if let Some(value) = value {
@@ -135,6 +144,7 @@ impl LineWriter for CodexWriter {
 
     /// A line we wrote earlier: fill its holes. All lines of an item are filled from the same values.
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>) {
+        self.lines.beside.clear();
         let mut slots = Slots::default();
         let (own, within): (Vec<&Unit>, Vec<&Unit>) =
             self.units.iter().partition(|unit| Some(unit.item) == self.item);
@@ -194,6 +204,7 @@ impl LineWriter for CodexWriter {
         if self.restored.take().is_some() {
             return;
         }
+        self.lines.beside.lose(out.ledger);
         for unit in units {
             if let Some(time) = unit.slots.get("timestamp").filter(|time| time.as_str().starts_with('"')) {
                 self.last_time = Some(time.clone());

@@ -1,5 +1,6 @@
 //! Events to entries, written as they come; nothing is held but a line whose item is still open.
 
+use super::read::is_parts;
 use super::session::Facts;
 use super::usage::{Meter, write_usage};
 use crate::dialects::Options;
@@ -303,7 +304,7 @@ impl Entries {
         rest.keep(out.ledger, &mut out.json);
     }
 
-    fn unparsed(&mut self, bytes: &[u8], why: &str, more: bool, out: &mut Out<'_>) {
+    fn unparsed(&mut self, owner: &str, bytes: &[u8], why: &str, more: bool, out: &mut Out<'_>) {
         self.close_entry(out);
         let json = &mut out.json;
         let mut rest = bytes;
@@ -320,7 +321,7 @@ impl Entries {
             if more || !rest.is_empty() {
                 json.key("more").bool(true);
             }
-            json.end_object().end_object();
+            json.end_object().key("vendor-ext").object().key("vendor").word(owner).end_object().end_object();
             if rest.is_empty() {
                 return;
             }
@@ -395,7 +396,7 @@ impl Writer for Entries {
                 self.go_on(out);
             }
             RestBody::Unparsed { bytes, why, more } => {
-                self.unparsed(bytes, why, more, out);
+                self.unparsed(rest.owner, bytes, why, more, out);
                 rest.keep_elsewhere(out.ledger);
             }
             RestBody::NoFinalNewline => self.no_final_newline = true,
@@ -554,7 +555,14 @@ impl Node {
             }
             (Part::Args(Args::Json(value)) | Part::Json(value), Content::None, Shape::One) => {
                 self.begin(json);
-                json.raw(value);
+                // Arguments are never read as parts.
+                if self.kind != NodeKind::ToolCall && is_ambiguous(value) {
+                    json.array();
+                    list_part(&Part::Json(value.reborrow()), delta.part, json);
+                    json.end_array();
+                } else {
+                    json.raw(value);
+                }
                 self.end_wrapper(json);
                 self.content = Content::Closed;
             }
@@ -639,6 +647,14 @@ impl Node {
         }
         self.content = Content::Closed;
     }
+}
+
+/// Whether a value of the source would be read as a content list of ours.
+fn is_ambiguous(value: &Raw<'_>) -> bool {
+    value.as_str().starts_with('[')
+        && TapeBuf::default()
+            .parse(value.as_str(), &Limits::default())
+            .is_ok_and(|tape| is_parts(tape.root()))
 }
 
 /// Writes one element of a content list; returns its part number if more text may follow.

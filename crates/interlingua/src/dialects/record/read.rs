@@ -120,7 +120,7 @@ fn entry(entry: Val<'_>, out: &mut Sink<'_>) {
     let ext = entry.get("vendor-ext");
     let vendor = ext.and_then(|ext| ext.get("vendor")).and_then(|vendor| vendor.str());
     let vendor = vendor.as_ref().map_or("", Str::as_escaped);
-    if entry.get("event-type").is_some_and(|kind| kind.is("unparsed")) && unparsed(entry, out) {
+    if entry.get("event-type").is_some_and(|kind| kind.is("unparsed")) && unparsed(entry, vendor, out) {
         return;
     }
     item(entry, None, vendor, out);
@@ -141,8 +141,8 @@ fn entry(entry: Val<'_>, out: &mut Sink<'_>) {
     }
 }
 
-/// Gives back bytes that could not be read when the record was made.
-fn unparsed(entry: Val<'_>, out: &mut Sink<'_>) -> bool {
+/// Gives back bytes that could not be read when the record was made, to the dialect they stood in.
+fn unparsed(entry: Val<'_>, vendor: &str, out: &mut Sink<'_>) -> bool {
     let Some(data) = entry.get("data") else { return false };
     let more = data.take_bool("more").unwrap_or(false);
     let bytes = match (data.take_str("raw"), data.take_str("base64")) {
@@ -157,7 +157,10 @@ fn unparsed(entry: Val<'_>, out: &mut Sink<'_>) -> bool {
         entry.take_str(name);
     }
     data.take_str("reason");
-    out.kept_bytes("record", &bytes, "unparsed", more);
+    if let Some(ext) = entry.get("vendor-ext") {
+        ext.take_str("vendor");
+    }
+    out.kept_bytes(vendor, &bytes, "unparsed", more);
     true
 }
 
@@ -251,7 +254,7 @@ fn item(entry: Val<'_>, within: Option<ItemId>, vendor: &str, out: &mut Sink<'_>
 }
 
 /// Whether a value is a content list in our form.
-fn is_parts(list: Val<'_>) -> bool {
+pub(super) fn is_parts(list: Val<'_>) -> bool {
     list.kind() == Kind::Array
         && list.elements().next().is_some()
         && list.elements().all(|part| {
