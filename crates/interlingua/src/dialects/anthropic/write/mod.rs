@@ -190,7 +190,7 @@ impl Blocks {
         let ItemTail { id, status, native_status: _, is_error: _ } = tail;
         if let Some(at) = self.dropped.iter().position(|dropped| dropped == id) {
             self.dropped.remove(at);
-            return;
+            return wire::lose_tail(tail, Reason::NoSlot, out.ledger);
         }
         let mine = match self.current.filter(|(current, _)| current == id) {
             Some((_, current)) => {
@@ -423,19 +423,21 @@ pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>) {
 /// `"stop_reason":…,"stop_sequence":…`
 pub(super) fn write_stop(stop: Option<&Stop<'_>>, calls: bool, json: &mut Emit<'_>, ledger: &mut Ledger) {
     let sequence = stop.and_then(|stop| stop.sequence.as_ref());
+    // Whoever made calls waits for their results, whatever the source called it.
+    let natural = if calls { "tool_use" } else { "end_turn" };
     let word = match stop.map_or(StopClass::Other, |stop| stop.class) {
-        StopClass::End => "end_turn",
+        StopClass::End => natural,
+        StopClass::ToolUse if calls => natural,
         StopClass::Sequence => "stop_sequence",
-        StopClass::ToolUse => "tool_use",
         StopClass::MaxTokens => "max_tokens",
         StopClass::ContextFull => "model_context_window_exceeded",
         StopClass::Paused => "pause_turn",
         StopClass::Refusal | StopClass::Filter => "refusal",
-        StopClass::Cancelled | StopClass::Error | StopClass::Other => {
+        StopClass::ToolUse | StopClass::Cancelled | StopClass::Error | StopClass::Other => {
             if let Some(raw) = stop.and_then(|stop| stop.raw.as_ref()) {
                 wire::lose_str("turn/stop", Reason::Narrowed, raw, ledger);
             }
-            if calls { "tool_use" } else { "end_turn" }
+            natural
         }
     };
     json.key("stop_reason").word(word).key("stop_sequence");
@@ -455,6 +457,7 @@ pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: 
     json.object().key("type").word("error").key("error").object().key("type").word(word);
     json.key("message").open_string();
     if *class == FailureClass::ContextTooLong && !message.decode().contains(TOO_LONG) {
+        ledger.note("message begun with the words by which clients know that the prompt is too long");
         json.piece(&Str::escaped(TOO_LONG)).piece(&Str::escaped(": "));
     }
     json.piece(message).close_string().end_object().opt_str("request_id", request_id.as_ref()).end_object();

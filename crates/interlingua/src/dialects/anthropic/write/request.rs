@@ -171,15 +171,14 @@ impl Ask for RequestWriter {
                 let Answer { content, id } = &mut self.result;
                 let mut block = self.results.part();
                 block.object().key("type").word("tool_result").key("tool_use_id").word(id);
-                if *is_error == Some(true) {
-                    block.key("is_error").bool(true);
-                }
+                block.opt_bool("is_error", *is_error);
                 if !content.is_empty() {
                     content.write(block.key("content"));
                 }
                 block.end_object();
             }
-            Goes::System | Goes::User | Goes::Nowhere(_) => {}
+            Goes::Nowhere(reason) => wire::lose_tail(tail, reason, out.ledger),
+            Goes::System | Goes::User => {}
         }
     }
 
@@ -230,7 +229,9 @@ impl RequestWriter {
             wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
         }
         let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Word, usize::MAX));
-        let Some(id) = self.pairs.answered(id.as_ref()) else { return Goes::Nowhere(Reason::Refused) };
+        let Some(id) = self.pairs.answered(id.as_ref(), out.ledger) else {
+            return Goes::Nowhere(Reason::Refused);
+        };
         if self.turn == Turn::Assistant {
             self.end_assistant(out);
         }

@@ -12,8 +12,8 @@ use crate::emit::{Emit, EmitState};
 use crate::ledger::{Ledger, Reason};
 use crate::lifecycle::Sequential;
 use crate::model::{
-    Args, Author, CallKind, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
-    Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
+    Args, Author, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    MediaSource, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
 };
 use crate::pipe::Out;
 use crate::tape::TapeBuf;
@@ -232,7 +232,7 @@ impl Speech {
         let ItemTail { id, status, native_status: _, is_error: _ } = tail;
         if let Some(at) = self.dropped.iter().position(|dropped| dropped == id) {
             self.dropped.remove(at);
-            return;
+            return wire::lose_tail(tail, Reason::NoSlot, out.ledger);
         }
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else { return };
         self.current = None;
@@ -417,8 +417,9 @@ pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, ledger: &m
         wire::lose_str("turn/stop/sequence", Reason::NoSlot, sequence, ledger);
     }
     let (word, exact) = match class {
-        StopClass::End => ("stop", true),
-        StopClass::ToolUse => ("tool_calls", true),
+        // Whoever made calls waits for their results, whatever the source called it.
+        StopClass::End => (natural, true),
+        StopClass::ToolUse => (natural, speech.calls > 0),
         StopClass::MaxTokens => ("length", true),
         StopClass::Filter => ("content_filter", true),
         StopClass::Refusal if speech.refused => ("stop", true),
@@ -438,9 +439,9 @@ pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: 
     let Failure { class, status: _, code, message, request_id } = failure;
     let known = ERRORS.iter().find(|(known, _, _)| known == class);
     let (kind, fixed) = known.map_or(("error", None), |(_, kind, code)| (*kind, *code));
-    // A type of another API is said by the class already.
-    let own =
-        code.as_ref().filter(|code| !code.as_escaped().ends_with("_error") && code.as_escaped() != kind);
+    // A type of another API is said by the class already, unless we have no class for it.
+    let told = |code: &Str<'_>| *class != FailureClass::Other && code.as_escaped().ends_with("_error");
+    let own = code.as_ref().filter(|code| !told(code) && !code.is(kind));
     json.object().key("error").object().key("message").str(message).key("type").word(kind);
     json.key("param").null().key("code");
     if let (Some(fixed), Some(own)) = (fixed, own)
