@@ -239,6 +239,21 @@ fn p33_ids_with_other_letters_are_rewritten_alike_for_call_and_result() {
 }
 
 #[test]
+fn p33_calls_without_ids_get_ones_that_no_other_answer_has() {
+    let ids = |answer: &str| {
+        let stream = chunks(&[
+            json!({"id": answer, "choices": [{"index": 0, "finish_reason": "tool_calls", "delta": {"tool_calls": [
+            {"index": 0, "function": {"name": "f", "arguments": "{}"}}, {"index": 1, "function": {"name": "f", "arguments": "{}"}}]}}]}),
+        ]);
+        let whole = fold(A, &bytes(C, A, Role::Stream, stream.as_bytes()).0);
+        [0, 1].map(|block: usize| whole["content"][block]["id"].as_str().unwrap().to_owned())
+    };
+    let (one, two) = (ids("answer-1"), ids("answer-2"));
+    assert!(one[0] != one[1] && one.iter().all(|id| !two.contains(id)), "{one:?} {two:?}");
+    assert_eq!(one, ids("answer-1"));
+}
+
+#[test]
 fn p34_p36_long_ids_and_odd_names_fit_and_stay_different() {
     let (first, second) = ("t".repeat(70) + "1", "t".repeat(70) + "2");
     let request = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"},

@@ -203,6 +203,13 @@ const UNREADABLE: Failure<'static> = Failure {
     request_id: None,
 };
 
+/// An id for a call that came without one: no other call of the answer has it, and no call of another answer, because
+/// a client that sends both back would name two calls by it.
+pub(crate) fn new_call_id(answer: Option<&Str<'_>>, item: ItemId) -> Str<'static> {
+    let answer = answer.map(|id| format!("{:016x}_", fingerprint(id.as_escaped().as_bytes())));
+    Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))
+}
+
 /// What an HTTP status says about a failure, where the body says no more.
 pub(crate) fn class_of_status(status: u16) -> FailureClass {
     match status {
@@ -350,9 +357,9 @@ impl Content {
     /// Writes the content where a string may stand in for one text, and forgets it.
     pub(crate) fn write(&mut self, json: &mut Emit<'_>) {
         self.end_text();
-        let held = self.held.held();
+        let held = self.held.bytes();
         if self.parts == 1 && self.others == 0 {
-            json.raw(&Raw::new(&held[Self::TEXT.len()..held.len() - 1]));
+            json.values(&held[Self::TEXT.len()..held.len() - 1]);
         } else {
             json.array();
             self.write_parts(json);
@@ -365,7 +372,7 @@ impl Content {
     pub(crate) fn write_parts(&mut self, json: &mut Emit<'_>) {
         self.end_text();
         if self.parts > 0 {
-            json.raw(&Raw::new(self.held.held()));
+            json.values(self.held.bytes());
         }
         self.clear();
     }

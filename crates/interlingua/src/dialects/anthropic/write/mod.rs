@@ -53,6 +53,8 @@ pub(super) struct Blocks {
     dropped: Vec<ItemId>,
     /// A tool use was written.
     pub(super) calls: bool,
+    /// The id of the answer, unless this is a request.
+    pub(super) answer: Option<Str<'static>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,7 +99,7 @@ impl Blocks {
             ItemKind::Reasoning => self.current = Some((head.id, Current::Reasoning)),
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => match kind {
                 CallKind::Function | CallKind::FreeText | CallKind::Vendor => {
-                    let id = call_id_of(call_id.as_ref(), head.id);
+                    let id = call_id_of(call_id.as_ref(), self.answer.as_ref(), head.id);
                     if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
                         out.ledger.note("tool call id replaced by one the target takes");
                     }
@@ -209,10 +211,10 @@ impl Blocks {
 }
 
 /// The id of a call in a form the API takes. A call without one gets its own.
-fn call_id_of<'a>(id: Option<&'a Str<'a>>, item: ItemId) -> Str<'a> {
+fn call_id_of<'a>(id: Option<&'a Str<'a>>, answer: Option<&Str<'_>>, item: ItemId) -> Str<'a> {
     match id.filter(|id| !id.is_empty()) {
         Some(id) => wire::alias(id, Letters::Word, usize::MAX),
-        None => Str::from_plain(&format!("call_{}", item.0)),
+        None => wire::new_call_id(answer, item),
     }
 }
 

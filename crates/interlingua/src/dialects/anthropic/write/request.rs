@@ -11,7 +11,7 @@ use crate::model::{
     Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Request, ToolResult,
 };
 use crate::pipe::Out;
-use crate::text::{Raw, Str};
+use crate::text::Str;
 
 pub(in super::super) struct RequestWriter {
     /// `messages` is open; before, a system message belongs to `system`.
@@ -107,7 +107,7 @@ impl Ask for RequestWriter {
                 if let ItemKind::ToolCall(call) = kind
                     && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
                 {
-                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), *id));
+                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), None, *id));
                 }
                 self.blocks.event(event, &mut self.list, out);
                 Goes::Assistant
@@ -149,7 +149,7 @@ impl Ask for RequestWriter {
             Part::Media(media) if goes != Some(Goes::System) => {
                 let mut block = EmitState::default();
                 match write_media(media, &mut block.hold()) {
-                    Ok(()) => _ = content.part().raw(&Raw::new(block.held())),
+                    Ok(()) => _ = content.part().values(block.bytes()),
                     Err(reason) => wire::lose_part(value, reason, out.ledger),
                 }
             }

@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::pipe::Out;
 use crate::tape::TapeBuf;
-use crate::text::{Raw, Str};
+use crate::text::Str;
 
 /// Where an assistant's message goes. Calls come one after the other, each with all its arguments.
 pub(super) trait Form {
@@ -95,6 +95,8 @@ pub(super) struct Speech {
     signature: Option<(&'static str, Str<'static>)>,
     arguments: bool,
     pub(super) refused: bool,
+    /// The id of the answer, unless this is a request.
+    pub(super) answer: Option<Str<'static>>,
     tape: TapeBuf,
 }
 
@@ -143,7 +145,7 @@ impl Speech {
                     CallKind::Server | CallKind::Mcp => return self.drop(head, out),
                 };
                 let wrapped = free_text && !form.has_free_text();
-                let id = call_id_of(call_id.as_ref(), head.id);
+                let id = call_id_of(call_id.as_ref(), self.answer.as_ref(), head.id);
                 if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
                     out.ledger.note("tool call id replaced by one the target takes");
                 }
@@ -260,10 +262,10 @@ impl Speech {
 }
 
 /// The id of a call in a form the API takes. A call without one gets its own.
-fn call_id_of<'a>(id: Option<&'a Str<'a>>, item: ItemId) -> Str<'a> {
+fn call_id_of<'a>(id: Option<&'a Str<'a>>, answer: Option<&Str<'_>>, item: ItemId) -> Str<'a> {
     match id.filter(|id| !id.is_empty()) {
         Some(id) => wire::alias(id, Letters::Any, 64),
-        None => Str::from_plain(&format!("call_{}", item.0)),
+        None => wire::new_call_id(answer, item),
     }
 }
 
@@ -343,14 +345,15 @@ impl Message {
         self.content.is_empty()
             && self.refusal.is_empty()
             && self.reasoning.is_empty()
-            && self.details.held().is_empty()
-            && self.calls.held().is_empty()
+            && self.details.bytes().is_empty()
+            && self.calls.bytes().is_empty()
     }
 
     /// Writes the message and forgets it.
     pub(super) fn write(&mut self, json: &mut Emit<'_>) {
         json.object().key("role").word("assistant").key("content");
-        match (self.content.is_empty(), self.texts, self.calls.held().is_empty() && self.refusal.is_empty()) {
+        match (self.content.is_empty(), self.texts, self.calls.bytes().is_empty() && self.refusal.is_empty())
+        {
             (false, _, _) => self.content.write(json),
             // In a request only calls or a refusal can stand for content.
             (true, Texts::Listed, true) => _ = json.word(""),
@@ -363,8 +366,8 @@ impl Message {
             json.key("reasoning_content").word(&self.reasoning);
         }
         for (name, list) in [("reasoning_details", &mut self.details), ("tool_calls", &mut self.calls)] {
-            if !list.held().is_empty() {
-                json.key(name).array().raw(&Raw::new(list.held())).end_array();
+            if !list.bytes().is_empty() {
+                json.key(name).array().values(list.bytes()).end_array();
             }
             list.clear();
         }

@@ -13,7 +13,7 @@ use crate::model::{
     ToolChoice, ToolResult,
 };
 use crate::pipe::Out;
-use crate::text::{Raw, Str};
+use crate::text::Str;
 
 /// The API takes no longer id of an end user than this.
 const USER: usize = 64;
@@ -150,7 +150,7 @@ impl Ask for RequestWriter {
                 if let ItemKind::ToolCall(call) = kind
                     && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
                 {
-                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), *id));
+                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), None, *id));
                 }
                 self.speech.event(event, &mut self.assistant, out);
                 Goes::Assistant
@@ -199,7 +199,7 @@ impl Ask for RequestWriter {
             Part::Media(media) if goes == Goes::Message("user") => {
                 let mut block = EmitState::default();
                 match write_media(media, &mut block.hold()) {
-                    Ok(()) => _ = self.said.part().raw(&Raw::new(block.held())),
+                    Ok(()) => _ = self.said.part().values(block.bytes()),
                     Err(reason) => wire::lose_part(value, reason, out.ledger),
                 }
                 return;
@@ -296,7 +296,7 @@ impl RequestWriter {
         // The id is escaped already, and the words around it need no escaping.
         let label = format!("[attachment {number}, from the result of {}]", self.result.id);
         self.media.text(ItemId(0), number, &Str::escaped(&label));
-        self.media.part().raw(&Raw::new(block.held()));
+        self.media.part().values(block.bytes());
         self.result.part = None;
         self.result.texts.push(format!("[attachment {number}: see the next user message]"));
     }
@@ -312,8 +312,8 @@ impl RequestWriter {
             out.json.end_object();
             self.media_count = 0;
         }
-        if !self.deferred.held().is_empty() {
-            out.json.raw(&Raw::new(self.deferred.held()));
+        if !self.deferred.bytes().is_empty() {
+            out.json.values(self.deferred.bytes());
             self.deferred.clear();
         }
     }
