@@ -982,8 +982,8 @@ fn parse(json: &[u8]) -> Value {
 
 /// A stream of these chunks.
 fn chunks(chunks: &[Value]) -> String {
-    let lines: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-    lines + "data: [DONE]\n\n"
+    let lines: Vec<String> = chunks.iter().map(Value::to_string).collect();
+    format!("data: {}\n\ndata: [DONE]\n\n", lines.join("\n\ndata: "))
 }
 
 /// The documents of a stream. Each must be one line of JSON.

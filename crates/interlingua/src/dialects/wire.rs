@@ -190,7 +190,18 @@ fn lose_late(event: &Event<'_>, ledger: &mut Ledger) {
         Event::ItemStarted(head) => lose_head(head, Reason::Refused, ledger),
         Event::ItemDelta(delta) => lose_part(&delta.value, Reason::Refused, ledger),
         Event::ItemCompleted(tail) => lose_tail(tail, Reason::Refused, ledger),
-        _ => ledger.note("said after the end of the answer, and left out"),
+        Event::Request(_)
+        | Event::SessionStarted(_)
+        | Event::SessionUpdated(_)
+        | Event::SessionEnded(_)
+        | Event::TurnStarted(_)
+        | Event::TurnEnded(_)
+        | Event::Usage(_)
+        | Event::PermissionRequested(_)
+        | Event::PermissionResolved(_)
+        | Event::QuestionRequested(_)
+        | Event::QuestionResolved(_)
+        | Event::Error(_) => ledger.note("said after the end of the answer, and left out"),
     }
 }
 
@@ -288,13 +299,11 @@ impl Pairing {
 
     /// The id of the call that a result answers: the one it names, or without a name the first that waits.
     pub(crate) fn answered(&mut self, id: Option<&Str<'_>>, ledger: &mut Ledger) -> Option<String> {
-        let at = match id {
-            Some(id) => self.0.iter().position(|open| open == id.as_escaped())?,
-            None => {
-                ledger.note("result without an id taken for that of the first open call");
-                0
-            }
+        let Some(id) = id else {
+            ledger.note("result without an id taken for that of the first open call");
+            return self.0.pop_front();
         };
+        let at = self.0.iter().position(|open| open == id.as_escaped())?;
         self.0.remove(at)
     }
 

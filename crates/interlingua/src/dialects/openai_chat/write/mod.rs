@@ -427,7 +427,7 @@ pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, ledger: &m
         StopClass::Filter => ("content_filter", true),
         StopClass::Refusal if speech.refused => ("stop", true),
         StopClass::Refusal => ("content_filter", false),
-        StopClass::Sequence => ("stop", false),
+        StopClass::Sequence => (natural, false),
         StopClass::ContextFull => ("length", false),
         StopClass::Paused | StopClass::Cancelled | StopClass::Error | StopClass::Other => (natural, false),
     };
