@@ -52,6 +52,11 @@ impl EmitState {
         simdutf8::basic::from_utf8(&self.buffer).unwrap_or("")
     }
 
+    /// What has been held, to be written again or measured: nobody need look whether it is text.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
     /// Writes what has been held to `out`, which goes on where this stood.
     pub fn pour(&mut self, out: &mut Emit<'_>) {
         out.bytes(&self.buffer);
@@ -234,6 +239,13 @@ impl Emit<'_> {
     pub fn raw(&mut self, json: &Raw<'_>) -> &mut Self {
         self.separate();
         self.bytes(json.as_str().as_bytes());
+        self
+    }
+
+    /// Values held elsewhere, with their commas.
+    pub fn values(&mut self, held: &[u8]) -> &mut Self {
+        self.separate();
+        self.bytes(held);
         self
     }
 

@@ -239,6 +239,21 @@ fn p33_ids_with_other_letters_are_rewritten_alike_for_call_and_result() {
 }
 
 #[test]
+fn p33_calls_without_ids_get_ones_that_no_other_answer_has() {
+    let ids = |answer: &str| {
+        let stream = chunks(&[
+            json!({"id": answer, "choices": [{"index": 0, "finish_reason": "tool_calls", "delta": {"tool_calls": [
+            {"index": 0, "function": {"name": "f", "arguments": "{}"}}, {"index": 1, "function": {"name": "f", "arguments": "{}"}}]}}]}),
+        ]);
+        let whole = fold(A, &bytes(C, A, Role::Stream, stream.as_bytes()).0);
+        [0, 1].map(|block: usize| whole["content"][block]["id"].as_str().unwrap().to_owned())
+    };
+    let (one, two) = (ids("answer-1"), ids("answer-2"));
+    assert!(one[0] != one[1] && one.iter().all(|id| !two.contains(id)), "{one:?} {two:?}");
+    assert_eq!(one, ids("answer-1"));
+}
+
+#[test]
 fn p34_p36_long_ids_and_odd_names_fit_and_stay_different() {
     let (first, second) = ("t".repeat(70) + "1", "t".repeat(70) + "2");
     let request = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"},
@@ -414,6 +429,20 @@ fn p60_limits_have_the_name_each_target_takes() {
 }
 
 #[test]
+fn p62_an_end_users_id_that_is_too_long_becomes_a_hash() {
+    let long = format!("user_{}_account__session_{}", "a".repeat(64), "b".repeat(36));
+    let request = json!({"model": "m", "max_tokens": 1, "metadata": {"user_id": long}, "messages": [{"role": "user", "content": "x"}]});
+    let (chat, report) = convert(A, C, Role::Request, request.to_string().as_bytes());
+    let user = chat["user"].as_str().unwrap();
+    assert!(user.len() <= 64 && !user.contains("aaa"), "{user}");
+    assert!(lost(&report, "request/user", Reason::Refused) && noted(&report, "end user's id too long"));
+    assert_eq!(chat["user"], convert(A, C, Role::Request, request.to_string().as_bytes()).0["user"]);
+    let short = json!({"model": "m", "user": "u".repeat(65), "messages": [{"role": "user", "content": "x"}]});
+    let (out, _) = convert(C, A, Role::Request, short.to_string().as_bytes());
+    assert_eq!(out["metadata"]["user_id"], "u".repeat(65), "the other API takes 256");
+}
+
+#[test]
 fn media_cross_where_both_sides_have_a_place() {
     let (out, report) = convert(C, A, Role::Request, &fixture(C, "request/media.json"));
     assert_eq!(
@@ -561,6 +590,140 @@ fn p79_pings_comments_and_padding_are_no_losses() {
     assert_eq!(report.lost_paths.iter().map(|row| row.path.as_str()).collect::<Vec<_>>(), ["turn/time"]);
     let (_, report) = bytes(A, C, Role::Stream, &fixture(A, "stream/redacted.sse"));
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+}
+
+#[test]
+fn p70_counts_in_a_chunk_without_choices_are_read() {
+    let stream = chunks(&[
+        json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]}),
+        json!({"usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}}),
+    ]);
+    let whole = fold(A, &bytes(C, A, Role::Stream, stream.as_bytes()).0);
+    assert_eq!(whole["usage"], json!({"input_tokens": 9, "output_tokens": 2}));
+}
+
+#[test]
+fn p74_the_reason_says_calls_if_and_only_if_there_are_calls() {
+    let reason = |delta: Value, word: &str| {
+        let stream = chunks(&[json!({"choices": [{"index": 0, "delta": delta, "finish_reason": word}]})]);
+        fold(A, &bytes(C, A, Role::Stream, stream.as_bytes()).0)["stop_reason"].clone()
+    };
+    let call = json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]});
+    assert_eq!(reason(call.clone(), "stop"), "tool_use");
+    assert_eq!(reason(call, "length"), "max_tokens");
+    assert_eq!(reason(json!({"content": "a"}), "tool_calls"), "end_turn", "a client would wait for ever");
+    let ended = json!({"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+        "stop_sequence": null, "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}], "usage": {}});
+    let (chat, _) = convert(A, C, Role::Response, ended.to_string().as_bytes());
+    assert_eq!(chat["choices"][0]["finish_reason"], "tool_calls");
+}
+
+#[test]
+fn the_function_call_of_2023_is_a_call() {
+    let request = json!({"model": "m", "functions": [{"name": "f", "parameters": {"type": "object"}}],
+        "function_call": {"name": "f"}, "messages": [{"role": "user", "content": "x"},
+        {"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{\"a\":1}"}},
+        {"role": "function", "name": "f", "content": "done"}]});
+    let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
+    assert_eq!(out["tools"][0]["name"], "f");
+    assert_eq!(out["tool_choice"], json!({"type": "tool", "name": "f"}));
+    assert_eq!(out["messages"][1]["content"][0]["input"], json!({"a": 1}));
+    assert_eq!(out["messages"][2]["content"][0]["tool_use_id"], out["messages"][1]["content"][0]["id"]);
+    assert!(noted(&report, "result without an id"));
+    let stream = chunks(&[
+        json!({"choices": [{"index": 0, "delta": {"function_call": {"name": "f", "arguments": "{\"a\""}}}]}),
+        json!({"choices": [{"index": 0, "delta": {"function_call": {"arguments": ":1}"}}}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "function_call"}]}),
+    ]);
+    let whole = fold(A, &bytes(C, A, Role::Stream, stream.as_bytes()).0);
+    assert_eq!(
+        (&whole["content"][0]["input"], &whole["stop_reason"]),
+        (&json!({"a": 1}), &json!("tool_use"))
+    );
+}
+
+#[test]
+fn p31_arguments_sent_as_an_object_before_the_id_are_kept() {
+    let stream = chunks(&[
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": {"x": "ü\n"}}}]}}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
+    ]);
+    let whole = fold(A, &bytes(C, A, Role::Stream, stream.as_bytes()).0);
+    assert_eq!(whole["content"][0]["input"], json!({"x": "ü\n"}));
+}
+
+#[test]
+fn p41_a_tool_of_an_unknown_kind_is_reported_and_not_offered_as_a_function() {
+    let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"type": "builtin_function", "function": {"name": "$web_search"}}]});
+    let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
+    assert!(out.get("tools").is_none(), "{out}");
+    assert!(lost(&report, "/tools[]/function/name", Reason::NoSlot), "{:?}", report.lost_paths);
+}
+
+#[test]
+fn what_is_said_after_a_failure_is_booked() {
+    let stream = chunks(&[
+        json!({"choices": [{"index": 0, "delta": {"content": "a"}}]}),
+        json!({"error": {"message": "boom", "code": 429}}),
+        json!({"choices": [{"index": 0, "delta": {"content": "late"}, "finish_reason": "stop"}]}),
+    ]);
+    let (out, report) = bytes(C, A, Role::Stream, stream.as_bytes());
+    let out = String::from_utf8(out).unwrap();
+    assert!(
+        out.ends_with(
+            "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"boom\"}}\n\n"
+        ),
+        "{out}"
+    );
+    assert!(lost(&report, "text", Reason::Refused), "{:?}", report.lost_paths);
+}
+
+/// Every class of failure: Anthropic's `error.type`; the `type` and `code` of chat.
+#[test]
+fn failures_keep_their_class_both_ways() {
+    for (theirs, kind, code) in [
+        ("invalid_request_error", "invalid_request_error", Value::Null),
+        ("authentication_error", "authentication_error", json!("invalid_api_key")),
+        ("billing_error", "insufficient_quota", json!("insufficient_quota")),
+        ("permission_error", "permission_error", json!("permission_denied")),
+        ("not_found_error", "not_found_error", json!("not_found")),
+        ("conflict_error", "conflict_error", json!("conflict")),
+        ("request_too_large", "request_too_large", json!("request_too_large")),
+        ("rate_limit_error", "rate_limit_error", json!("rate_limit_exceeded")),
+        ("api_error", "server_error", Value::Null),
+        ("overloaded_error", "overloaded_error", json!("server_is_overloaded")),
+        ("timeout_error", "timeout_error", json!("timeout")),
+    ] {
+        let error = json!({"type": "error", "error": {"type": theirs, "message": "m"}});
+        let (chat, _) = convert(A, C, Role::Response, error.to_string().as_bytes());
+        assert_eq!(chat, json!({"error": {"message": "m", "type": kind, "param": null, "code": code}}));
+        assert_eq!(convert(C, A, Role::Response, chat.to_string().as_bytes()).0, error);
+    }
+    for (status, kind) in [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (402, "billing_error"),
+        (403, "permission_error"),
+        (404, "not_found_error"),
+        (409, "conflict_error"),
+        (413, "request_too_large"),
+        (429, "rate_limit_error"),
+        (502, "api_error"),
+        (503, "overloaded_error"),
+        (504, "timeout_error"),
+    ] {
+        let error = json!({"error": {"message": "m", "code": status}});
+        assert_eq!(convert(C, A, Role::Response, error.to_string().as_bytes()).0["error"]["type"], kind);
+    }
+}
+
+#[test]
+fn choices_without_an_index_are_told_apart_by_their_place() {
+    let response = json!({"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}, {"message": {"content": "b"}}]});
+    let (out, report) = convert(C, A, Role::Response, response.to_string().as_bytes());
+    assert_eq!(out["content"], json!([{"type": "text", "text": "a"}]));
+    assert!(lost(&report, "/choices[]/message/content", Reason::NoSlot));
 }
 
 #[test]
@@ -834,6 +997,12 @@ fn fold(dialect: &str, stream: &[u8]) -> Value {
 
 fn parse(json: &[u8]) -> Value {
     serde_json::from_slice(json).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(json)))
+}
+
+/// A stream of these chunks.
+fn chunks(chunks: &[Value]) -> String {
+    let lines: Vec<String> = chunks.iter().map(Value::to_string).collect();
+    format!("data: {}\n\ndata: [DONE]\n\n", lines.join("\n\ndata: "))
 }
 
 /// The documents of a stream. Each must be one line of JSON.

@@ -9,7 +9,7 @@ use crate::emit::{Emit, EmitState};
 use crate::ledger::{Ledger, Reason, Rest};
 use crate::model::{
     Args, Delta, Event, Failure, FailureClass, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Notice, Opaque, Part, Request, StopClass, Turn, Usage,
+    MediaSource, Notice, Opaque, Part, Request, StopClass, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Limits, TapeBuf, Val};
@@ -130,7 +130,7 @@ impl<T: Answer> Answering<T> {
 impl<T: Answer> Writer for Answering<T> {
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         if self.done {
-            return;
+            return lose_late(event, out.ledger);
         }
         match event {
             Event::ItemStarted(_) | Event::ItemDelta(_) | Event::ItemCompleted(_) => {
@@ -184,6 +184,27 @@ impl<T: Answer> Writer for Answering<T> {
     }
 }
 
+/// Books what a source says after its answer has ended or failed.
+fn lose_late(event: &Event<'_>, ledger: &mut Ledger) {
+    match event {
+        Event::ItemStarted(head) => lose_head(head, Reason::Refused, ledger),
+        Event::ItemDelta(delta) => lose_part(&delta.value, Reason::Refused, ledger),
+        Event::ItemCompleted(tail) => lose_tail(tail, Reason::Refused, ledger),
+        Event::Request(_)
+        | Event::SessionStarted(_)
+        | Event::SessionUpdated(_)
+        | Event::SessionEnded(_)
+        | Event::TurnStarted(_)
+        | Event::TurnEnded(_)
+        | Event::Usage(_)
+        | Event::PermissionRequested(_)
+        | Event::PermissionResolved(_)
+        | Event::QuestionRequested(_)
+        | Event::QuestionResolved(_)
+        | Event::Error(_) => ledger.note("said after the end of the answer, and left out"),
+    }
+}
+
 /// What to say when there was no answer to translate, or none that ended well.
 const UNREADABLE: Failure<'static> = Failure {
     class: FailureClass::Server,
@@ -192,6 +213,42 @@ const UNREADABLE: Failure<'static> = Failure {
     message: Str::escaped("the response could not be read"),
     request_id: None,
 };
+
+/// An id for a call that came without one: no other call of the answer has it, and no call of another answer, because
+/// a client that sends both back would name two calls by it.
+pub(crate) fn new_call_id(answer: Option<&Str<'_>>, item: ItemId) -> Str<'static> {
+    let answer = answer.map(|id| format!("{:016x}_", fingerprint(id.as_escaped().as_bytes())));
+    Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))
+}
+
+/// What an HTTP status says about a failure, where the body says no more.
+pub(crate) fn class_of_status(status: u16) -> FailureClass {
+    match status {
+        400 | 422 => FailureClass::InvalidRequest,
+        401 => FailureClass::Authentication,
+        402 => FailureClass::Billing,
+        403 => FailureClass::Permission,
+        404 => FailureClass::NotFound,
+        409 | 412 => FailureClass::Conflict,
+        413 => FailureClass::TooLarge,
+        429 => FailureClass::RateLimit,
+        408 | 504 => FailureClass::Timeout,
+        503 | 529 => FailureClass::Overloaded,
+        500..600 => FailureClass::Server,
+        _ => FailureClass::Other,
+    }
+}
+
+/// An end user's id of at most `most` characters: a longer one is replaced by a hash, which tells nothing of the person.
+pub(crate) fn user_id<'a>(user: &'a Str<'a>, most: usize, ledger: &mut Ledger) -> Str<'a> {
+    let plain = user.decode();
+    if plain.chars().count() <= most {
+        return user.reborrow();
+    }
+    lose_str("request/user", Reason::Refused, user, ledger);
+    ledger.note("end user's id too long for the target: replaced by a hash of it");
+    Str::from_plain(&format!("user_{:016x}", fingerprint(plain.as_bytes())))
+}
 
 /// Which characters a target takes in an id or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,11 +298,12 @@ impl Pairing {
     }
 
     /// The id of the call that a result answers: the one it names, or without a name the first that waits.
-    pub(crate) fn answered(&mut self, id: Option<&Str<'_>>) -> Option<String> {
-        let at = match id {
-            Some(id) => self.0.iter().position(|open| open == id.as_escaped())?,
-            None => 0,
+    pub(crate) fn answered(&mut self, id: Option<&Str<'_>>, ledger: &mut Ledger) -> Option<String> {
+        let Some(id) = id else {
+            ledger.note("result without an id taken for that of the first open call");
+            return self.0.pop_front();
         };
+        let at = self.0.iter().position(|open| open == id.as_escaped())?;
         self.0.remove(at)
     }
 
@@ -308,9 +366,9 @@ impl Content {
     /// Writes the content where a string may stand in for one text, and forgets it.
     pub(crate) fn write(&mut self, json: &mut Emit<'_>) {
         self.end_text();
-        let held = self.held.held();
+        let held = self.held.bytes();
         if self.parts == 1 && self.others == 0 {
-            json.raw(&Raw::new(&held[Self::TEXT.len()..held.len() - 1]));
+            json.values(&held[Self::TEXT.len()..held.len() - 1]);
         } else {
             json.array();
             self.write_parts(json);
@@ -323,7 +381,7 @@ impl Content {
     pub(crate) fn write_parts(&mut self, json: &mut Emit<'_>) {
         self.end_text();
         if self.parts > 0 {
-            json.raw(&Raw::new(self.held.held()));
+            json.values(self.held.bytes());
         }
         self.clear();
     }
@@ -431,9 +489,7 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
 fn lose_place(head: &ItemHead<'_>, ledger: &mut Ledger) {
     let ItemHead { id: _, kind: _, author: _, within: _, native_id, parent, time, model, shape: _ } = head;
     for (path, text) in [("item/native_id", native_id), ("item/parent", parent), ("item/model", model)] {
-        if let Some(text) = text {
-            lose_str(path, Reason::NoSlot, text, ledger);
-        }
+        lose_some(path, Reason::NoSlot, text.as_ref(), ledger);
     }
     if let Some(time) = time {
         ledger.lose("item/time", Reason::NoSlot, time.as_str());
@@ -445,21 +501,26 @@ pub(crate) fn lose_head(head: &ItemHead<'_>, reason: Reason, ledger: &mut Ledger
     match &head.kind {
         ItemKind::Message | ItemKind::Reasoning => {}
         ItemKind::ToolCall(call) => {
-            lose_str("tool_call/name", reason, &call.name, ledger);
-            if let Some(id) = &call.call_id {
-                lose_str("tool_call/call_id", reason, id, ledger);
-            }
+            let ToolCall { call_id, kind: _, namespace, name } = call;
+            lose_str("tool_call/name", reason, name, ledger);
+            lose_some("tool_call/call_id", reason, call_id.as_ref(), ledger);
+            lose_some("tool_call/namespace", reason, namespace.as_ref(), ledger);
         }
-        ItemKind::ToolResult(result) => {
-            if let Some(id) = &result.call_id {
-                lose_str("tool_result/call_id", reason, id, ledger);
-            }
+        ItemKind::ToolResult(ToolResult { call_id, name }) => {
+            lose_some("tool_result/call_id", reason, call_id.as_ref(), ledger);
+            lose_some("tool_result/name", reason, name.as_ref(), ledger);
         }
         ItemKind::Notice(Notice { event_type }) => {
-            if let Some(word) = event_type {
-                lose_str("notice", reason, word, ledger);
-            }
+            lose_some("notice", reason, event_type.as_ref(), ledger);
         }
+    }
+}
+
+/// Books the end of an item whose head was lost.
+pub(crate) fn lose_tail(tail: &ItemTail<'_>, reason: Reason, ledger: &mut Ledger) {
+    let ItemTail { id: _, status: _, native_status: _, is_error } = tail;
+    if let Some(is_error) = is_error {
+        ledger.lose("tool_result/is_error", reason, if *is_error { "true" } else { "false" });
     }
 }
 
@@ -472,20 +533,28 @@ pub(crate) fn lose_part(part: &Part<'_>, reason: Reason, ledger: &mut Ledger) {
         Part::Media(Media { media_type, source, name }) => {
             let (MediaSource::Base64(place) | MediaSource::Url(place) | MediaSource::File(place)) = source;
             lose_str("media/source", reason, place, ledger);
-            for (path, text) in [("media/media_type", media_type), ("media/name", name)] {
-                if let Some(text) = text {
-                    lose_str(path, reason, text, ledger);
-                }
-            }
+            lose_some("media/media_type", reason, media_type.as_ref(), ledger);
+            lose_some("media/name", reason, name.as_ref(), ledger);
         }
         Part::Args(Args::Text(text)) => lose_str("tool_call/args", reason, text, ledger),
         Part::Args(Args::Json(json)) => ledger.lose("tool_call/args", reason, json.as_str()),
         Part::Json(json) => ledger.lose("json", reason, json.as_str()),
         Part::Citation(json) => ledger.lose("citation", reason, json.as_str()),
-        Part::File(FileRef { path, action: _, diff: _ }) => lose_str("file", reason, path, ledger),
+        Part::File(FileRef { path, action, diff }) => {
+            lose_str("file/path", reason, path, ledger);
+            lose_str("file/action", reason, action, ledger);
+            lose_some("file/diff", reason, diff.as_ref(), ledger);
+        }
         Part::Opaque(Opaque { kind: _, issuer: _, value }) => {
             lose_str("reasoning/opaque", reason, value, ledger);
         }
+    }
+}
+
+/// Books a string as lost, if there is one.
+pub(crate) fn lose_some(path: &str, reason: Reason, text: Option<&Str<'_>>, ledger: &mut Ledger) {
+    if let Some(text) = text {
+        lose_str(path, reason, text, ledger);
     }
 }
 

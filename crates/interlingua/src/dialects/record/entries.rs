@@ -284,7 +284,7 @@ impl Entries {
         if self.entry.as_ref().is_some_and(|entry| entry.open_items > 0) {
             rest.owner.clone_into(&mut self.held_owner);
             rest.keep(out.ledger, &mut self.held.hold());
-            self.first_held.get_or_insert(self.held.held().len());
+            self.first_held.get_or_insert(self.held.bytes().len());
             return;
         }
         self.end_content(out);

@@ -41,7 +41,7 @@ impl RecordWriter {
     }
 
     fn is_full(&self) -> bool {
-        self.early.held().len() > Emit::BUFFER
+        self.early.bytes().len() > Emit::BUFFER
     }
 }
 

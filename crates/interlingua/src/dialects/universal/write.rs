@@ -152,7 +152,7 @@ impl UniversalWriter {
             None => drop(out.json.null()),
         }
         out.json.end_object().frame("\n");
-        out.json.bytes(self.held.held().as_bytes());
+        out.json.bytes(self.held.bytes());
         self.held.clear();
     }
 

@@ -53,6 +53,8 @@ pub(super) struct Blocks {
     dropped: Vec<ItemId>,
     /// A tool use was written.
     pub(super) calls: bool,
+    /// The id of the answer, unless this is a request.
+    pub(super) answer: Option<Str<'static>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,7 +99,7 @@ impl Blocks {
             ItemKind::Reasoning => self.current = Some((head.id, Current::Reasoning)),
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => match kind {
                 CallKind::Function | CallKind::FreeText | CallKind::Vendor => {
-                    let id = call_id_of(call_id.as_ref(), head.id);
+                    let id = call_id_of(call_id.as_ref(), self.answer.as_ref(), head.id);
                     if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
                         out.ledger.note("tool call id replaced by one the target takes");
                     }
@@ -190,7 +192,7 @@ impl Blocks {
         let ItemTail { id, status, native_status: _, is_error: _ } = tail;
         if let Some(at) = self.dropped.iter().position(|dropped| dropped == id) {
             self.dropped.remove(at);
-            return;
+            return wire::lose_tail(tail, Reason::NoSlot, out.ledger);
         }
         let mine = match self.current.filter(|(current, _)| current == id) {
             Some((_, current)) => {
@@ -209,10 +211,10 @@ impl Blocks {
 }
 
 /// The id of a call in a form the API takes. A call without one gets its own.
-fn call_id_of<'a>(id: Option<&'a Str<'a>>, item: ItemId) -> Str<'a> {
+fn call_id_of<'a>(id: Option<&'a Str<'a>>, answer: Option<&Str<'_>>, item: ItemId) -> Str<'a> {
     match id.filter(|id| !id.is_empty()) {
         Some(id) => wire::alias(id, Letters::Word, usize::MAX),
-        None => Str::from_plain(&format!("call_{}", item.0)),
+        None => wire::new_call_id(answer, item),
     }
 }
 
@@ -423,19 +425,21 @@ pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>) {
 /// `"stop_reason":…,"stop_sequence":…`
 pub(super) fn write_stop(stop: Option<&Stop<'_>>, calls: bool, json: &mut Emit<'_>, ledger: &mut Ledger) {
     let sequence = stop.and_then(|stop| stop.sequence.as_ref());
+    // Whoever made calls waits for their results, whatever the source called it.
+    let natural = if calls { "tool_use" } else { "end_turn" };
     let word = match stop.map_or(StopClass::Other, |stop| stop.class) {
-        StopClass::End => "end_turn",
+        StopClass::End => natural,
+        StopClass::ToolUse if calls => natural,
         StopClass::Sequence => "stop_sequence",
-        StopClass::ToolUse => "tool_use",
         StopClass::MaxTokens => "max_tokens",
         StopClass::ContextFull => "model_context_window_exceeded",
         StopClass::Paused => "pause_turn",
         StopClass::Refusal | StopClass::Filter => "refusal",
-        StopClass::Cancelled | StopClass::Error | StopClass::Other => {
+        StopClass::ToolUse | StopClass::Cancelled | StopClass::Error | StopClass::Other => {
             if let Some(raw) = stop.and_then(|stop| stop.raw.as_ref()) {
                 wire::lose_str("turn/stop", Reason::Narrowed, raw, ledger);
             }
-            if calls { "tool_use" } else { "end_turn" }
+            natural
         }
     };
     json.key("stop_reason").word(word).key("stop_sequence");
@@ -455,6 +459,7 @@ pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: 
     json.object().key("type").word("error").key("error").object().key("type").word(word);
     json.key("message").open_string();
     if *class == FailureClass::ContextTooLong && !message.decode().contains(TOO_LONG) {
+        ledger.note("message begun with the words by which clients know that the prompt is too long");
         json.piece(&Str::escaped(TOO_LONG)).piece(&Str::escaped(": "));
     }
     json.piece(message).close_string().end_object().opt_str("request_id", request_id.as_ref()).end_object();

@@ -11,7 +11,7 @@ use crate::model::{
     Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Request, ToolResult,
 };
 use crate::pipe::Out;
-use crate::text::{Raw, Str};
+use crate::text::Str;
 
 pub(in super::super) struct RequestWriter {
     /// `messages` is open; before, a system message belongs to `system`.
@@ -107,7 +107,7 @@ impl Ask for RequestWriter {
                 if let ItemKind::ToolCall(call) = kind
                     && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
                 {
-                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), *id));
+                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), None, *id));
                 }
                 self.blocks.event(event, &mut self.list, out);
                 Goes::Assistant
@@ -149,7 +149,7 @@ impl Ask for RequestWriter {
             Part::Media(media) if goes != Some(Goes::System) => {
                 let mut block = EmitState::default();
                 match write_media(media, &mut block.hold()) {
-                    Ok(()) => _ = content.part().raw(&Raw::new(block.held())),
+                    Ok(()) => _ = content.part().values(block.bytes()),
                     Err(reason) => wire::lose_part(value, reason, out.ledger),
                 }
             }
@@ -171,15 +171,14 @@ impl Ask for RequestWriter {
                 let Answer { content, id } = &mut self.result;
                 let mut block = self.results.part();
                 block.object().key("type").word("tool_result").key("tool_use_id").word(id);
-                if *is_error == Some(true) {
-                    block.key("is_error").bool(true);
-                }
+                block.opt_bool("is_error", *is_error);
                 if !content.is_empty() {
                     content.write(block.key("content"));
                 }
                 block.end_object();
             }
-            Goes::System | Goes::User | Goes::Nowhere(_) => {}
+            Goes::Nowhere(reason) => wire::lose_tail(tail, reason, out.ledger),
+            Goes::System | Goes::User => {}
         }
     }
 
@@ -230,7 +229,9 @@ impl RequestWriter {
             wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
         }
         let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Word, usize::MAX));
-        let Some(id) = self.pairs.answered(id.as_ref()) else { return Goes::Nowhere(Reason::Refused) };
+        let Some(id) = self.pairs.answered(id.as_ref(), out.ledger) else {
+            return Goes::Nowhere(Reason::Refused);
+        };
         if self.turn == Turn::Assistant {
             self.end_assistant(out);
         }

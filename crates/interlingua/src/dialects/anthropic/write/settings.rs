@@ -9,6 +9,8 @@ use crate::text::{Raw, Str};
 
 /// Sent when the source sets no limit, which the API requires.
 const MAX_TOKENS: u64 = 4096;
+/// The API takes no longer id of an end user than this.
+const USER: usize = 256;
 
 /// Opens the request and writes everything before `system` and `messages`.
 pub(super) fn write(request: &Request<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
@@ -49,7 +51,8 @@ pub(super) fn write(request: &Request<'_>, json: &mut Emit<'_>, ledger: &mut Led
     json.opt_bool("stream", *stream);
     write_effort(effort.as_ref(), format.as_ref(), json, ledger);
     if let Some(user) = user {
-        json.key("metadata").object().key("user_id").str(user).end_object();
+        let user = wire::user_id(user, USER, ledger);
+        json.key("metadata").object().key("user_id").str(&user).end_object();
     }
     match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
         Some((_, "auto")) => _ = json.key("service_tier").word("auto"),
@@ -156,7 +159,11 @@ fn write_effort(
             ledger.lose("request/format", Reason::NoSlot, "\"json_object\"");
             None
         }
-        Some(Format::Text) | None => None,
+        Some(Format::Text) => {
+            ledger.lose("request/format", Reason::Redundant, "\"text\"");
+            None
+        }
+        None => None,
     };
     if word.is_none() && schema.is_none() {
         return;
@@ -178,30 +185,34 @@ fn write_choice(
     json: &mut Emit<'_>,
     ledger: &mut Ledger,
 ) {
-    let one_at_a_time = parallel == Some(false);
     if tools.is_empty() {
-        if choice.is_some() || one_at_a_time {
+        if choice.is_some() || parallel.is_some() {
             ledger.note("tool settings without tools left out");
         }
         return;
     }
+    let offered = |name: &Str<'_>| tools.iter().any(|tool| tool.name == *name);
     let (word, name) = match choice {
-        None if one_at_a_time => ("auto", None),
-        None => return,
-        Some(ToolChoice::Auto) => ("auto", None),
         Some(ToolChoice::None) => ("none", None),
         Some(ToolChoice::Required) => ("any", None),
-        Some(ToolChoice::Named(name)) if tools.iter().any(|tool| tool.name == *name) => ("tool", Some(name)),
-        Some(ToolChoice::Named(name)) => {
-            return wire::lose_str("request/tool_choice", Reason::Refused, name, ledger);
-        }
+        Some(ToolChoice::Named(name)) if offered(name) => ("tool", Some(name)),
+        Some(ToolChoice::Auto | ToolChoice::Named(_)) | None => ("auto", None),
     };
+    if let Some(ToolChoice::Named(name)) = choice.filter(|_| word == "auto") {
+        wire::lose_str("request/tool_choice", Reason::Refused, name, ledger);
+    }
+    // What the API does anyway need not be said.
+    if word == "auto" && parallel.is_none() && choice != Some(&ToolChoice::Auto) {
+        return;
+    }
     json.key("tool_choice").object().key("type").word(word);
     if let Some(name) = name {
         json.key("name").str(&wire::tool_name(name, ledger));
     }
-    if one_at_a_time && word != "none" {
-        json.key("disable_parallel_tool_use").bool(true);
+    match parallel {
+        Some(_) if word == "none" => ledger.note("parallel calls without calls left out"),
+        Some(parallel) => _ = json.key("disable_parallel_tool_use").bool(!parallel),
+        None => {}
     }
     json.end_object();
 }

@@ -15,6 +15,7 @@ pub(in super::super) struct Stream {
 
 impl Answer for Stream {
     fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
+        self.blocks.answer.clone_from(&facts.id);
         begin("message_start", out).key("message").object();
         write_head(facts, &mut out.json, out.ledger);
         let json = &mut out.json;

@@ -5,7 +5,7 @@ pub(super) mod request;
 mod said;
 
 use super::{ERRORS, MORE_ERRORS};
-use crate::dialects::wire::note_blanks;
+use crate::dialects::wire::{class_of_status, note_blanks};
 use crate::error::Code;
 use crate::model::{Author, Event, Failure, FailureClass, ItemKind, Status, Stop, StopClass, Turn, Usage};
 use crate::pipe::{Doc, Reader, Sink};
@@ -43,12 +43,16 @@ impl Reader for StreamReader {
             (self.begun, self.stop) = (false, None);
             return failure(error, out);
         }
-        let Some(choices) = root.get("choices") else { return };
+        let choices = root.get("choices");
+        if choices.is_none() && root.get("usage").is_none() {
+            return;
+        }
         note_blanks(root);
         root.note_str("object");
         // Padding that hides the length of tokens.
         root.note_str("obfuscation");
-        let first = choices.elements().next().is_some() && !std::mem::replace(&mut self.begun, true);
+        let choices = || choices.into_iter().flat_map(|choices| choices.elements());
+        let first = choices().next().is_some() && !std::mem::replace(&mut self.begun, true);
         if first {
             out.event(&Event::TurnStarted(Turn {
                 id: root.take_str("id"),
@@ -63,9 +67,10 @@ impl Reader for StreamReader {
             root.note_str("model");
             root.note_u64("created");
         }
-        for choice in choices.elements() {
+        for (place, choice) in choices().enumerate() {
             // Only the first of several answers is told; the others stay where they are.
-            if choice.get("index").and_then(|index| index.u64()).is_some_and(|index| index > 0) {
+            let index = choice.get("index").and_then(|index| index.u64());
+            if index.unwrap_or(place as u64) > 0 {
                 continue;
             }
             choice.note_u64("index");
@@ -166,9 +171,15 @@ fn failure(error: Val<'_>, out: &mut Sink<'_>) {
     note_blanks(error);
     // A bare string is all that some servers say.
     let message = error.take_text().or_else(|| error.take_str("message")).unwrap_or_default();
-    let (code, kind) = (error.take_str("code"), error.take_str("type"));
+    let code = error.take_str("code");
+    // A type that says more than the code, and means nothing to us, stays where it is.
+    let kind = error
+        .get("type")
+        .filter(|kind| code.is_none() || kind.str().is_some_and(|kind| class_of(&kind).is_some()));
+    let kind = kind.and_then(|kind| kind.take_text());
     let status = error.take_u64("code").and_then(|status| u16::try_from(status).ok());
     let class = [&code, &kind].into_iter().flatten().find_map(class_of);
+    let class = class.or_else(|| status.map(class_of_status));
     let too_long =
         || ["context length", "context window"].iter().any(|words| message.decode().contains(words));
     let class = match class {

@@ -28,8 +28,9 @@ impl Reader for RequestReader {
                 Some("developer") => Author::Developer,
                 Some("user") => Author::User,
                 Some("assistant") => Author::Assistant,
-                Some("tool") => Author::Tool,
-                // `function` is the way of 2023, without ids; it stays where it is, and so does the unknown.
+                // `function` is the way of 2023, without ids.
+                Some("tool" | "function") => Author::Tool,
+                // A role we do not know stays where it is, with all it says.
                 _ => continue,
             };
             if author == Author::Tool {
@@ -52,10 +53,12 @@ impl Reader for RequestReader {
 fn request(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
     if let Some(options) = root.get("stream_options")
-        && let Some(usage) = options.get("include_usage")
+        && let Some(usage) = options.get("include_usage").filter(|usage| usage.bool() == Some(true))
     {
         usage.note();
     }
+    // The words of 2023 say the same, in fewer ways.
+    let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
     let stop = root.get("stop");
     let stops = stop.into_iter().flat_map(|stop| stop.elements());
     Request {
@@ -69,8 +72,8 @@ fn request(root: Val<'_>) -> Request<'_> {
             .chain(stops.filter_map(|s| s.take_text()))
             .collect(),
         stream: root.take_bool("stream"),
-        tools: root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect(),
-        tool_choice: root.get("tool_choice").and_then(tool_choice),
+        tools: list("tools").filter_map(tool).chain(list("functions").filter_map(function)).collect(),
+        tool_choice: root.get("tool_choice").or_else(|| root.get("function_call")).and_then(tool_choice),
         parallel_calls: root.take_bool("parallel_tool_calls"),
         effort: root.take_str("reasoning_effort"),
         format: root.get("response_format").and_then(format),
@@ -79,14 +82,27 @@ fn request(root: Val<'_>) -> Request<'_> {
     }
 }
 
-/// A tool without `type` is a function.
+/// A tool without `type` is a function. Kinds we do not know stay where they are, whatever they hold.
 fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
-    let (kind, inner) = match (tool.get("function"), tool.get("custom")) {
-        (Some(function), _) => (CallKind::Function, function),
-        (None, Some(custom)) => (CallKind::FreeText, custom),
-        (None, None) => return None,
+    let kind = tool.get("type").filter(|kind| !kind.is_null());
+    let offered = if kind.is_none_or(|kind| kind.is("function")) {
+        function(tool.get("function")?)
+    } else if kind.is_some_and(|kind| kind.is("custom")) {
+        named(tool.get("custom")?, CallKind::FreeText)
+    } else {
+        None
     };
-    tool.note_str("type");
+    if offered.is_some() {
+        tool.note_str("type");
+    }
+    offered
+}
+
+fn function(inner: Val<'_>) -> Option<Tool<'_>> {
+    named(inner, CallKind::Function)
+}
+
+fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
     note_blanks(inner);
     Some(Tool {
         kind,
@@ -108,9 +124,10 @@ fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
         choice.note();
         return Some(parsed);
     }
-    let inner = choice.get("function").or_else(|| choice.get("custom"))?;
+    let inner = choice.get("function").or_else(|| choice.get("custom"));
+    let name = inner.unwrap_or(choice).take_str("name")?;
     choice.note_str("type");
-    Some(ToolChoice::Named(inner.take_str("name")?))
+    Some(ToolChoice::Named(name))
 }
 
 fn format(format: Val<'_>) -> Option<Format<'_>> {

@@ -42,6 +42,19 @@ pub(super) struct Call {
     ended: bool,
 }
 
+/// What an entry of `tool_calls` says.
+struct Fragment<'a> {
+    index: Option<u64>,
+    id: Option<Str<'a>>,
+    /// The name and the arguments.
+    inner: Option<Val<'a>>,
+    kind: CallKind,
+}
+
+impl Fragment<'_> {
+    const NEW: Self = Self { index: None, id: None, inner: None, kind: CallKind::Function };
+}
+
 /// The part a refusal is: no list of content parts gets that long.
 const REFUSAL: u32 = u32::MAX;
 
@@ -53,7 +66,8 @@ impl Said {
     /// Reads a `message` or a `delta`: one pass to see what it has, then reasoning, content and calls in this order.
     pub(super) fn say(&mut self, delta: Val<'_>, out: &mut Sink<'_>) {
         let Some(message) = self.message else { return };
-        let (mut shown, mut entries, mut content, mut refusal, mut calls) = (None, None, None, None, None);
+        let (mut shown, mut entries, mut content, mut refusal) = (None, None, None, None);
+        let (mut calls, mut lone) = (None, None);
         for (name, value) in delta.members() {
             match name.as_escaped() {
                 _ if is_blank(value) => _ = value.note(),
@@ -61,6 +75,8 @@ impl Said {
                 "content" => content = Some(value),
                 "refusal" => refusal = Some(value),
                 "tool_calls" => calls = Some(value),
+                // The one call of 2023, without an id.
+                "function_call" => lone = Some(value),
                 "reasoning_details" => entries = Some(value),
                 // Vendors' places for the text of reasoning; the API itself has none. Some say it under two names.
                 "reasoning_content" | "reasoning" | "reasoning_text"
@@ -94,6 +110,9 @@ impl Said {
         }
         for entry in calls.into_iter().flat_map(|calls| calls.elements()) {
             self.call(entry, message, out);
+        }
+        if let Some(lone) = lone {
+            self.fragment(Fragment { inner: Some(lone), ..Fragment::NEW }, message, out);
         }
     }
 
@@ -198,26 +217,32 @@ impl Said {
         }
     }
 
-    /// A call or a fragment of one. Fragments belong together by `index`; servers that leave it out, give every call
-    /// the same one, or send id and name late are understood too.
+    /// An entry of `tool_calls`.
     fn call(&mut self, entry: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
-        self.end_thought(out);
-        let (mut index, mut id, mut inner, mut kind) = (None, None, None, CallKind::Function);
+        let mut found = Fragment::NEW;
         for (name, value) in entry.members() {
             match name.as_escaped() {
                 _ if is_blank(value) => _ = value.note(),
                 "index" if value.u64().is_some() => {
                     value.note();
-                    index = value.u64();
+                    found.index = value.u64();
                 }
-                "type" => _ = value.note(),
-                "id" => id = value.take_text().filter(|id| !id.is_empty()),
-                "function" => inner = Some(value),
-                "custom" => (inner, kind) = (Some(value), CallKind::FreeText),
+                "type" if value.is("function") || value.is("custom") => _ = value.note(),
+                "id" => found.id = value.take_text().filter(|id| !id.is_empty()),
+                "function" => found.inner = Some(value),
+                "custom" => (found.inner, found.kind) = (Some(value), CallKind::FreeText),
                 // Anything else stays where it is.
                 _ => {}
             }
         }
+        self.fragment(found, message, out);
+    }
+
+    /// A call or a fragment of one. Fragments belong together by `index`; servers that leave it out, give every call
+    /// the same one, or send id and name late are understood too.
+    fn fragment(&mut self, fragment: Fragment<'_>, message: ItemId, out: &mut Sink<'_>) {
+        self.end_thought(out);
+        let Fragment { index, id, inner, kind } = fragment;
         let same_id = |call: &Call| id.as_ref().is_some_and(|id| call.id == id.as_escaped());
         let known = match index {
             _ if self.whole => None,
@@ -277,6 +302,8 @@ impl Said {
             (None, Some(arguments)) => {
                 if let Some(text) = arguments.take_text() {
                     call.arguments.push_str(text.as_escaped());
+                } else if arguments.kind() == Kind::Object {
+                    call.arguments.push_str(Str::plain(arguments.take().as_str()).as_escaped());
                 }
             }
             (_, None) => {}

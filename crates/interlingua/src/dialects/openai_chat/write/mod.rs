@@ -12,12 +12,12 @@ use crate::emit::{Emit, EmitState};
 use crate::ledger::{Ledger, Reason};
 use crate::lifecycle::Sequential;
 use crate::model::{
-    Args, Author, CallKind, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
-    Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
+    Args, Author, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    MediaSource, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
 };
 use crate::pipe::Out;
 use crate::tape::TapeBuf;
-use crate::text::{Raw, Str};
+use crate::text::Str;
 
 /// Where an assistant's message goes. Calls come one after the other, each with all its arguments.
 pub(super) trait Form {
@@ -95,6 +95,8 @@ pub(super) struct Speech {
     signature: Option<(&'static str, Str<'static>)>,
     arguments: bool,
     pub(super) refused: bool,
+    /// The id of the answer, unless this is a request.
+    pub(super) answer: Option<Str<'static>>,
     tape: TapeBuf,
 }
 
@@ -143,7 +145,7 @@ impl Speech {
                     CallKind::Server | CallKind::Mcp => return self.drop(head, out),
                 };
                 let wrapped = free_text && !form.has_free_text();
-                let id = call_id_of(call_id.as_ref(), head.id);
+                let id = call_id_of(call_id.as_ref(), self.answer.as_ref(), head.id);
                 if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
                     out.ledger.note("tool call id replaced by one the target takes");
                 }
@@ -232,7 +234,7 @@ impl Speech {
         let ItemTail { id, status, native_status: _, is_error: _ } = tail;
         if let Some(at) = self.dropped.iter().position(|dropped| dropped == id) {
             self.dropped.remove(at);
-            return;
+            return wire::lose_tail(tail, Reason::NoSlot, out.ledger);
         }
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else { return };
         self.current = None;
@@ -260,10 +262,10 @@ impl Speech {
 }
 
 /// The id of a call in a form the API takes. A call without one gets its own.
-fn call_id_of<'a>(id: Option<&'a Str<'a>>, item: ItemId) -> Str<'a> {
+fn call_id_of<'a>(id: Option<&'a Str<'a>>, answer: Option<&Str<'_>>, item: ItemId) -> Str<'a> {
     match id.filter(|id| !id.is_empty()) {
         Some(id) => wire::alias(id, Letters::Any, 64),
-        None => Str::from_plain(&format!("call_{}", item.0)),
+        None => wire::new_call_id(answer, item),
     }
 }
 
@@ -343,14 +345,15 @@ impl Message {
         self.content.is_empty()
             && self.refusal.is_empty()
             && self.reasoning.is_empty()
-            && self.details.held().is_empty()
-            && self.calls.held().is_empty()
+            && self.details.bytes().is_empty()
+            && self.calls.bytes().is_empty()
     }
 
     /// Writes the message and forgets it.
     pub(super) fn write(&mut self, json: &mut Emit<'_>) {
         json.object().key("role").word("assistant").key("content");
-        match (self.content.is_empty(), self.texts, self.calls.held().is_empty() && self.refusal.is_empty()) {
+        match (self.content.is_empty(), self.texts, self.calls.bytes().is_empty() && self.refusal.is_empty())
+        {
             (false, _, _) => self.content.write(json),
             // In a request only calls or a refusal can stand for content.
             (true, Texts::Listed, true) => _ = json.word(""),
@@ -363,8 +366,8 @@ impl Message {
             json.key("reasoning_content").word(&self.reasoning);
         }
         for (name, list) in [("reasoning_details", &mut self.details), ("tool_calls", &mut self.calls)] {
-            if !list.held().is_empty() {
-                json.key(name).array().raw(&Raw::new(list.held())).end_array();
+            if !list.bytes().is_empty() {
+                json.key(name).array().values(list.bytes()).end_array();
             }
             list.clear();
         }
@@ -417,13 +420,14 @@ pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, ledger: &m
         wire::lose_str("turn/stop/sequence", Reason::NoSlot, sequence, ledger);
     }
     let (word, exact) = match class {
-        StopClass::End => ("stop", true),
-        StopClass::ToolUse => ("tool_calls", true),
+        // Whoever made calls waits for their results, whatever the source called it.
+        StopClass::End => (natural, true),
+        StopClass::ToolUse => (natural, speech.calls > 0),
         StopClass::MaxTokens => ("length", true),
         StopClass::Filter => ("content_filter", true),
         StopClass::Refusal if speech.refused => ("stop", true),
         StopClass::Refusal => ("content_filter", false),
-        StopClass::Sequence => ("stop", false),
+        StopClass::Sequence => (natural, false),
         StopClass::ContextFull => ("length", false),
         StopClass::Paused | StopClass::Cancelled | StopClass::Error | StopClass::Other => (natural, false),
     };
@@ -438,9 +442,9 @@ pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: 
     let Failure { class, status: _, code, message, request_id } = failure;
     let known = ERRORS.iter().find(|(known, _, _)| known == class);
     let (kind, fixed) = known.map_or(("error", None), |(_, kind, code)| (*kind, *code));
-    // A type of another API is said by the class already.
-    let own =
-        code.as_ref().filter(|code| !code.as_escaped().ends_with("_error") && code.as_escaped() != kind);
+    // A type of another API is said by the class already, unless we have no class for it.
+    let told = |code: &Str<'_>| *class != FailureClass::Other && code.as_escaped().ends_with("_error");
+    let own = code.as_ref().filter(|code| !told(code) && !code.is(kind));
     json.object().key("error").object().key("message").str(message).key("type").word(kind);
     json.key("param").null().key("code");
     if let (Some(fixed), Some(own)) = (fixed, own)

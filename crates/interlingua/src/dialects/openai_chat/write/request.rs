@@ -13,8 +13,10 @@ use crate::model::{
     ToolChoice, ToolResult,
 };
 use crate::pipe::Out;
-use crate::text::{Raw, Str};
+use crate::text::Str;
 
+/// The API takes no longer id of an end user than this.
+const USER: usize = 64;
 /// The API takes no more stop sequences than this.
 const STOPS: usize = 4;
 
@@ -108,7 +110,9 @@ impl Ask for RequestWriter {
         }
         json.opt_str("reasoning_effort", effort.as_ref());
         write_format(format.as_ref(), json);
-        json.opt_str("user", user.as_ref());
+        if let Some(user) = user {
+            json.key("user").str(&wire::user_id(user, USER, ledger));
+        }
         match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
             Some((_, "standard_only")) => _ = json.key("service_tier").word("default"),
             Some((_, word @ ("auto" | "default" | "flex" | "scale" | "priority"))) => {
@@ -146,7 +150,7 @@ impl Ask for RequestWriter {
                 if let ItemKind::ToolCall(call) = kind
                     && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
                 {
-                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), *id));
+                    self.pairs.called(&super::call_id_of(call.call_id.as_ref(), None, *id));
                 }
                 self.speech.event(event, &mut self.assistant, out);
                 Goes::Assistant
@@ -195,7 +199,7 @@ impl Ask for RequestWriter {
             Part::Media(media) if goes == Goes::Message("user") => {
                 let mut block = EmitState::default();
                 match write_media(media, &mut block.hold()) {
-                    Ok(()) => _ = self.said.part().raw(&Raw::new(block.held())),
+                    Ok(()) => _ = self.said.part().values(block.bytes()),
                     Err(reason) => wire::lose_part(value, reason, out.ledger),
                 }
                 return;
@@ -219,7 +223,12 @@ impl Ask for RequestWriter {
         let (_, goes) = self.open.remove(at);
         match goes {
             Goes::Assistant => self.speech.event(event, &mut self.assistant, out),
-            Goes::Result => self.result.write(*is_error == Some(true), out),
+            Goes::Result => {
+                if *is_error == Some(false) {
+                    out.ledger.lose("tool_result/is_error", Reason::Redundant, "false");
+                }
+                self.result.write(*is_error == Some(true), out);
+            }
             Goes::Message(role) if !self.said.is_empty() => {
                 if self.pairs.is_waiting() {
                     let mut json = self.deferred.hold();
@@ -231,7 +240,8 @@ impl Ask for RequestWriter {
                     out.json.end_object();
                 }
             }
-            Goes::Message(_) | Goes::Nowhere(_) => {}
+            Goes::Nowhere(reason) => wire::lose_tail(tail, reason, out.ledger),
+            Goes::Message(_) => {}
         }
     }
 
@@ -268,7 +278,9 @@ impl RequestWriter {
             wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
         }
         let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Any, 64));
-        let Some(id) = self.pairs.answered(id.as_ref()) else { return Goes::Nowhere(Reason::Refused) };
+        let Some(id) = self.pairs.answered(id.as_ref(), out.ledger) else {
+            return Goes::Nowhere(Reason::Refused);
+        };
         self.result = Answer { id, ..Answer::default() };
         Goes::Result
     }
@@ -284,7 +296,7 @@ impl RequestWriter {
         // The id is escaped already, and the words around it need no escaping.
         let label = format!("[attachment {number}, from the result of {}]", self.result.id);
         self.media.text(ItemId(0), number, &Str::escaped(&label));
-        self.media.part().raw(&Raw::new(block.held()));
+        self.media.part().values(block.bytes());
         self.result.part = None;
         self.result.texts.push(format!("[attachment {number}: see the next user message]"));
     }
@@ -300,8 +312,8 @@ impl RequestWriter {
             out.json.end_object();
             self.media_count = 0;
         }
-        if !self.deferred.held().is_empty() {
-            out.json.raw(&Raw::new(self.deferred.held()));
+        if !self.deferred.bytes().is_empty() {
+            out.json.values(self.deferred.bytes());
             self.deferred.clear();
         }
     }
@@ -404,5 +416,7 @@ fn write_choice(
     }
     if choice != Some(&ToolChoice::None) {
         json.opt_bool("parallel_tool_calls", parallel);
+    } else if parallel.is_some() {
+        ledger.note("parallel calls without calls left out");
     }
 }

@@ -17,7 +17,9 @@ impl Default for Response {
 }
 
 impl Answer for Response {
-    fn begin(&mut self, _: &Facts, _: &mut Out<'_>) {}
+    fn begin(&mut self, facts: &Facts, _: &mut Out<'_>) {
+        self.speech.answer.clone_from(&facts.id);
+    }
 
     fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         self.speech.event(event, &mut self.message, out);

@@ -6,7 +6,7 @@ use crate::dialects::wire::{Answer, Facts};
 use crate::emit::{Emit, EmitState};
 use crate::model::{Event, Failure, ItemId, Turn};
 use crate::pipe::Out;
-use crate::text::{Raw, Str};
+use crate::text::Str;
 
 #[derive(Default)]
 pub(in super::super) struct Stream {
@@ -16,6 +16,7 @@ pub(in super::super) struct Stream {
 
 impl Answer for Stream {
     fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
+        self.speech.answer.clone_from(&facts.id);
         write_head("chat.completion.chunk", facts, &mut self.chunks.head.hold(), out.ledger);
         self.chunks.delta(out, |json| _ = json.key("role").word("assistant").key("content").word(""));
     }
@@ -52,7 +53,7 @@ struct Chunks {
 
 impl Chunks {
     fn begin<'a, 'o>(&self, out: &'a mut Out<'o>) -> &'a mut Emit<'o> {
-        out.json.frame("data: ").object().raw(&Raw::new(self.head.held()))
+        out.json.frame("data: ").object().values(self.head.bytes())
     }
 
     fn delta(&self, out: &mut Out<'_>, write: impl FnOnce(&mut Emit<'_>)) {

@@ -1,0 +1,306 @@
+//! Nothing is lost silently between the wire dialects: documents with every member the APIs document are changed in one
+//! place at a time, and each change must show, in what is written or in the report. Adding up alone would not notice a
+//! value that a reader takes and a writer forgets.
+
+#![recursion_limit = "256"]
+#![expect(clippy::unwrap_used, reason = "a test reads what it wrote itself")]
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::ledger::Report;
+use interlingua::pipe::Pipe;
+use serde_json::{Value, json};
+
+const A: &str = "anthropic";
+const C: &str = "openai-chat";
+
+/// Leaves that say nothing of their own: a change of them may go unseen. Paths from the root, or how they end.
+const WORDS: &[&str] = &[
+    // What a document or an entry is, said by its other members too.
+    "/object",
+    "/type",
+    "/role",
+    "/choices/0/message/role",
+    "tool_calls/*/type",
+    // What is meant where nothing is said.
+    "/tools/0/type",
+    "/choices/0/index",
+    "/messages/0/content/4/source/media_type",
+    // Sums and their parts; a place in a list; whose state it is.
+    "/usage/total_tokens",
+    "/usage/cache_creation_input_tokens",
+    "/usage/cache_creation/ephemeral_5m_input_tokens",
+    "reasoning_details/*/index",
+    "reasoning_details/*/format",
+];
+
+#[test]
+fn anthropic_requests() {
+    let mark = json!({"type": "ephemeral", "ttl": "5m"});
+    check(
+        A,
+        C,
+        Role::Request,
+        &json!({
+            "model": "m", "max_tokens": 100, "stop_sequences": ["s1", "s2"], "temperature": 0.5, "top_p": 0.9, "top_k": 5,
+            "stream": true, "thinking": {"type": "enabled", "budget_tokens": 2000, "display": "omitted"},
+            "output_config": {"effort": "high", "task_budget": {"type": "tokens", "total": 5},
+                "format": {"type": "json_schema", "schema": {"type": "object", "properties": {}}}},
+            "tools": [
+                {"name": "t1", "description": "d", "input_schema": {"type": "object", "properties": {"a": {"type": "string"}}},
+                    "strict": true, "cache_control": mark, "defer_loading": true, "allowed_callers": ["direct"],
+                    "eager_input_streaming": true, "input_examples": [{"a": "b"}], "type": "custom"},
+                {"type": "bash_20250124", "name": "bash"},
+                {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}],
+            "tool_choice": {"type": "any", "disable_parallel_tool_use": false},
+            "container": {"id": "c1", "skills": [{"type": "anthropic", "skill_id": "pdf"}]},
+            "mcp_servers": [{"type": "url", "url": "http://m", "name": "m"}], "cache_control": mark,
+            "diagnostics": {"previous_message_id": "p1"}, "metadata": {"user_id": "u1"}, "service_tier": "auto",
+            "speed": "fast", "inference_geo": "eu", "context_management": {"edits": [{"type": "clear"}]},
+            "thread": {"create": {"id": "x"}}, "fallbacks": ["m2"], "betas": ["b1"],
+            "system": [{"type": "text", "text": "sys", "cache_control": mark, "citations": [{"type": "char_location"}]}],
+            "messages": [
+                {"role": "user", "content": [
+                    {"type": "text", "text": "hi", "cache_control": mark},
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="},
+                        "cache_control": mark, "transformations": {"oversized_image": "error"}},
+                    {"type": "image", "source": {"type": "url", "url": "http://i"}},
+                    {"type": "image", "source": {"type": "file", "file_id": "f1"}},
+                    {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="},
+                        "title": "T", "context": "ctx", "citations": {"enabled": true}},
+                    {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "plain"}, "title": "T2"},
+                    {"type": "document", "source": {"type": "url", "url": "http://pdf"}},
+                    {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "cc"}]}},
+                    {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": "sr"}]},
+                    {"type": "container_upload", "file_id": "f2"}]},
+                {"role": "system", "content": "later", "output_config": {"effort": "low"}, "clear_at": "x"},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "thk", "signature": "SIG"},
+                    {"type": "redacted_thinking", "data": "RED"},
+                    {"type": "text", "text": "ans", "citations": [{"type": "web_search_result_location", "url": "u",
+                        "title": "t", "encrypted_index": "e", "cited_text": "ct"}]},
+                    {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {"q": "x"}, "caller": {"type": "direct"}},
+                    {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": [
+                        {"type": "web_search_result", "url": "u", "title": "t", "encrypted_content": "ec", "page_age": "1d"}]},
+                    {"type": "mcp_tool_use", "id": "mcp1", "name": "mt", "server_name": "ms", "input": {"z": 1}},
+                    {"type": "mcp_tool_result", "tool_use_id": "mcp1", "is_error": true, "content": [{"type": "text", "text": "mr"}]},
+                    {"type": "tool_use", "id": "tu1", "name": "t1", "input": {"a": "b", "n": 1}, "caller": {"type": "direct"},
+                        "toolset_name": "ts", "cache_control": mark},
+                    {"type": "tool_use", "id": "tu2", "name": "t1", "input": {"a": "c"}},
+                    {"type": "compaction", "content": "cmp"}]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "tu1", "is_error": false, "cache_control": mark, "toolset_name": "ts",
+                        "content": [{"type": "text", "text": "r1", "cache_control": mark},
+                            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aW0="}}]},
+                    {"type": "tool_result", "tool_use_id": "tu2", "is_error": true,
+                        "content": [{"type": "text", "text": "r2"}, {"type": "tool_reference", "tool_name": "tn"}]},
+                    {"type": "tool_result", "tool_use_id": "orphan", "content": "orph", "is_error": true},
+                    {"type": "text", "text": "beside"}]},
+                {"role": "assistant", "content": "pre"}]
+        }),
+    );
+}
+
+#[test]
+fn chat_requests() {
+    let mark = json!({"mode": "explicit", "ttl": "30m"});
+    check(
+        C,
+        A,
+        Role::Request,
+        &json!({
+            "model": "m", "max_completion_tokens": 10, "max_tokens": 11, "stop": ["a", "b"], "n": 2, "temperature": 0.3,
+            "top_p": 0.4, "frequency_penalty": 0.1, "presence_penalty": 0.2, "logit_bias": {"5": 1}, "seed": 3,
+            "logprobs": true, "top_logprobs": 4, "reasoning_effort": "minimal", "verbosity": "low",
+            "tools": [
+                {"type": "function", "function": {"name": "f1", "description": "d", "parameters": {"type": "object"}, "strict": true}},
+                {"type": "custom", "custom": {"name": "cu", "description": "cd",
+                    "format": {"type": "grammar", "grammar": {"syntax": "lark", "definition": "x"}}}},
+                {"type": "builtin_function", "function": {"name": "$web_search"}}],
+            "tool_choice": "auto", "parallel_tool_calls": true, "functions": [{"name": "lf", "parameters": {}}],
+            "function_call": "auto", "response_format": {"type": "json_schema",
+                "json_schema": {"name": "n", "description": "desc", "schema": {"type": "object"}, "strict": true}},
+            "modalities": ["text", "audio"], "audio": {"voice": "v", "format": "wav"},
+            "prediction": {"type": "content", "content": "p"}, "web_search_options": {"search_context_size": "low"},
+            "prompt_cache_key": "k", "prompt_cache_options": {"mode": "explicit", "ttl": "30m"},
+            "prompt_cache_retention": "24h", "moderation": {"model": "mm"}, "safety_identifier": "sid", "user": "usr",
+            "metadata": {"a": "b"}, "store": true, "service_tier": "priority", "stream": true,
+            "stream_options": {"include_usage": false, "include_obfuscation": false},
+            "messages": [
+                {"role": "developer", "content": "dev", "name": "dn"},
+                {"role": "system", "content": [{"type": "text", "text": "s", "prompt_cache_breakpoint": mark}, {"type": "text", "text": "s2"}], "name": "sn"},
+                {"role": "user", "name": "un", "content": [
+                    {"type": "text", "text": "hi"},
+                    {"type": "image_url", "image_url": {"url": "http://i", "detail": "low"}, "prompt_cache_breakpoint": mark},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk=", "detail": "high"}},
+                    {"type": "input_audio", "input_audio": {"data": "YXU=", "format": "wav"}},
+                    {"type": "file", "file": {"file_data": "data:application/pdf;base64,cGRm", "filename": "f.pdf"}},
+                    {"type": "file", "file": {"file_id": "fid", "filename": "g"}}]},
+                {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "refusal", "refusal": "no"}],
+                    "refusal": "nope", "audio": {"id": "au"}, "name": "an", "reasoning_content": "rc",
+                    "reasoning_details": [
+                        {"type": "reasoning.text", "signature": "SG", "index": 0, "format": "anthropic-claude-v1", "id": "rd1"},
+                        {"type": "reasoning.summary", "summary": "sm", "index": 1},
+                        {"type": "reasoning.encrypted", "data": "EN", "index": 2, "format": "openai-responses-v1"}],
+                    "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "f1", "arguments": "{\"a\":1}"}},
+                        {"id": "c2", "type": "custom", "custom": {"name": "cu", "input": "raw text"}},
+                        {"id": "c3", "type": "function", "function": {"name": "f1", "arguments": "{bad"}}]},
+                {"role": "tool", "tool_call_id": "c1", "content": "r1", "name": "f1"},
+                {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]},
+                {"role": "tool", "tool_call_id": "nope", "content": "orphan"},
+                {"role": "assistant", "content": null, "function_call": {"name": "lf", "arguments": "{\"b\":2}"}},
+                {"role": "function", "name": "lf", "content": "lr"},
+                {"role": "user", "content": "go"}]
+        }),
+    );
+}
+
+#[test]
+fn anthropic_responses() {
+    check(
+        A,
+        C,
+        Role::Response,
+        &json!({
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [
+                {"type": "thinking", "thinking": "thk", "signature": "SIG"}, {"type": "redacted_thinking", "data": "RED"},
+                {"type": "text", "text": "ans", "citations": [{"type": "char_location", "cited_text": "c", "document_index": 0}]},
+                {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {"q": "x"}, "caller": {"type": "direct"}},
+                {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": [
+                    {"type": "web_search_result", "url": "u", "title": "t", "encrypted_content": "ec", "page_age": "1d"}]},
+                {"type": "mcp_tool_use", "id": "mcp1", "name": "mt", "server_name": "ms", "input": {"z": 1}},
+                {"type": "mcp_tool_result", "tool_use_id": "mcp1", "is_error": true, "content": [{"type": "text", "text": "mr"}]},
+                {"type": "tool_use", "id": "tu1", "name": "t1", "input": {"a": "b", "n": 1}, "caller": {"type": "direct"}}],
+            "stop_reason": "stop_sequence", "stop_sequence": "sq",
+            "stop_details": {"type": "refusal", "category": "cyber", "explanation": "e"},
+            "usage": {"input_tokens": 10, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 5,
+                "cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4}, "output_tokens": 20,
+                "output_tokens_details": {"thinking_tokens": 6}, "service_tier": "standard", "speed": "fast",
+                "server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 2}, "inference_geo": "us"},
+            "container": {"id": "c", "expires_at": "x"}, "diagnostics": {"cache_miss_reason": {"type": "x"}},
+            "context_management": {"applied_edits": [{"type": "a"}]}
+        }),
+    );
+}
+
+#[test]
+fn chat_responses() {
+    check(
+        C,
+        A,
+        Role::Response,
+        &json!({
+            "id": "cc1", "object": "chat.completion", "created": 1_700_000_000, "model": "m", "service_tier": "default",
+            "system_fingerprint": "fp", "metadata": {"a": "b"}, "moderation": {"x": 1},
+            "choices": [
+                {"index": 0, "finish_reason": "stop",
+                    "logprobs": {"content": [{"token": "a", "logprob": -1.5, "bytes": [97], "top_logprobs": []}], "refusal": null},
+                    "message": {"role": "assistant", "content": "hello", "refusal": "rf",
+                        "annotations": [{"type": "url_citation", "url_citation": {"start_index": 0, "end_index": 3, "url": "u", "title": "t"}}],
+                        "audio": {"id": "a", "data": "d", "expires_at": 5, "transcript": "tr"}, "reasoning_content": "rc",
+                        "reasoning_details": [{"type": "reasoning.text", "signature": "SG", "index": 0},
+                            {"type": "reasoning.summary", "summary": "sm"}, {"type": "reasoning.encrypted", "data": "EN"}],
+                        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f1", "arguments": "{\"a\":1}"}},
+                            {"id": "c2", "type": "custom", "custom": {"name": "cu", "input": "raw"}}],
+                        "function_call": {"name": "lf", "arguments": "{\"b\":2}"}}},
+                {"index": 1, "finish_reason": "length", "message": {"role": "assistant", "content": "second"}}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150,
+                "prompt_tokens_details": {"cached_tokens": 20, "cache_write_tokens": 10, "audio_tokens": 1, "image_tokens": 2, "text_tokens": 3},
+                "completion_tokens_details": {"reasoning_tokens": 4, "audio_tokens": 5, "text_tokens": 6,
+                    "accepted_prediction_tokens": 7, "rejected_prediction_tokens": 8}}
+        }),
+    );
+}
+
+#[test]
+fn errors() {
+    for (from, to, error) in [
+        (
+            A,
+            C,
+            json!({"type": "error", "error": {"type": "overloaded_error", "message": "m", "details": {"error_code": "x"}}, "request_id": "r"}),
+        ),
+        (A, C, json!({"type": "error", "error": {"type": "novel_error", "message": "m"}, "request_id": "r"})),
+        (C, A, json!({"error": {"message": "m", "type": "novel_error", "param": "p", "code": "odd_code"}})),
+        (
+            C,
+            A,
+            json!({"error": {"message": "m", "type": "novel_error", "param": "p", "code": "rate_limit_exceeded"}}),
+        ),
+        (C, A, json!({"error": {"message": "m", "code": 429, "metadata": {"a": 1}}})),
+    ] {
+        check(from, to, Role::Response, &error);
+    }
+}
+
+/// Every leaf but those in [`WORDS`]: another value there, or none, gives another output or another report.
+fn check(from: &str, to: &str, role: Role, document: &Value) {
+    let plain = convert(from, to, role, document);
+    let mut silent = Vec::new();
+    for path in leaves(document) {
+        let (mut changed, mut without) = (document.clone(), document.clone());
+        let leaf = changed.pointer_mut(&path).unwrap();
+        *leaf = another(leaf);
+        remove(&mut without, &path);
+        let gone = |other: &Value| other != document && convert(from, to, role, other) == plain;
+        if (gone(&changed) || gone(&without)) && !WORDS.iter().any(|word| is_like(&path, word)) {
+            silent.push(path);
+        }
+    }
+    assert_eq!(silent, [""; 0], "{from} to {to}: a change here shows nowhere\n{}", plain.0);
+}
+
+/// What is written, and what the report says about it.
+fn convert(from: &str, to: &str, role: Role, document: &Value) -> (String, String) {
+    let mut out = Vec::new();
+    let ends = (Dialect::named(from).unwrap(), Dialect::named(to).unwrap());
+    let mut pipe = Pipe::new((ends.0, role), (ends.1, role), &Options::default()).unwrap();
+    pipe.push(document.to_string().as_bytes(), &mut out);
+    let report = pipe.finish(&mut out);
+    assert!(report.adds_up(), "{report:?}");
+    let Report { lost_paths, notes, problems, .. } = report;
+    (String::from_utf8(out).unwrap(), format!("{lost_paths:?} {notes:?} {problems:?}"))
+}
+
+/// A value of the same kind and, in the report, another length.
+fn another(leaf: &Value) -> Value {
+    match leaf {
+        Value::String(text) => json!(format!("{text}Z")),
+        Value::Bool(word) => json!(!word),
+        Value::Number(number) => json!(number.as_f64().unwrap().trunc() as i64 * 1000 + 12345),
+        other => other.clone(),
+    }
+}
+
+fn leaves(value: &Value) -> Vec<String> {
+    let under = |name: String, value: &Value| {
+        leaves(value).into_iter().map(|rest| format!("/{name}{rest}")).collect::<Vec<_>>()
+    };
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            members.iter().flat_map(|(name, value)| under(name.clone(), value)).collect()
+        }
+        Value::Array(list) if !list.is_empty() => {
+            list.iter().enumerate().flat_map(|(place, value)| under(place.to_string(), value)).collect()
+        }
+        // Nothing is said by these, so nothing can be lost.
+        Value::Null | Value::Array(_) | Value::Object(_) => Vec::new(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![String::new()],
+    }
+}
+
+fn remove(document: &mut Value, path: &str) {
+    let (parent, name) = path.rsplit_once('/').unwrap();
+    match document.pointer_mut(parent).unwrap() {
+        Value::Object(members) => drop(members.remove(name)),
+        Value::Array(list) => drop(list.remove(name.parse().unwrap())),
+        other => panic!("no container: {other}"),
+    }
+}
+
+fn is_like(path: &str, pattern: &str) -> bool {
+    let (names, words): (Vec<_>, Vec<_>) = (path.split('/').collect(), pattern.split('/').collect());
+    let from_root = !pattern.starts_with('/') || names.len() == words.len();
+    let ends = names.iter().rev().zip(words.iter().rev()).all(|(name, word)| *word == "*" || word == name);
+    from_root && names.len() >= words.len() && ends
+}
