@@ -193,13 +193,15 @@ impl Ledger {
 
     /// The counts so far.
     pub fn report(&self) -> Report {
+        // A writer may also lose what no leaf said (that a stream was cut off): listed, but no leaf of the source.
+        let lost_after_mapping = self.lost_after_mapping.min(self.claimed);
         Report {
             frames: self.frames,
             read: self.read,
             leaves: self.leaves,
-            mapped: self.claimed.saturating_sub(self.lost_after_mapping),
+            mapped: self.claimed - lost_after_mapping,
             kept: self.kept,
-            lost: self.lost + self.lost_after_mapping,
+            lost: self.lost + lost_after_mapping,
             kept_paths: self.kept_paths.rows(false),
             lost_paths: self.lost_paths.rows(true),
             notes: self.notes.clone(),
