@@ -193,16 +193,13 @@ impl Ledger {
 
     /// The counts so far.
     pub fn report(&self) -> Report {
-        // A target may also give up what no leaf said, such as the end that a cut stream was given; that is listed, but
-        // it is no leaf.
-        let lost_after_mapping = self.lost_after_mapping.min(self.claimed);
         Report {
             frames: self.frames,
             read: self.read,
             leaves: self.leaves,
-            mapped: self.claimed - lost_after_mapping,
+            mapped: self.claimed.saturating_sub(self.lost_after_mapping),
             kept: self.kept,
-            lost: self.lost + lost_after_mapping,
+            lost: self.lost + self.lost_after_mapping,
             kept_paths: self.kept_paths.rows(false),
             lost_paths: self.lost_paths.rows(true),
             notes: self.notes.clone(),

@@ -51,7 +51,7 @@ impl<W: LineWriter> Writer for W {
             Event::ItemCompleted(tail) => self.completed(tail),
             // Usage is in the kept line; a session carried over from elsewhere starts its own count.
             Event::Usage(turn) | Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
-                self.lines().beside.turn(turn)
+                self.lines().beside.turn(turn);
             }
             Event::SessionEnded(_) => {}
             Event::Request(_)

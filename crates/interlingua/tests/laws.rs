@@ -483,6 +483,11 @@ proptest! {
 
 // ---- What the laws stand on ------------------------------------------------------------------------------------------
 
+#[test]
+fn a_stream_cut_off_before_it_said_anything_still_adds_up() {
+    every_way(b"data: null\n\ndata: {\"choices\":[null]}", 1);
+}
+
 /// Converts between any two ways of the same kind.
 fn every_way(bytes: &[u8], size: usize) {
     for &dialect in interlingua::dialects::DIALECTS {

@@ -89,11 +89,7 @@ impl ClaudeReader {
             out.event(&Event::SessionUpdated(session));
         } else {
             self.started = true;
-            out.event(&Event::SessionStarted(Session {
-                agent: Some("claude-code"),
-                provider: Some(Str::escaped("anthropic")),
-                ..session
-            }));
+            out.event(&Event::SessionStarted(Session { agent: Some(super::DIALECT.name), ..session }));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a record says about its session: before the entries what is known by then, after them the rest.
 
 use super::VERSION;
+use crate::dialects::Dialect;
 use crate::emit::Emit;
 use crate::ledger::Ledger;
 use crate::model::{Session, Time};
@@ -178,7 +179,9 @@ impl Facts {
         }
         json.key("agent-meta").object();
         json.key("model-id").word(models.first().map_or("unknown", String::as_str));
-        json.key("model-provider").word(provider.as_deref().unwrap_or("unknown"));
+        // An agent of one vendor does not name the vendor in its logs.
+        let issuer = || cli_name.and_then(Dialect::named).and_then(|dialect| dialect.issuer);
+        json.key("model-provider").word(provider.as_deref().or_else(issuer).unwrap_or("unknown"));
         if models.len() > 1 {
             json.key("models").array();
             for model in &models {
