@@ -779,6 +779,46 @@ fn records_made_from_live_events_keep_the_schema() {
     }
 }
 
+#[test]
+fn an_unparsed_event_while_two_items_are_open_leaves_the_record_well_formed() {
+    let event = |kind: &str, data: &str| {
+        format!(
+            r#"{{"event_id":"e","sequence":1,"time":"2026-11-15T10:00:00Z","session_id":"s","native_session_id":null,"synthetic":false,"source":"agent","type":"{kind}","data":{data},"raw":null}}"#
+        )
+    };
+    let item = |kind: &str, id: &str, status: &str, content: &str| {
+        let item = format!(
+            r#"{{"item":{{"item_id":"{id}","native_item_id":null,"parent_id":null,"kind":"message","role":"assistant","content":[{content}],"status":"{status}"}}}}"#
+        );
+        event(kind, &item)
+    };
+    let delta = |id: &str, text: &str, kind: &str| {
+        let delta = format!(
+            r#"{{"item_id":"{id}","native_item_id":null,"delta":"{text}","part":0,"content_type":"{kind}"}}"#
+        );
+        event("item.delta", &delta)
+    };
+    let thought =
+        r#"{"type":"reasoning","text":"one","visibility":"public","signature":"s","issuer":"anthropic"}"#;
+    let lines = [
+        item("item.started", "itm_1", "in_progress", ""),
+        delta("itm_1", "one", "reasoning"),
+        item("item.started", "itm_2", "in_progress", ""),
+        delta("itm_2", "tw", "text"),
+        // Bytes that could not be read end the entry; what is said of the first item after them comes too late.
+        event("agent.unparsed", r#"{"error":"torn","location":"line 5"}"#),
+        item("item.completed", "itm_1", "completed", thought),
+        delta("itm_2", "o", "text"),
+        item("item.completed", "itm_2", "completed", r#"{"type":"text","text":"two"}"#),
+    ];
+    let (record, report) =
+        convert_in(&[lines.join("\n").as_bytes()], "universal", "record", &Options::default());
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    let entries = record["session"]["entries"].as_array().unwrap();
+    assert!(entries.iter().any(|entry| entry["content"] == "two"), "{entries:?}");
+    assert!(report.adds_up());
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 

@@ -208,7 +208,7 @@ impl Entries {
             && (entry.node.item != delta.item || child.content == Content::Text(delta.part))
         {
             child.add(delta, out);
-        } else if entry.node.item != delta.item {
+        } else if entry.node.item != delta.item || entry.ext != Ext::None {
             out.ledger.note("piece of an item that is already written");
             out.ledger.lose("content", Reason::NoSlot, "\"\"");
         } else if entry.children || !entry.node.fits(delta) {
@@ -232,15 +232,16 @@ impl Entries {
         let ItemTail { id, status: _, native_status, is_error } = tail;
         let Some(entry) = &mut self.entry else { return };
         let json = &mut out.json;
-        entry.open_items = entry.open_items.saturating_sub(1);
         let node = match &mut entry.child {
             Some(child) if child.item == *id && entry.node.item != *id => child,
             _ if entry.node.item == *id => {
                 entry.end_children(json);
                 &mut entry.node
             }
+            // Its entry had to end before it did: bytes that cannot be read stand where they stood.
             _ => return,
         };
+        entry.open_items = entry.open_items.saturating_sub(1);
         node.close(json);
         json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
         if entry.node.item != *id {
