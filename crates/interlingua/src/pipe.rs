@@ -285,14 +285,23 @@ impl Pipe {
 
     /// Ends the input and returns the books. Call once.
     pub fn finish(&mut self, out: &mut dyn Output) -> Report {
-        if let Some(mut works) = self.works.take() {
-            let mut framer = std::mem::replace(&mut works.framer, Box::new(NoFramer));
-            framer.finish(&mut |frame| {
-                works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger });
-            });
-            works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger });
-            self.emit.emit(out).flush();
-        }
+        self.finish_with(&[], out)
+    }
+
+    /// Takes the last bytes, which may be all of them, ends the input and returns the books. Call once.
+    ///
+    /// A body that is in memory as a whole is read where it lies: this saves its copy.
+    pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
+        let Some(mut works) = self.works.take() else {
+            out.write(last);
+            return self.ledger.report();
+        };
+        let mut framer = std::mem::replace(&mut works.framer, Box::new(NoFramer));
+        framer.last(last, &mut |frame| {
+            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger });
+        });
+        works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger });
+        self.emit.emit(out).flush();
         self.ledger.report()
     }
 }

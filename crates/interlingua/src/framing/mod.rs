@@ -88,6 +88,12 @@ pub trait Framer: Send {
 
     /// Hands out what is left. Call once, after the last [`Framer::push`].
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>));
+
+    /// Takes the last bytes and hands out what is left. A document that comes in one piece need not be copied.
+    fn last(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        self.push(bytes, each);
+        self.finish(each);
+    }
 }
 
 /// One document, gathered.
@@ -101,6 +107,15 @@ impl Framer for Whole {
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         if !self.0.is_empty() {
             self.0.end(FrameKind::Whole, each);
+        }
+    }
+
+    fn last(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        if self.0.is_empty() && !bytes.is_empty() && bytes.len() <= self.0.limit {
+            each(Frame { bytes, kind: FrameKind::Whole });
+        } else {
+            self.push(bytes, each);
+            self.finish(each);
         }
     }
 }

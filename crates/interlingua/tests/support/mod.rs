@@ -170,8 +170,11 @@ pub struct Outcome {
 }
 
 /// Converts in one piece.
-pub fn convert(from: Way, to: Way, bytes: &[u8]) -> Outcome {
-    convert_pieces(from, to, [bytes])
+pub fn convert(from: Way, to: Way, whole: &[u8]) -> Outcome {
+    let mut pipe = Pipe::new(from, to, &Options::default()).expect("both sides were found in the registry");
+    let mut bytes = Vec::new();
+    let report = pipe.finish_with(whole, &mut bytes);
+    Outcome { bytes, report }
 }
 
 /// Converts in the pieces given.
