@@ -369,8 +369,9 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>
 
 /// The innermost type says what a line is: that of the item, of the payload, of the line.
 fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
-    let words = [payload.get("item"), Some(payload), Some(line)];
-    let word = words.into_iter().flatten().find_map(|val| val.note_str("type"));
+    let [kind, item] = payload.get_all(["type", "item"]);
+    let inner = item.and_then(|item| item.note_str("type"));
+    let word = inner.or_else(|| kind.and_then(|kind| kind.note_text())).or_else(|| line.note_str("type"));
     let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
     head.time = line.get("timestamp").and_then(|time| time.take_time());
     let item = out.start(head);
