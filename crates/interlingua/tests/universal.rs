@@ -820,7 +820,13 @@ fn an_unparsed_event_while_two_items_are_open_leaves_the_record_well_formed() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+    // The same cases every time: a change is judged by what it changed. `cargo xtask fuzz` looks for new ones.
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        cases: 200,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(12),
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     /// Lines dropped, doubled, swapped and bitten: the order of events stays sound, and the books add up.
     #[test]
