@@ -89,7 +89,7 @@ fn rows(text: &mut String, fate: &str, rows: &[Row], most: usize, place: impl Fn
     let _ = writeln!(text, "{fate}:");
     let shown = &rows[..rows.len().min(most)];
     let width = shown.iter().map(|row| row.path.chars().count()).max().unwrap_or(0).min(60);
-    for Row { path, reason, count, bytes: _, first_frame } in shown {
+    for Row { path, reason, field: _, count, bytes: _, first_frame } in shown {
         let reason = reason.map_or(String::new(), |reason| format!("{}, ", reason.word()));
         let first = place(*first_frame);
         let _ = writeln!(text, "  {path:width$}  {reason}{}, first in {first}", leaves(*count));

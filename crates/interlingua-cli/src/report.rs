@@ -117,11 +117,14 @@ fn counts(report: &Report, json: &mut Emit<'_>) {
 fn details(report: &Report, framing: Framing, json: &mut Emit<'_>) {
     for (name, rows) in [("lost_paths", &report.lost_paths), ("kept_paths", &report.kept_paths)] {
         json.key(name).array();
-        for Row { path, reason, count, bytes, first_frame } in rows {
+        for Row { path, reason, field, count, bytes, first_frame } in rows {
             // Member names stand in a path as the source wrote them, escapes and all.
             json.object().key("path").str(&Str::plain(path));
             if let Some(reason) = reason {
                 json.key("reason").word(reason.word());
+            }
+            if let Some(field) = field {
+                json.key("field").word(field.word());
             }
             json.key("count").u64(*count).key("bytes").u64(*bytes).key("first_frame").u64(*first_frame);
             json.end_object();

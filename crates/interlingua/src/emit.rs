@@ -18,6 +18,7 @@ impl Output for Vec<u8> {
 pub struct Emit<'o> {
     buffer: &'o mut Vec<u8>,
     comma: &'o mut bool,
+    written: &'o mut bool,
     /// `None`: everything stays in the buffer.
     out: Option<&'o mut dyn Output>,
 }
@@ -33,17 +34,18 @@ impl std::fmt::Debug for Emit<'_> {
 pub struct EmitState {
     buffer: Vec<u8>,
     comma: bool,
+    written: bool,
 }
 
 impl EmitState {
     /// A writer that buffers here and spills into `out`.
     pub fn emit<'o>(&'o mut self, out: &'o mut dyn Output) -> Emit<'o> {
-        Emit { buffer: &mut self.buffer, comma: &mut self.comma, out: Some(out) }
+        Emit { buffer: &mut self.buffer, comma: &mut self.comma, written: &mut self.written, out: Some(out) }
     }
 
     /// A writer that keeps everything here.
     pub fn hold(&mut self) -> Emit<'_> {
-        Emit { buffer: &mut self.buffer, comma: &mut self.comma, out: None }
+        Emit { buffer: &mut self.buffer, comma: &mut self.comma, written: &mut self.written, out: None }
     }
 
     /// What has been held, as text.
@@ -64,6 +66,11 @@ impl EmitState {
         self.clear();
     }
 
+    /// Whether a byte has been passed on.
+    pub(crate) fn has_written(&self) -> bool {
+        self.written
+    }
+
     /// Forgets what has been held.
     pub fn clear(&mut self) {
         self.buffer.clear();
@@ -81,12 +88,13 @@ impl Emit<'_> {
             Some(out) => Some(&mut **out),
             None => None,
         };
-        Emit { buffer: self.buffer, comma: self.comma, out }
+        Emit { buffer: self.buffer, comma: self.comma, written: self.written, out }
     }
 
     /// Passes on what is gathered.
     pub fn flush(&mut self) {
         if let Some(out) = self.out.as_deref_mut() {
+            *self.written |= !self.buffer.is_empty();
             out.write(self.buffer);
             self.buffer.clear();
         }
@@ -106,7 +114,10 @@ impl Emit<'_> {
     fn spill(&mut self, bytes: &[u8]) {
         self.flush();
         match self.out.as_deref_mut() {
-            Some(out) if bytes.len() > Self::BUFFER => out.write(bytes),
+            Some(out) if bytes.len() > Self::BUFFER => {
+                *self.written = true;
+                out.write(bytes);
+            }
             _ => self.buffer.extend_from_slice(bytes),
         }
     }

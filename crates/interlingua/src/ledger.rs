@@ -1,16 +1,18 @@
 //! The ledger: what became of every leaf. Nothing is lost silently.
 //!
-//! A leaf is a scalar or an empty container. Readers claim what they understand; when a frame is done the pipe hands
-//! what is left to the writer as a [`Rest`], and the writer either keeps it or gives it up with a reason. So for every
-//! run `leaves in = mapped + kept + lost`, and [`Report`] says which paths were kept and which were lost, and why.
+//! A leaf is a scalar or an empty container. A reader claims what it understands for a [`Field`] of the model; when a
+//! frame is done the pipe hands what is left to the writer as a [`Rest`], and the writer either keeps it or gives it up
+//! with a reason. What was claimed is *mapped* only if the target says that field, as the writer's table declares it
+//! ([`crate::model::Says`]), and the writer did not have to give up this very value. So for every run
+//! `leaves in = mapped + kept + lost`, and [`Report`] says which paths were kept and which were lost, and why.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::emit::Emit;
 use crate::error::{Code, Place, Problem, Severity};
-use crate::model::ItemId;
-use crate::tape::{Claim, Limits, Tape, TapeBuf, Val, Visit};
+use crate::model::{Field, Fields, ItemId, Says, SaysTable, says_everything};
+use crate::tape::{Claim, Tape, Val, Visit};
 
 /// Stands in a kept line for a value that has a place of its own in the model.
 pub const HOLE: &str = "\"~\"";
@@ -78,6 +80,34 @@ pub struct Report {
     pub errors: u64,
     /// How many of all problems are damage: bytes that could not be read.
     pub damaged: u64,
+    /// What became of each leaf, if [`crate::dialects::Options::trace`] asked for it.
+    pub trace: Vec<Leaf>,
+}
+
+/// One leaf, or a value that was claimed as a whole, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaf {
+    /// The frame, from 1.
+    pub frame: u64,
+    /// Where in the frame; `None` for a loss that a writer found only later.
+    pub span: Option<std::ops::Range<usize>>,
+    /// Leaves in it.
+    pub count: u64,
+    /// The field it was claimed for.
+    pub field: Option<Field>,
+    /// Its fate.
+    pub fate: Fate,
+}
+
+/// What became of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The target says it.
+    Mapped,
+    /// The target carries it along verbatim.
+    Kept,
+    /// It found no place.
+    Lost(Reason),
 }
 
 impl Report {
@@ -99,6 +129,8 @@ pub struct Row {
     pub path: String,
     /// Why; `None` for kept paths.
     pub reason: Option<Reason>,
+    /// What it would have been in the model, if someone understood it.
+    pub field: Option<Field>,
     /// Leaves.
     pub count: u64,
     /// Bytes of them.
@@ -108,15 +140,17 @@ pub struct Row {
 }
 
 /// The book itself; lives in the pipe.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ledger {
+    /// What the target says, and what it does not.
+    says: SaysTable,
+    unsaid: Fields,
     frames: u64,
     read: u64,
     leaves: u64,
-    claimed: u64,
+    mapped: u64,
     kept: u64,
     lost: u64,
-    lost_after_mapping: u64,
     kept_paths: Paths,
     lost_paths: Paths,
     notes: Vec<(&'static str, u64)>,
@@ -129,15 +163,61 @@ pub struct Ledger {
     settled: bool,
     /// Whether the current frame has turned out to be of a foreign shape.
     foreign: bool,
+    /// Whether the target has given back the very line that the current frame was made from.
+    restored: bool,
+    /// Holes in the kept lines of the current frame.
+    holes: u64,
     names: Names,
+    trace: Option<Vec<Leaf>>,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::new(says_everything, false)
+    }
 }
 
 impl Ledger {
+    /// Empty books for a target that says what the table declares.
+    pub fn new(says: SaysTable, trace: bool) -> Self {
+        Self {
+            says,
+            unsaid: Fields::unsaid(says),
+            frames: 0,
+            read: 0,
+            leaves: 0,
+            mapped: 0,
+            kept: 0,
+            lost: 0,
+            kept_paths: Paths::default(),
+            lost_paths: Paths::default(),
+            notes: Vec::new(),
+            problems: Vec::new(),
+            more_problems: 0,
+            errors: 0,
+            damaged: 0,
+            next_item: 0,
+            settled: false,
+            foreign: false,
+            restored: false,
+            holes: 0,
+            names: Names::default(),
+            trace: trace.then(Vec::new),
+        }
+    }
+
     /// A frame begins, or one that is too large goes on with its next piece.
     pub(crate) fn frame(&mut self, goes_on: bool) {
         self.frames += u64::from(!goes_on);
         self.settled = false;
         self.foreign = false;
+        self.restored = false;
+        self.holes = 0;
+    }
+
+    /// The target gives back the very line that the current frame was made from: it says everything that was read.
+    pub(crate) fn frame_restored(&mut self) {
+        self.restored = true;
     }
 
     /// The frame was understood, unless its reader has said otherwise.
@@ -156,14 +236,39 @@ impl Ledger {
         ItemId(self.next_item)
     }
 
-    /// A mapped value that the target cannot express after all. `path` is in the model's words.
+    /// Until every writer uses the fields.
     pub fn lose(&mut self, path: &str, reason: Reason, json: &str) {
-        let leaves =
-            TapeBuf::default().parse(json, &Limits::default()).map_or(1, |tape| u64::from(tape.leaves()));
-        self.lost_after_mapping += leaves;
-        let frame = self.frames;
-        self.lost_paths
-            .add(hash(SEED, path.as_bytes()), reason, leaves, json.len() as u64, frame, || path.to_owned());
+        let _ = path;
+        let leaves = crate::text::Raw::new(json).leaves();
+        self.lose_late(Field::Unnamed, reason, leaves, json.len() as u64);
+    }
+
+    /// Leaves of an earlier frame that were mapped, and now the target cannot say them after all.
+    pub(crate) fn lose_late(&mut self, field: Field, reason: Reason, leaves: u64, bytes: u64) {
+        let leaves = leaves.min(self.mapped);
+        if leaves == 0 {
+            return;
+        }
+        self.mapped -= leaves;
+        self.lost += leaves;
+        let path = field.word();
+        let row = Booking { reason, field: Some(field), leaves, bytes, frame: self.frames };
+        self.lost_paths.add(hash(SEED, path.as_bytes()), row, || path.to_owned());
+        if let Some(trace) = &mut self.trace {
+            let (frame, fate) = (self.frames, Fate::Lost(reason));
+            trace.push(Leaf { frame, span: None, count: leaves, field: Some(field), fate });
+        }
+    }
+
+    /// Not a byte was written: whatever the table says, nothing was said.
+    pub(crate) fn nothing_written(&mut self) {
+        let leaves = std::mem::take(&mut self.mapped) + std::mem::take(&mut self.kept);
+        if leaves > 0 {
+            self.lost += leaves;
+            let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame: 1 };
+            self.lost_paths.add(NOTHING_HASH, row, || "(nothing was written)".to_owned());
+            self.kept_paths = Paths::default();
+        }
     }
 
     /// Something was emulated, repaired or guessed.
@@ -197,9 +302,9 @@ impl Ledger {
             frames: self.frames,
             read: self.read,
             leaves: self.leaves,
-            mapped: self.claimed.saturating_sub(self.lost_after_mapping),
+            mapped: self.mapped,
             kept: self.kept,
-            lost: self.lost + self.lost_after_mapping,
+            lost: self.lost,
             kept_paths: self.kept_paths.rows(false),
             lost_paths: self.lost_paths.rows(true),
             notes: self.notes.clone(),
@@ -207,6 +312,7 @@ impl Ledger {
             more_problems: self.more_problems,
             errors: self.errors,
             damaged: self.damaged,
+            trace: self.trace.clone().unwrap_or_default(),
         }
     }
 }
@@ -258,22 +364,23 @@ impl<'t> Rest<'t> {
         }
     }
 
-    /// Writes the line with a hole for each value that was taken, everything else byte for byte.
+    /// Writes the line with a hole for each value that the target says elsewhere, everything else byte for byte.
     pub fn keep(self, ledger: &mut Ledger, out: &mut Emit<'_>) {
         out.begin_raw();
         match self.body {
             RestBody::Frame(tape) => {
                 let text = tape.text();
                 let std::ops::Range { start: mut copied, end } = tape.root().span();
-                ledger.settle(self.body, None, |val, claim| match claim {
-                    Claim::Taken => {
+                ledger.settle(self.body, None, |val, claim, fate| match (claim, fate) {
+                    // Only what the target says has a hole: no hole is without a value that fills it.
+                    (Claim::Taken(_), Fate::Mapped) => {
                         let span = val.span();
                         out.bytes(&text.as_bytes()[copied..span.start]);
                         out.bytes(HOLE.as_bytes());
                         copied = span.end;
                     }
                     // A genuine string of tildes gets one more, so that it is no hole.
-                    Claim::Free | Claim::Noted | Claim::Placed => {
+                    (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
                         for tildes in val.strings().filter(|string| is_tildes(*string)) {
                             let quote = tildes.span().end - 1;
                             out.bytes(&text.as_bytes()[copied..quote]);
@@ -286,7 +393,7 @@ impl<'t> Rest<'t> {
             }
             RestBody::Line { line, .. } => {
                 out.bytes(line.text().as_bytes());
-                ledger.settle(self.body, None, |_, _| {});
+                ledger.settle(self.body, None, |_, _, _| {});
             }
             RestBody::Unparsed { .. } | RestBody::NoFinalNewline => self.keep_elsewhere(ledger),
         }
@@ -294,12 +401,12 @@ impl<'t> Rest<'t> {
 
     /// Counts everything as kept, for a target that has put it somewhere itself.
     pub fn keep_elsewhere(self, ledger: &mut Ledger) {
-        ledger.settle(self.body, None, |_, _| {});
+        ledger.settle(self.body, None, |_, _, _| {});
     }
 
     /// Gives everything up for one reason.
     pub fn lose(self, ledger: &mut Ledger, reason: Reason) {
-        ledger.settle(self.body, Some(reason), |_, _| {});
+        ledger.settle(self.body, Some(reason), |_, _, _| {});
     }
 }
 
@@ -309,76 +416,186 @@ impl Ledger {
         self.settled
     }
 
-    /// Books every free leaf as kept (`None`) or lost, in one walk, and shows each value to `visit`.
-    fn settle(&mut self, body: RestBody<'_>, reason: Option<Reason>, visit: impl FnMut(Val<'_>, Claim)) {
+    /// Books every leaf, in one walk, and shows each value with its fate to `visit`: a claimed one is mapped if the
+    /// target says it; any other is kept (`None`) or lost.
+    fn settle(
+        &mut self,
+        body: RestBody<'_>,
+        reason: Option<Reason>,
+        visit: impl FnMut(Val<'_>, Claim, Fate),
+    ) {
         let frame = self.frames;
-        let (paths, free) = match reason {
-            None => (&mut self.kept_paths, &mut self.kept),
-            Some(_) => (&mut self.lost_paths, &mut self.lost),
-        };
-        let why = reason.unwrap_or(Reason::NoSlot);
-        let root = match body {
+        let (root, unsaid) = match body {
             RestBody::Frame(tape) => {
                 self.settled = true;
                 self.leaves += u64::from(tape.leaves());
-                tape.root()
+                (tape.root(), if self.restored { Fields::default() } else { self.unsaid })
             }
-            RestBody::Line { line, .. } => line,
+            RestBody::Line { line, .. } => (line, self.unsaid),
             RestBody::Unparsed { bytes, .. } => {
                 self.settled = true;
                 self.leaves += 1;
-                *free += 1;
-                paths.add(UNPARSED_HASH, why, 1, bytes.len() as u64, frame, || "(unparsed)".to_owned());
+                let free = Booking {
+                    reason: reason.unwrap_or(Reason::NoSlot),
+                    field: None,
+                    leaves: 1,
+                    bytes: bytes.len() as u64,
+                    frame,
+                };
+                let (paths, count) = match reason {
+                    None => (&mut self.kept_paths, &mut self.kept),
+                    Some(_) => (&mut self.lost_paths, &mut self.lost),
+                };
+                *count += 1;
+                paths.add(UNPARSED_HASH, free, || "(unparsed)".to_owned());
                 return;
             }
             RestBody::NoFinalNewline => return,
         };
         self.names.clear();
-        let (names, claimed) = (&mut self.names, &mut self.claimed);
-        root.walk(&mut Settle { root, names, paths, free, claimed, why, frame, visit });
+        let mapped_before = self.mapped;
+        let is_line = matches!(body, RestBody::Line { .. });
+        let (restored, says) = (self.restored, self.says);
+        let mut settle =
+            Settle { root, ledger: self, free: reason, unsaid, says, restored, is_line, structure: 0, visit };
+        root.walk(&mut settle);
+        let structure = settle.structure;
         if let RestBody::Line { line, .. } = body {
-            line.claim(Claim::Placed);
+            self.holes += structure;
+            return line.claim(Claim::Placed);
         }
+        let holes = std::mem::take(&mut self.holes);
+        // A tag says what the values beside it are, a hole that one of them has another place. Where the target says
+        // none of them, it says neither.
+        if structure + holes == 0 || self.mapped > mapped_before || self.restored {
+            self.mapped += structure + holes;
+            return;
+        }
+        let (fate, why) = reason.map_or((Fate::Kept, Reason::NoSlot), |why| (Fate::Lost(why), why));
+        self.names.clear();
+        root.walk(&mut Tags { root, ledger: self, fate });
+        if holes > 0 {
+            let row = Booking {
+                reason: why,
+                field: Some(Field::Structure),
+                leaves: holes,
+                bytes: holes * 3,
+                frame,
+            };
+            let (paths, count) = match reason {
+                None => (&mut self.kept_paths, &mut self.kept),
+                Some(_) => (&mut self.lost_paths, &mut self.lost),
+            };
+            *count += holes;
+            paths.add(HOLES_HASH, row, || "(holes of a kept line)".to_owned());
+        }
+    }
+
+    /// Books one value.
+    fn book(&mut self, fate: Fate, field: Option<Field>, name: Option<Val<'_>>, val: Val<'_>, root: Val<'_>) {
+        let leaves = u64::from(val.leaves());
+        if let Some(trace) = &mut self.trace {
+            trace.push(Leaf { frame: self.frames, span: Some(val.span()), count: leaves, field, fate });
+        }
+        let (paths, count, reason) = match fate {
+            Fate::Mapped => {
+                self.mapped += leaves;
+                return;
+            }
+            Fate::Kept => (&mut self.kept_paths, &mut self.kept, Reason::NoSlot),
+            Fate::Lost(reason) => (&mut self.lost_paths, &mut self.lost, reason),
+        };
+        *count += leaves;
+        let row = Booking { reason, field, leaves, bytes: val.span().len() as u64, frame: self.frames };
+        let (names, key) = (&self.names, self.names.hash_of(name));
+        paths.add(key, row, || names.text_of(root, name));
     }
 }
 
 /// Settles one value after the other.
 struct Settle<'l, 't, V> {
     root: Val<'t>,
-    names: &'l mut Names,
-    paths: &'l mut Paths,
-    free: &'l mut u64,
-    claimed: &'l mut u64,
-    why: Reason,
-    frame: u64,
+    ledger: &'l mut Ledger,
+    /// What becomes of values that nobody claimed: kept (`None`) or lost.
+    free: Option<Reason>,
+    unsaid: Fields,
+    says: SaysTable,
+    restored: bool,
+    /// Whether this is a kept line, in which a hole stands for a value that is booked elsewhere.
+    is_line: bool,
+    /// Leaves of tags (or holes), whose fate is that of the others.
+    structure: u64,
     visit: V,
 }
 
-impl<'t, V: FnMut(Val<'t>, Claim)> Visit<'t> for Settle<'_, 't, V> {
+impl<'t, V: FnMut(Val<'t>, Claim, Fate)> Visit<'t> for Settle<'_, 't, V> {
     #[inline]
     fn enter(&mut self, name: Option<Val<'t>>) {
-        self.names.enter(name);
+        self.ledger.names.enter(name);
     }
 
     #[inline]
-    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim) {
-        (self.visit)(val, claim);
-        let leaves = u64::from(val.leaves());
-        match claim {
-            Claim::Free => {
-                *self.free += leaves;
-                let (bytes, path) = (val.span().len() as u64, self.names.hash_of(name));
-                let text = || self.names.text_of(self.root, name);
-                self.paths.add(path, self.why, leaves, bytes, self.frame, text);
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>) {
+        let not_said = || self.free.map_or(Fate::Kept, Fate::Lost);
+        let (fate, field) = match claim {
+            Claim::Free if self.is_line && is_hole(val) => return self.structure += 1,
+            Claim::Free => (not_said(), None),
+            Claim::Placed => return (self.visit)(val, claim, Fate::Kept),
+            Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure) if unsaid.is_none() => {
+                self.structure += u64::from(val.leaves());
+                return (self.visit)(val, claim, Fate::Mapped);
             }
-            Claim::Taken | Claim::Noted => *self.claimed += leaves,
-            Claim::Placed => {}
+            Claim::Taken(field) | Claim::Noted(field) => {
+                let unsaid = unsaid.filter(|_| !self.restored).or_else(|| {
+                    if !self.unsaid.has(field) {
+                        return None;
+                    }
+                    let Says::No(reason) = (self.says)(field) else { return None };
+                    Some(reason)
+                });
+                let fate = match unsaid {
+                    None => Fate::Mapped,
+                    // A target that keeps the line still has it there.
+                    Some(_) if self.free.is_none() => Fate::Kept,
+                    Some(reason) => Fate::Lost(reason),
+                };
+                (fate, Some(field))
+            }
+        };
+        (self.visit)(val, claim, fate);
+        if fate == Fate::Mapped && self.ledger.trace.is_none() {
+            self.ledger.mapped += u64::from(val.leaves());
+        } else {
+            self.ledger.book(fate, field, name, val, self.root);
         }
     }
 
     #[inline]
     fn leave(&mut self) {
-        self.names.leave();
+        self.ledger.names.leave();
+    }
+}
+
+/// Books the tags of a frame of which nothing was said.
+struct Tags<'l, 't> {
+    root: Val<'t>,
+    ledger: &'l mut Ledger,
+    fate: Fate,
+}
+
+impl<'t> Visit<'t> for Tags<'_, 't> {
+    fn enter(&mut self, name: Option<Val<'t>>) {
+        self.ledger.names.enter(name);
+    }
+
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>) {
+        if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = (claim, unsaid) {
+            self.ledger.book(self.fate, Some(Field::Structure), name, val, self.root);
+        }
+    }
+
+    fn leave(&mut self) {
+        self.ledger.names.leave();
     }
 }
 
@@ -428,6 +645,15 @@ impl Names {
     }
 }
 
+/// What is added to a row.
+struct Booking {
+    reason: Reason,
+    field: Option<Field>,
+    leaves: u64,
+    bytes: u64,
+    frame: u64,
+}
+
 /// Paths with their counts. Bounded: past [`Paths::MOST`] distinct ones the rest is counted together.
 #[derive(Debug, Default)]
 struct Paths {
@@ -437,15 +663,8 @@ struct Paths {
 impl Paths {
     const MOST: usize = 4096;
 
-    fn add(
-        &mut self,
-        key: u64,
-        reason: Reason,
-        count: u64,
-        bytes: u64,
-        frame: u64,
-        path: impl FnOnce() -> String,
-    ) {
+    fn add(&mut self, key: u64, row: Booking, path: impl FnOnce() -> String) {
+        let Booking { reason, field, leaves, bytes, frame } = row;
         let mut key = key ^ reason as u64;
         if self.rows.len() >= Self::MOST && !self.rows.contains_key(&key) {
             key = reason as u64;
@@ -453,11 +672,12 @@ impl Paths {
         let row = self.rows.entry(key).or_insert_with(|| Row {
             path: if key == reason as u64 { "(other paths)".to_owned() } else { path() },
             reason: Some(reason),
+            field,
             count: 0,
             bytes: 0,
             first_frame: frame,
         });
-        row.count += count;
+        row.count += leaves;
         row.bytes += bytes;
     }
 
@@ -495,6 +715,8 @@ impl Hasher for Identity {
 
 const SEED: u64 = 0x51_7c_c1_b7_27_22_0a_95;
 const UNPARSED_HASH: u64 = 1;
+const NOTHING_HASH: u64 = 2 << 32;
+const HOLES_HASH: u64 = 3 << 32;
 
 /// A fast hash for short names. Two paths with the same hash would share a row in the report, nothing more.
 #[inline]
@@ -515,6 +737,11 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     } else {
         bytes.iter().fold(state, |state, &byte| mix(state, u64::from(byte)))
     }
+}
+
+/// Whether a kept value is a hole.
+pub fn is_hole(val: Val<'_>) -> bool {
+    val.text() == HOLE
 }
 
 /// Whether a string is nothing but tildes.

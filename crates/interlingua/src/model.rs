@@ -7,6 +7,10 @@
 //! A concept becomes a field here when two dialects share it. Until then it is *rest*: kept verbatim beside the item
 //! by the pipe itself ([`crate::ledger::Rest`]), so no reader can forget it.
 
+mod fields;
+
+pub use fields::{Field, Fields, Group, Of, Says, SaysTable, Show, Value, says_everything};
+
 use crate::text::{Raw, Str};
 
 /// One thing that was said or happened.

@@ -15,10 +15,12 @@ use crate::framing::{Frame, FrameKind, Framer};
 use crate::ledger::{Ledger, Reason, Report, Rest, RestBody};
 use crate::lifecycle::{Lifecycle, Verdict};
 use crate::model::{
-    Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Shape, Status,
+    Arrival, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, SaysTable, Shape,
+    Status, says_everything,
 };
 use crate::sniff;
-use crate::tape::{Claim, Fault, Limits, TapeBuf, Val};
+use crate::tape::{Claim, Fault, Limits, Tape, TapeBuf, Val};
+use crate::text::{Raw, Str};
 
 /// Reads one dialect: documents in, events out.
 pub trait Reader: Send {
@@ -56,8 +58,23 @@ impl Doc<'_> {
     }
 }
 
-/// Writes one dialect: events in, bytes out.
+/// Writes one dialect: events in, bytes out. What it can say at all stands in its table ([`crate::model::Says`]); what
+/// it cannot say of one event, because of its value or its place, it gives up with [`Out::lose`] and its kin, when the
+/// event comes.
 pub trait Writer: Send {
+    /// Whether the target has a place for such an item here. If not, the pipe books the item with all that belongs to it
+    /// and the writer never sees it.
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        let _ = head;
+        Ok(())
+    }
+
+    /// The events that follow were made from lines that `owner` kept, which come after them ([`Writer::rest`]); an
+    /// empty name says that there are no such lines.
+    fn kept_lines_follow(&mut self, owner: &str) {
+        let _ = owner;
+    }
+
     /// Writes one event, or gathers it. Destructure without `..`: a new field must be a question for every writer.
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>);
 
@@ -75,34 +92,154 @@ pub struct Out<'o> {
     pub json: Emit<'o>,
     /// The books.
     pub ledger: &'o mut Ledger,
+    /// The frame whose events are being written.
+    frame: Option<&'o Tape<'o>>,
 }
 
 impl Out<'_> {
     fn reborrow(&mut self) -> Out<'_> {
-        Out { json: self.json.reborrow(), ledger: self.ledger }
+        Out { json: self.json.reborrow(), ledger: self.ledger, frame: self.frame }
+    }
+
+    /// The same books, but the bytes go elsewhere.
+    pub(crate) fn redirected<'s>(&'s mut self, json: Emit<'s>) -> Out<'s> {
+        Out { json, ledger: self.ledger, frame: self.frame }
+    }
+
+    /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
+    /// loss.
+    pub fn lose(&mut self, field: Field, reason: Reason) {
+        if let Some(leaf) = self.frame.and_then(|frame| frame.last_claimed_for(field)) {
+            leaf.unsaid(reason);
+        }
+    }
+
+    /// Gives up a text.
+    pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
+        self.lose_source(field, text.as_escaped(), 1, reason);
+    }
+
+    /// Gives up a text, if there is one.
+    pub fn lose_some(&mut self, field: Field, text: Option<&Str<'_>>, reason: Reason) {
+        if let Some(text) = text {
+            self.lose_str(field, text, reason);
+        }
+    }
+
+    /// Gives up a JSON value.
+    pub fn lose_raw(&mut self, field: Field, json: &Raw<'_>, reason: Reason) {
+        self.lose_source(field, json.as_str(), json.leaves(), reason);
+    }
+
+    /// Gives up a part of an item.
+    pub fn lose_part(&mut self, of: Of, part: &Part<'_>, reason: Reason) {
+        self.lose_fields(&mut |show| part.clone().each_field(of, show), reason);
+    }
+
+    /// Gives up an event with all it says. `of` is the kind of the item that a piece belongs to.
+    pub fn lose_event(&mut self, of: Of, event: &Event<'_>, reason: Reason) {
+        self.lose_fields(&mut |show| event.clone().each_field(of, show), reason);
+    }
+
+    fn lose_fields(&mut self, each: &mut dyn FnMut(&mut crate::model::Show<'_>), reason: Reason) {
+        each(&mut |field, value| match value.source() {
+            Some(text) => {
+                let leaves = if text.starts_with(['{', '[']) { Raw::new(text).leaves() } else { 1 };
+                self.lose_source(field, text, leaves, reason);
+            }
+            None => self.lose(field, reason),
+        });
+    }
+
+    /// Marks the leaf that a value was read from; if its frame is gone, so many leaves are lost in the field's name.
+    fn lose_source(&mut self, field: Field, text: &str, leaves: u64, reason: Reason) {
+        let found =
+            self.frame.and_then(|frame| frame.value_at(text).or_else(|| frame.last_claimed_for(field)));
+        match found {
+            // Nobody claimed it, so it is booked as it stands.
+            Some(leaf) if matches!(leaf.claimed(), Claim::Free | Claim::Placed) => {}
+            Some(leaf) => leaf.unsaid(reason),
+            None => self.ledger.lose_late(field, reason, leaves, text.len() as u64),
+        }
     }
 }
 
 /// What a reader says its events to.
 pub struct Sink<'o> {
     writer: &'o mut dyn Writer,
-    lifecycle: &'o mut Lifecycle,
+    order: &'o mut Order,
     out: Out<'o>,
 }
 
 impl std::fmt::Debug for Sink<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sink").field("lifecycle", &self.lifecycle).finish_non_exhaustive()
+        f.debug_struct("Sink").field("order", &self.order).finish_non_exhaustive()
+    }
+}
+
+/// Which events may pass: those in order, of items that the target takes.
+#[derive(Debug, Default)]
+struct Order {
+    lifecycle: Lifecycle,
+    /// Open items that the target has no place for.
+    refused: Vec<(ItemId, Of, Reason)>,
+}
+
+impl Order {
+    fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Out<'_>) {
+        match self.lifecycle.observe(event) {
+            Verdict::Pass => self.pass(event, writer, out),
+            Verdict::Refuse(how) => {
+                out.lose_event(Of::Message, event, Reason::Invalid);
+                problem(Code::Lifecycle, None, how, out.ledger);
+            }
+        }
+    }
+
+    /// Hands an event on, unless it belongs to an item that the target does not take.
+    fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Out<'_>) {
+        match event {
+            Event::ItemStarted(head) => {
+                if let Err(reason) = writer.takes(head) {
+                    let of = Of::item(&head.kind);
+                    self.refused.push((head.id, of, reason));
+                    return out.lose_event(of, event, reason);
+                }
+            }
+            Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. })
+                if !self.refused.is_empty() =>
+            {
+                if let Some(at) = self.refused.iter().rposition(|(refused, ..)| refused == id) {
+                    let (_, of, reason) = self.refused[at];
+                    if let Event::ItemCompleted(_) = event {
+                        self.refused.remove(at);
+                    }
+                    return out.lose_event(of, event, reason);
+                }
+            }
+            Event::ItemDelta(_)
+            | Event::ItemCompleted(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => {}
+        }
+        writer.event(event, out);
     }
 }
 
 impl Sink<'_> {
     /// Says one event.
     pub fn event(&mut self, event: &Event<'_>) {
-        match self.lifecycle.observe(event) {
-            Verdict::Pass => self.writer.event(event, &mut self.out),
-            Verdict::Refuse(how) => self.problem(Code::Lifecycle, None, how),
-        }
+        self.order.event(event, self.writer, &mut self.out);
     }
 
     /// Starts an item; fill in `head` with [`Sink::head`].
@@ -147,6 +284,12 @@ impl Sink<'_> {
         }));
     }
 
+    /// Announces the lines that `owner` kept in an earlier conversion of the events that follow; an empty name says that
+    /// there are none.
+    pub fn kept_lines_follow(&mut self, owner: &str) {
+        self.writer.kept_lines_follow(owner);
+    }
+
     /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
     pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
         let body = RestBody::Line { line, space };
@@ -168,13 +311,7 @@ impl Sink<'_> {
 
     /// Books something that is wrong with the input.
     pub fn problem(&mut self, code: Code, pointer: Option<String>, detail: &str) {
-        let place = self.out.ledger.place(None, pointer);
-        self.out.ledger.problem(Problem {
-            code,
-            place,
-            detail: detail.to_owned(),
-            window: Window::default(),
-        });
+        problem(code, pointer, detail, self.out.ledger);
     }
 
     /// Books something that was emulated, repaired or guessed.
@@ -201,13 +338,15 @@ struct Works {
     limits: Limits,
     tape: TapeBuf,
     reader: Box<dyn Reader>,
-    lifecycle: Lifecycle,
+    order: Order,
     writer: Box<dyn Writer>,
     /// Whether any frame was more than blank.
     content: bool,
     /// The frame goes on with its next piece; why it came in pieces.
     goes_on: Option<&'static str>,
     no_final_newline: bool,
+    /// The writer says everything without writing a byte.
+    only_looks: bool,
 }
 
 impl std::fmt::Debug for Pipe {
@@ -220,20 +359,34 @@ impl Pipe {
     /// Joins the reader of one dialect to the writer of another.
     pub fn new(from: (&Dialect, Role), to: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
         let (source, target) = (from.0.role(from.1), to.0.role(to.1));
-        let writer = target.and_then(|spec| spec.write).ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
+        let writer =
+            target.and_then(|spec| spec.write.as_ref()).ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
         let (spec, reader) = source
             .and_then(|spec| Some((spec, spec.read?)))
             .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
         if from.0.name == to.0.name && from.1 == to.1 {
             return Ok(Self { works: None, ledger: Ledger::default(), emit: EmitState::default() });
         }
-        Ok(Self::join(from.0, spec, reader(options), writer(options), options))
+        Ok(Self::join(from.0, spec, reader(options), ((writer.make)(options), writer.says), options))
     }
 
-    /// Joins a reader to any writer, such as one that only checks.
+    /// Joins a reader to a writer that has a place for everything, such as one that only checks.
     pub fn with_writer(
         from: (&Dialect, Role),
         writer: Box<dyn Writer>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let mut pipe = Self::with_writer_that_says(from, (writer, says_everything), options)?;
+        if let Some(works) = &mut pipe.works {
+            works.only_looks = true;
+        }
+        Ok(pipe)
+    }
+
+    /// Joins a reader to any writer with its table.
+    pub fn with_writer_that_says(
+        from: (&Dialect, Role),
+        writer: (Box<dyn Writer>, SaysTable),
         options: &Options,
     ) -> Result<Self, Error> {
         let (spec, reader) = from
@@ -248,7 +401,7 @@ impl Pipe {
         source: &Dialect,
         spec: &RoleSpec,
         reader: Box<dyn Reader>,
-        writer: Box<dyn Writer>,
+        (writer, says): (Box<dyn Writer>, SaysTable),
         options: &Options,
     ) -> Self {
         let limits = match source.plane {
@@ -261,13 +414,14 @@ impl Pipe {
             limits,
             tape: TapeBuf::default(),
             reader,
-            lifecycle: Lifecycle::default(),
+            order: Order::default(),
             writer,
             content: false,
             goes_on: None,
             no_final_newline: false,
+            only_looks: false,
         };
-        Self { works: Some(works), ledger: Ledger::default(), emit: EmitState::default() }
+        Self { works: Some(works), ledger: Ledger::new(says, options.trace), emit: EmitState::default() }
     }
 
     /// Takes the next bytes, of any length; writes what can be written.
@@ -277,7 +431,7 @@ impl Pipe {
         // The framer and what its frames go through are borrowed apart.
         let mut framer = std::mem::replace(framer, Box::new(NoFramer));
         framer.push(bytes, &mut |frame| {
-            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger });
+            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None });
         });
         works.framer = framer;
         self.emit.emit(out).flush();
@@ -298,10 +452,13 @@ impl Pipe {
         };
         let mut framer = std::mem::replace(&mut works.framer, Box::new(NoFramer));
         framer.last(last, &mut |frame| {
-            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger });
+            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None });
         });
-        works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger });
+        works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None });
         self.emit.emit(out).flush();
+        if !self.emit.has_written() && !works.only_looks {
+            self.ledger.nothing_written();
+        }
         self.ledger.report()
     }
 }
@@ -342,8 +499,10 @@ impl Works {
         match buf.parse(text, &self.limits) {
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
-                let (writer, lifecycle) = (&mut *self.writer, &mut self.lifecycle);
-                let mut sink = Sink { writer, lifecycle, out: out.reborrow() };
+                let (writer, order) = (&mut *self.writer, &mut self.order);
+                let at_frame =
+                    Out { json: out.json.reborrow(), ledger: &mut *out.ledger, frame: Some(&tape) };
+                let mut sink = Sink { writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut sink);
                 self.writer.rest(Rest { owner: self.owner, body: RestBody::Frame(&tape) }, &mut out);
                 if !out.ledger.is_settled() {
@@ -352,8 +511,8 @@ impl Works {
                 out.ledger.frame_read();
             }
             Err(fault) => {
-                let (writer, lifecycle) = (&mut *self.writer, &mut self.lifecycle);
-                let mut sink = Sink { writer, lifecycle, out: out.reborrow() };
+                let (writer, order) = (&mut *self.writer, &mut self.order);
+                let mut sink = Sink { writer, order, out: out.reborrow() };
                 if self.reader.sentinel(text, &mut sink) {
                     out.ledger.frame_read();
                 } else {
@@ -389,17 +548,22 @@ impl Works {
                 window: Window::default(),
             });
         }
-        let Works { reader, writer, lifecycle, .. } = self;
-        reader.finish(&mut Sink { writer: &mut **writer, lifecycle, out: out.reborrow() });
-        for event in lifecycle.closing() {
+        let Works { reader, writer, order, .. } = self;
+        reader.finish(&mut Sink { writer: &mut **writer, order, out: out.reborrow() });
+        for event in order.lifecycle.closing() {
             out.ledger.note("closed what the source left open");
-            writer.event(&event, &mut out);
+            order.pass(&event, &mut **writer, &mut out);
         }
         if self.no_final_newline {
             writer.rest(Rest { owner: self.owner, body: RestBody::NoFinalNewline }, &mut out);
         }
         writer.finish(&mut out);
     }
+}
+
+fn problem(code: Code, pointer: Option<String>, detail: &str, ledger: &mut Ledger) {
+    let (place, detail) = (ledger.place(None, pointer), detail.to_owned());
+    ledger.problem(Problem { code, place, detail, window: Window::default() });
 }
 
 /// Legal, but someone should know.

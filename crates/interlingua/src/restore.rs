@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::emit::Emit;
 use crate::error::{Code, Problem, Window};
-use crate::ledger::{HOLE, Ledger, Reason, Rest, RestBody};
+use crate::ledger::{Ledger, Reason, Rest, RestBody, is_hole};
 use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Session, Stop, Turn, Usage};
 use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Val};
@@ -461,11 +461,6 @@ impl<'a> Tree<'a> {
             }
         }
     }
-}
-
-/// Whether a kept value is a hole.
-pub fn is_hole(val: Val<'_>) -> bool {
-    val.text() == HOLE
 }
 
 /// Whether a kept value has a hole in it.

@@ -9,6 +9,8 @@ mod parse;
 
 use std::cell::Cell;
 
+use crate::ledger::Reason;
+use crate::model::Field;
 use crate::text::{Raw, Str, is_rfc3339};
 use parse::Parser;
 
@@ -67,12 +69,23 @@ pub enum Kind {
 pub enum Claim {
     /// Nobody asked for it: it will be kept or reported lost.
     Free,
-    /// Its value moved into the model; the same dialect's writer can put it back.
-    Taken,
-    /// It was understood, but it also stays where it is (a type tag, a usage object).
-    Noted,
+    /// Its value moved into that field of the model; the same dialect's writer can put it back.
+    Taken(Field),
+    /// It was understood as that field, but it also stays where it is (a type tag, a usage object).
+    Noted(Field),
     /// It was already handed on as [`crate::ledger::Rest`].
     Placed,
+}
+
+/// A claim as it stands on the tape, and why a writer could not say the value, if it could not.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    claim: Claim,
+    unsaid: Option<Reason>,
+}
+
+impl Mark {
+    const FREE: Self = Self { claim: Claim::Free, unsaid: None };
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +135,7 @@ pub enum Fault {
 #[derive(Debug, Default)]
 pub struct TapeBuf {
     nodes: Vec<Node>,
-    claims: Vec<Cell<Claim>>,
+    marks: Vec<Cell<Mark>>,
     /// Open containers: node number and a bit set of the keys seen.
     open: Vec<(u32, u64)>,
 }
@@ -146,20 +159,23 @@ impl TapeBuf {
         };
         parser.document()?;
         let Parser { leaves, duplicate_key, lone_surrogate, number_overflow, .. } = parser;
-        self.claims.clear();
-        self.claims.resize(self.nodes.len(), Cell::new(Claim::Free));
-        let (nodes, claims) = (&self.nodes, &self.claims);
-        Ok(Tape { text, nodes, claims, leaves, duplicate_key, lone_surrogate, number_overflow })
+        self.marks.clear();
+        self.marks.resize(self.nodes.len(), Cell::new(Mark::FREE));
+        let (nodes, marks) = (&self.nodes, &self.marks);
+        let last_claimed = Cell::new(0);
+        Ok(Tape { text, nodes, marks, leaves, last_claimed, duplicate_key, lone_surrogate, number_overflow })
     }
 }
 
 /// One document, indexed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Tape<'t> {
     text: &'t str,
     nodes: &'t [Node],
-    claims: &'t [Cell<Claim>],
+    marks: &'t [Cell<Mark>],
     leaves: u32,
+    /// The value claimed last: what an event says was claimed just before it.
+    last_claimed: Cell<u32>,
     /// Where a member name stands a second time in its object (objects of up to 64 members are watched).
     pub duplicate_key: Option<usize>,
     /// Where an escape names half a surrogate pair.
@@ -187,7 +203,39 @@ impl<'t> Tape<'t> {
     fn leaves_before(&self, node: u32) -> u32 {
         self.nodes.get(node as usize).map_or(self.leaves, |node| node.leaves)
     }
+
+    /// The value that `text` is, or is a part of, if it lies in this frame: the claimed one, if one is.
+    pub(crate) fn value_at(&self, text: &str) -> Option<Val<'_>> {
+        // Two addresses are compared; nothing is read through them.
+        let offset = (text.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
+        let end = offset + text.len();
+        if end > self.text.len() || text.is_empty() {
+            return None;
+        }
+        let after = self.nodes.partition_point(|node| node.start as usize <= offset);
+        let around = |at: &usize| self.nodes[*at].end as usize >= end && self.nodes[*at].kind != Kind::Key;
+        let mut around =
+            (0..after).rev().take(NEAR).filter(around).map(|at| Val { tape: self, at: at as u32 });
+        let innermost = around.next()?;
+        // A claim on a container is a claim on all in it.
+        let claimed = |val: &Val<'_>| val.claimed() != Claim::Free;
+        Some(Some(innermost).filter(claimed).or_else(|| around.find(claimed)).unwrap_or(innermost))
+    }
+
+    /// The value that was claimed last for `field` and is not marked as unsaid, if it is not far back.
+    pub(crate) fn last_claimed_for(&self, field: Field) -> Option<Val<'_>> {
+        let last = self.last_claimed.get() as usize;
+        let at = (last.saturating_sub(NEAR)..=last).rev().find(|&at| {
+            let Some(mark) = self.marks.get(at).map(Cell::get) else { return false };
+            let ours = matches!(mark.claim, Claim::Taken(of) | Claim::Noted(of) if of == field);
+            ours && mark.unsaid.is_none()
+        })?;
+        Some(Val { tape: self, at: at as u32 })
+    }
 }
+
+/// How many values back a claim is looked for: what belongs to one event stands close together.
+const NEAR: usize = 64;
 
 /// A value on a tape.
 #[derive(Clone, Copy)]
@@ -356,45 +404,56 @@ impl<'t> Val<'t> {
     }
 
     /// Claims this value and everything in it.
+    #[inline]
     pub fn claim(&self, claim: Claim) {
-        self.tape.claims[self.at as usize].set(claim);
+        self.tape.marks[self.at as usize].set(Mark { claim, unsaid: None });
+        self.tape.last_claimed.set(self.at);
     }
 
     /// The claim on exactly this value.
     pub fn claimed(&self) -> Claim {
-        self.tape.claims[self.at as usize].get()
+        self.mark().claim
     }
 
-    /// Takes the value: it moves into the model.
-    pub fn take(&self) -> Raw<'t> {
-        self.claim(Claim::Taken);
+    fn mark(&self) -> Mark {
+        self.tape.marks[self.at as usize].get()
+    }
+
+    /// Marks a claimed value as one that the writer could not say.
+    pub(crate) fn unsaid(&self, reason: Reason) {
+        self.tape.marks[self.at as usize].set(Mark { unsaid: Some(reason), ..self.mark() });
+    }
+
+    /// Takes the value: it moves into that field of the model.
+    pub fn take(&self, field: Field) -> Raw<'t> {
+        self.claim(Claim::Taken(field));
         self.raw()
     }
 
-    /// Notes the value: understood, and it stays.
-    pub fn note(&self) -> Raw<'t> {
-        self.claim(Claim::Noted);
+    /// Notes the value: understood as that field, and it stays.
+    pub fn note(&self, field: Field) -> Raw<'t> {
+        self.claim(Claim::Noted(field));
         self.raw()
     }
 
     /// Takes this string; anything else is left alone.
-    pub fn take_text(&self) -> Option<Str<'t>> {
-        self.claim_if(Claim::Taken, self.str())
+    pub fn take_text(&self, field: Field) -> Option<Str<'t>> {
+        self.claim_if(Claim::Taken(field), self.str())
     }
 
     /// Notes this string; anything else is left alone.
-    pub fn note_text(&self) -> Option<Str<'t>> {
-        self.claim_if(Claim::Noted, self.str())
+    pub fn note_text(&self, field: Field) -> Option<Str<'t>> {
+        self.claim_if(Claim::Noted(field), self.str())
     }
 
     /// Takes a string member; a member of another type is left alone.
-    pub fn take_str(&self, name: &str) -> Option<Str<'t>> {
-        self.get(name).and_then(|val| val.take_text())
+    pub fn take_str(&self, name: &str, field: Field) -> Option<Str<'t>> {
+        self.get(name).and_then(|val| val.take_text(field))
     }
 
     /// Takes this time, if it is written as RFC 3339 has it; any other is left alone.
-    pub fn take_time(&self) -> Option<Raw<'t>> {
-        self.is_time().then(|| self.take())
+    pub fn take_time(&self, field: Field) -> Option<Raw<'t>> {
+        self.is_time().then(|| self.take(field))
     }
 
     /// Whether this is a time as RFC 3339 has it.
@@ -403,33 +462,33 @@ impl<'t> Val<'t> {
     }
 
     /// Notes a string member; a member of another type is left alone.
-    pub fn note_str(&self, name: &str) -> Option<Str<'t>> {
-        self.get(name).and_then(|val| val.note_text())
+    pub fn note_str(&self, name: &str, field: Field) -> Option<Str<'t>> {
+        self.get(name).and_then(|val| val.note_text(field))
     }
 
     /// Takes a whole-number member.
-    pub fn take_u64(&self, name: &str) -> Option<u64> {
-        self.get(name).and_then(|val| val.claim_if(Claim::Taken, val.u64()))
+    pub fn take_u64(&self, name: &str, field: Field) -> Option<u64> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Taken(field), val.u64()))
     }
 
     /// Notes a whole-number member.
-    pub fn note_u64(&self, name: &str) -> Option<u64> {
-        self.get(name).and_then(|val| val.claim_if(Claim::Noted, val.u64()))
+    pub fn note_u64(&self, name: &str, field: Field) -> Option<u64> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Noted(field), val.u64()))
     }
 
     /// Takes a boolean member.
-    pub fn take_bool(&self, name: &str) -> Option<bool> {
-        self.get(name).and_then(|val| val.claim_if(Claim::Taken, val.bool()))
+    pub fn take_bool(&self, name: &str, field: Field) -> Option<bool> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Taken(field), val.bool()))
     }
 
     /// Takes a member of any type but `null`.
-    pub fn take_raw(&self, name: &str) -> Option<Raw<'t>> {
-        self.get(name).filter(|val| !val.is_null()).map(|val| val.take())
+    pub fn take_raw(&self, name: &str, field: Field) -> Option<Raw<'t>> {
+        self.get(name).filter(|val| !val.is_null()).map(|val| val.take(field))
     }
 
     /// Notes a member of any type.
-    pub fn note_raw(&self, name: &str) -> Option<Raw<'t>> {
-        self.get(name).map(|val| val.note())
+    pub fn note_raw(&self, name: &str, field: Field) -> Option<Raw<'t>> {
+        self.get(name).map(|val| val.note(field))
     }
 
     fn claim_if<T>(&self, claim: Claim, value: Option<T>) -> Option<T> {
@@ -459,10 +518,10 @@ impl<'t> Val<'t> {
                 val = Val { tape: self.tape, at: at + 1 };
             }
             let Node { next, .. } = *val.node();
-            let claim = val.claimed();
+            let Mark { claim, unsaid } = val.mark();
             let leaf = next == val.at + 1;
             if claim != Claim::Free || leaf || depth == open.len() {
-                visitor.value(name.take(), val, claim);
+                visitor.value(name.take(), val, claim, unsaid);
                 at = next;
             } else {
                 visitor.enter(name.take());
@@ -489,7 +548,7 @@ pub(crate) trait Visit<'t> {
     fn enter(&mut self, name: Option<Val<'t>>);
 
     /// A leaf, or a container that was claimed as a whole.
-    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim);
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>);
 
     /// The innermost container ends.
     fn leave(&mut self);

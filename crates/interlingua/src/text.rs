@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::tape::{Limits, TapeBuf};
+
 /// The content of a JSON string, without its quotes, still escaped.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Str<'a>(Cow<'a, str>);
@@ -111,6 +113,11 @@ impl<'a> Raw<'a> {
             json.push_str(text.as_escaped());
             json.push('"');
         }
+    }
+
+    /// Scalars and empty containers in it; 1 if it is damaged.
+    pub fn leaves(&self) -> u64 {
+        TapeBuf::default().parse(&self.0, &Limits::default()).map_or(1, |tape| u64::from(tape.leaves()))
     }
 
     /// The JSON text.

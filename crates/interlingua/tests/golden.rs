@@ -162,6 +162,7 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
         more_problems,
         errors: _,
         damaged: _,
+        trace: _,
     } = report;
     let mut text = format!("{case} -> {} {}\n", to.0.name, to.1.word());
     let mut say = |line: String| text.write_str(&(line + "\n")).expect("memory");
@@ -172,7 +173,7 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
         if !rows.is_empty() {
             say(format!("\n{title}"));
         }
-        for Row { path, reason, count, bytes, first_frame } in rows {
+        for Row { path, reason, field: _, count, bytes, first_frame } in rows {
             let reason = reason.map(|reason| format!(", {}", reason.word())).unwrap_or_default();
             say(format!("{count:6}  {path}  ({bytes} bytes, first in frame {first_frame}{reason})"));
         }

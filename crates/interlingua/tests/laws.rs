@@ -65,7 +65,7 @@ fn every_taken_leaf_matters_to_the_events() {
         let (seen, report) = watch(case.way, &case.bytes, Look::Leaves);
         let mut broken = Vec::new();
         each_leaf(case, &seen.frames, &mut |leaf, other| {
-            if leaf.claim != Claim::Taken {
+            if !matches!(leaf.claim, Claim::Taken(_)) {
                 return;
             }
             let (again, other_report) = watch(case.way, other, Look::Events);

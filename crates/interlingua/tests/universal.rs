@@ -91,9 +91,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn convert_in(chunks: &[&[u8]], from: &str, to: &str, options: &Options) -> (Vec<u8>, Report) {
     let mut out = Vec::new();
     let target = dialect(to);
-    let writer = target.0.role(target.1).unwrap().write.unwrap();
+    let writer = target.0.role(target.1).unwrap().write.as_ref().unwrap();
     // Joined by hand: between the same dialect the pipe would pass the bytes on.
-    let mut pipe = Pipe::with_writer(dialect(from), writer(options), options).unwrap();
+    let writer = ((writer.make)(options), writer.says);
+    let mut pipe = Pipe::with_writer_that_says(dialect(from), writer, options).unwrap();
     for chunk in chunks {
         pipe.push(chunk, &mut out);
     }

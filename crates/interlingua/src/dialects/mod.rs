@@ -2,6 +2,7 @@
 //! goldens all follow from it.
 
 use crate::framing::Framing;
+use crate::model::SaysTable;
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Limits;
@@ -61,8 +62,14 @@ impl Dialect {
 /// Makes a reader for a new input.
 pub type MakeReader = fn(&Options) -> Box<dyn Reader>;
 
-/// Makes a writer for a new output.
-pub type MakeWriter = fn(&Options) -> Box<dyn Writer>;
+/// How a use of a dialect is written.
+#[derive(Debug)]
+pub struct WriteSpec {
+    /// Makes a writer for a new output.
+    pub make: fn(&Options) -> Box<dyn Writer>,
+    /// What the target can say.
+    pub says: SaysTable,
+}
 
 /// One use of a dialect.
 #[derive(Debug)]
@@ -73,8 +80,8 @@ pub struct RoleSpec {
     pub framing: Framing,
     /// Makes a reader.
     pub read: Option<MakeReader>,
-    /// Makes a writer.
-    pub write: Option<MakeWriter>,
+    /// How it is written.
+    pub write: Option<WriteSpec>,
 }
 
 /// Where a dialect is spoken.
@@ -142,4 +149,6 @@ pub struct Options {
     pub include_raw: bool,
     /// What the source is called, for sources that carry no id of their own.
     pub source_name: Option<String>,
+    /// Whether the report says what became of each single leaf.
+    pub trace: bool,
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Ledger, Reason, Rest};
 use crate::model::{
-    Args, Delta, Event, Failure, FailureClass, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    Args, Delta, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media,
     MediaSource, Notice, Opaque, Part, Request, StopClass, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Out, Writer};
@@ -472,7 +472,7 @@ pub(crate) fn tool_name<'a>(name: &'a Str<'a>, ledger: &mut Ledger) -> Str<'a> {
 /// Members that are `null` or an empty list say nothing: they are understood, whatever their name.
 pub(crate) fn note_blanks(object: Val<'_>) {
     for (_, value) in object.members().filter(|(_, value)| is_blank(*value)) {
-        value.note();
+        value.note(Field::Unnamed);
     }
 }
 

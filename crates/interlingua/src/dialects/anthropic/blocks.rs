@@ -1,8 +1,8 @@
 //! Content blocks, as the Messages API, Claude Code's logs and its live output all write them.
 
 use crate::model::{
-    Args, Author, CallKind, Event, ItemId, ItemKind, ItemTail, Media, MediaSource, Opaque, OpaqueKind, Part,
-    Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Opaque, OpaqueKind,
+    Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
 };
 use crate::pipe::Sink;
 use crate::tape::{Kind, Val};
@@ -22,7 +22,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
 
 /// Reads a message's content: a string, or blocks. Unknown blocks stay where they are.
 pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
-    if let Some(text) = content.take_text() {
+    if let Some(text) = content.take_text(Field::Unnamed) {
         out.delta(message, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {
@@ -34,7 +34,7 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) {
     let Some(item) = open_block(block, number, message, out) else { return };
     if let Some(input) = said(block, "input") {
-        out.delta(item, 0, Part::Args(Args::Json(input.take())));
+        out.delta(item, 0, Part::Args(Args::Json(input.take(Field::Unnamed))));
     }
     out.complete(item);
 }
@@ -45,7 +45,7 @@ pub(crate) fn open_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
     let kind = kind.as_escaped();
     let item = match kind {
         "text" => {
-            out.delta(message, number, Part::Text(block.take_str("text")?));
+            out.delta(message, number, Part::Text(block.take_str("text", Field::Unnamed)?));
             None
         }
         // A block without anything we could take is not one of ours, whatever it calls itself.
@@ -73,7 +73,7 @@ pub(crate) fn open_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
         // Anything else keeps its bytes and its name; the report will show it.
         _ => return None,
     };
-    block.note_str("type");
+    block.note_str("type", Field::Unnamed);
     item
 }
 
@@ -81,16 +81,16 @@ fn open_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) -> ItemId 
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(message);
     let item = out.start(head);
-    let text = block.take_str("thinking");
+    let text = block.take_str("thinking", Field::Unnamed);
     let signed = text.is_some();
     if let Some(text) = text {
         out.delta(item, 0, Part::Text(text));
     }
     // A signature is one of a text; without it, it would pass for encrypted thinking.
-    if signed && let Some(value) = block.take_str("signature") {
+    if signed && let Some(value) = block.take_str("signature", Field::Unnamed) {
         out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Signature, issuer: ISSUER, value }));
     }
-    if let Some(value) = block.take_str("data") {
+    if let Some(value) = block.take_str("data", Field::Unnamed) {
         out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value }));
     }
     item
@@ -99,14 +99,14 @@ fn open_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) -> ItemId 
 /// The call a `tool_use` block makes, without its input.
 pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
     ToolCall {
-        call_id: block.take_str("id"),
+        call_id: block.take_str("id", Field::Unnamed),
         kind: match kind {
             "server_tool_use" => CallKind::Server,
             "mcp_tool_use" => CallKind::Mcp,
             _ => CallKind::Function,
         },
-        namespace: if kind == "mcp_tool_use" { block.take_str("server_name") } else { None },
-        name: block.take_str("name").unwrap_or_default(),
+        namespace: if kind == "mcp_tool_use" { block.take_str("server_name", Field::Unnamed) } else { None },
+        name: block.take_str("name", Field::Unnamed).unwrap_or_default(),
     }
 }
 
@@ -117,31 +117,31 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
         list.kind() == Kind::Array
             && list.elements().all(|part| is_text(part) || media_member(part).is_some())
     });
-    let result = ToolResult { call_id: block.take_str("tool_use_id"), name: None };
+    let result = ToolResult { call_id: block.take_str("tool_use_id", Field::Unnamed), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.within = Some(message);
     head.shape = if list { Shape::List } else { Shape::One };
     let id = out.start(head);
     if let Some(content) = content {
-        if let Some(text) = content.take_text() {
+        if let Some(text) = content.take_text(Field::Unnamed) {
             out.delta(id, 0, Part::Text(text));
         } else if list {
             for (number, part) in content.elements().enumerate() {
-                let value = match part.take_str("text") {
+                let value = match part.take_str("text", Field::Unnamed) {
                     Some(text) => Part::Text(text),
                     None => match read_media(part) {
                         Some(media) => Part::Media(media),
                         None => continue,
                     },
                 };
-                part.note_str("type");
+                part.note_str("type", Field::Unnamed);
                 out.delta(id, number as u32, value);
             }
         } else {
-            out.delta(id, 0, Part::Json(content.take()));
+            out.delta(id, 0, Part::Json(content.take(Field::Unnamed)));
         }
     }
-    let is_error = block.take_bool("is_error");
+    let is_error = block.take_bool("is_error", Field::Unnamed);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
 }
@@ -177,33 +177,35 @@ fn media_member(block: Val<'_>) -> Option<&'static str> {
 fn read_media(block: Val<'_>) -> Option<Media<'_>> {
     let member = media_member(block)?;
     let source = block.get("source")?;
-    let place = source.take_str(member)?;
+    let place = source.take_str(member, Field::Unnamed)?;
     let place = match member {
         "data" => MediaSource::Base64(place),
         "url" => MediaSource::Url(place),
         _ => MediaSource::File(place),
     };
-    source.note_str("type");
+    source.note_str("type", Field::Unnamed);
     // A document by address is always a PDF; nothing else tells it from a picture once it is media.
     let pdf =
         || block.get("type").filter(|kind| kind.is("document")).map(|_| Str::escaped("application/pdf"));
-    let media_type = source.take_str("media_type").or_else(pdf);
-    Some(Media { media_type, source: place, name: block.take_str("title") })
+    let media_type = source.take_str("media_type", Field::Unnamed).or_else(pdf);
+    Some(Media { media_type, source: place, name: block.take_str("title", Field::Unnamed) })
 }
 
 /// Reads a usage object, which stays where it is.
 pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
-    let thinking = usage.get("output_tokens_details").and_then(|details| details.note_u64("thinking_tokens"));
+    let thinking = usage
+        .get("output_tokens_details")
+        .and_then(|details| details.note_u64("thinking_tokens", Field::Unnamed));
     let by_age = usage.get("cache_creation");
-    let short = by_age.and_then(|ages| ages.note_u64("ephemeral_5m_input_tokens"));
-    let long = by_age.and_then(|ages| ages.note_u64("ephemeral_1h_input_tokens"));
-    let written = usage.note_u64("cache_creation_input_tokens");
+    let short = by_age.and_then(|ages| ages.note_u64("ephemeral_5m_input_tokens", Field::Unnamed));
+    let long = by_age.and_then(|ages| ages.note_u64("ephemeral_1h_input_tokens", Field::Unnamed));
+    let written = usage.note_u64("cache_creation_input_tokens", Field::Unnamed);
     Usage {
-        input: usage.note_u64("input_tokens"),
-        cache_read: usage.note_u64("cache_read_input_tokens"),
+        input: usage.note_u64("input_tokens", Field::Unnamed),
+        cache_read: usage.note_u64("cache_read_input_tokens", Field::Unnamed),
         cache_write: written.or(short.zip(long).map(|(short, long)| short.saturating_add(long))),
         cache_write_long: long,
-        output: usage.note_u64("output_tokens"),
+        output: usage.note_u64("output_tokens", Field::Unnamed),
         reasoning: thinking,
     }
 }

@@ -5,8 +5,8 @@ use super::{ERRORS, TOO_LONG, blocks};
 use crate::dialects::wire::note_blanks;
 use crate::error::Code;
 use crate::model::{
-    Args, Author, CallKind, Event, Failure, FailureClass, Format, ItemId, ItemKind, Opaque, OpaqueKind, Part,
-    Request, Stop, Tool, ToolChoice, Turn, Usage,
+    Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Opaque,
+    OpaqueKind, Part, Request, Stop, Tool, ToolChoice, Turn, Usage,
 };
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Kind, Val};
@@ -33,7 +33,7 @@ impl Reader for RequestReader {
                 // A role we do not know stays where it is, with all it says.
                 _ => continue,
             };
-            message.note_str("role");
+            message.note_str("role", Field::Unnamed);
             if let Some(content) = message.get("content") {
                 said(content, author, out);
             }
@@ -52,33 +52,40 @@ fn said(content: Val<'_>, author: Author, out: &mut Sink<'_>) {
 fn request(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
     let output = root.get("output_config");
-    let effort = output.and_then(|output| output.take_str("effort"));
+    let effort = output.and_then(|output| output.take_str("effort", Field::Unnamed));
     let choice = root.get("tool_choice");
     Request {
-        model: root.take_str("model"),
-        max_tokens: root.take_raw("max_tokens"),
+        model: root.take_str("model", Field::Unnamed),
+        max_tokens: root.take_raw("max_tokens", Field::Unnamed),
         // Gone from the current types, but older clients and models still use them.
-        temperature: root.take_raw("temperature"),
-        top_p: root.take_raw("top_p"),
+        temperature: root.take_raw("temperature", Field::Unnamed),
+        top_p: root.take_raw("top_p", Field::Unnamed),
         stop: texts(root.get("stop_sequences")),
-        stream: root.take_bool("stream"),
+        stream: root.take_bool("stream", Field::Unnamed),
         tools: root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect(),
         parallel_calls: choice
-            .and_then(|choice| choice.take_bool("disable_parallel_tool_use"))
+            .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::Unnamed))
             .map(|disabled| !disabled),
         tool_choice: choice.and_then(tool_choice),
         effort: effort.or_else(|| no_thinking(root)),
         format: output.and_then(|output| output.get("format")).and_then(|format| {
-            format.get("type").filter(|kind| kind.is("json_schema"))?.note();
-            Some(Format::Schema { name: None, schema: format.take_raw("schema")?, strict: None })
+            format.get("type").filter(|kind| kind.is("json_schema"))?.note(Field::Unnamed);
+            Some(Format::Schema {
+                name: None,
+                schema: format.take_raw("schema", Field::Unnamed)?,
+                strict: None,
+            })
         }),
-        user: root.get("metadata").and_then(|metadata| metadata.take_str("user_id")),
-        service_tier: root.take_str("service_tier"),
+        user: root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::Unnamed)),
+        service_tier: root.take_str("service_tier", Field::Unnamed),
     }
 }
 
 fn texts(list: Option<Val<'_>>) -> Vec<Str<'_>> {
-    list.into_iter().flat_map(|list| list.elements()).filter_map(|text| text.take_text()).collect()
+    list.into_iter()
+        .flat_map(|list| list.elements())
+        .filter_map(|text| text.take_text(Field::Unnamed))
+        .collect()
 }
 
 /// A tool the client runs. Server tools and trained tools mean nothing elsewhere and stay where they are.
@@ -88,14 +95,14 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         return None;
     }
     if let Some(kind) = kind {
-        kind.note();
+        kind.note(Field::Unnamed);
     }
     Some(Tool {
         kind: CallKind::Function,
-        name: tool.take_str("name")?,
-        description: tool.take_str("description"),
-        schema: tool.take_raw("input_schema"),
-        strict: tool.take_bool("strict"),
+        name: tool.take_str("name", Field::Unnamed)?,
+        description: tool.take_str("description", Field::Unnamed),
+        schema: tool.take_raw("input_schema", Field::Unnamed),
+        strict: tool.take_bool("strict", Field::Unnamed),
     })
 }
 
@@ -105,17 +112,17 @@ fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
         "auto" => ToolChoice::Auto,
         "any" => ToolChoice::Required,
         "none" => ToolChoice::None,
-        "tool" => ToolChoice::Named(choice.take_str("name")?),
+        "tool" => ToolChoice::Named(choice.take_str("name", Field::Unnamed)?),
         _ => return None,
     };
-    kind.note();
+    kind.note(Field::Unnamed);
     Some(parsed)
 }
 
 /// Thinking switched off is the lowest effort.
 fn no_thinking(root: Val<'_>) -> Option<Str<'_>> {
     let kind = root.get("thinking")?.get("type").filter(|kind| kind.is("disabled"))?;
-    kind.note();
+    kind.note(Field::Unnamed);
     Some(Str::escaped("none"))
 }
 
@@ -140,12 +147,12 @@ impl Reader for ResponseReader {
 
 /// Begins the turn and its message; `message` is a whole one or that of `message_start`.
 fn begin(message: Val<'_>, out: &mut Sink<'_>) -> ItemId {
-    message.note_str("type");
-    message.note_str("role");
+    message.note_str("type", Field::Unnamed);
+    message.note_str("role", Field::Unnamed);
     note_blanks(message);
     out.event(&Event::TurnStarted(Turn {
-        id: message.take_str("id"),
-        model: message.take_str("model"),
+        id: message.take_str("id", Field::Unnamed),
+        model: message.take_str("model", Field::Unnamed),
         usage: usage(message),
         ..Turn::default()
     }));
@@ -160,16 +167,16 @@ fn usage(message: Val<'_>) -> Option<Usage> {
 
 /// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.
 fn stop(place: Val<'_>) -> Option<Stop<'_>> {
-    let sequence = place.take_str("stop_sequence");
-    Some(blocks::stop(place.take_str("stop_reason")?, sequence))
+    let sequence = place.take_str("stop_sequence", Field::Unnamed);
+    Some(blocks::stop(place.take_str("stop_reason", Field::Unnamed)?, sequence))
 }
 
 fn failure(root: Val<'_>, out: &mut Sink<'_>) {
-    root.note_str("type");
+    root.note_str("type", Field::Unnamed);
     note_blanks(root);
     let error = root.get("error");
-    let word = error.and_then(|error| error.take_str("type"));
-    let message = error.and_then(|error| error.take_str("message")).unwrap_or_default();
+    let word = error.and_then(|error| error.take_str("type", Field::Unnamed));
+    let message = error.and_then(|error| error.take_str("message", Field::Unnamed)).unwrap_or_default();
     let known = ERRORS.iter().find(|(known, _)| word.as_ref().is_some_and(|word| word.is(known)));
     let class = match known.map(|(_, class)| *class) {
         Some(FailureClass::InvalidRequest) if message.decode().contains(TOO_LONG) => {
@@ -183,7 +190,7 @@ fn failure(root: Val<'_>, out: &mut Sink<'_>) {
         status: None,
         code: word,
         message,
-        request_id: root.take_str("request_id"),
+        request_id: root.take_str("request_id", Field::Unnamed),
     }));
 }
 
@@ -216,7 +223,7 @@ impl StreamReader {
             "content_block_start" => self.block_start(event, out),
             "content_block_delta" => self.block_delta(event, out),
             "content_block_stop" => {
-                let Some(index) = event.note_u64("index") else { return };
+                let Some(index) = event.note_u64("index", Field::Unnamed) else { return };
                 let at = self.open.iter().position(|(open, _)| *open == index);
                 if let Some((_, Some(item))) = at.map(|at| self.open.remove(at)) {
                     out.complete(item);
@@ -238,12 +245,12 @@ impl StreamReader {
             // An event we do not know keeps its name; the report will show it.
             _ => return,
         }
-        event.note_str("type");
+        event.note_str("type", Field::Unnamed);
     }
 
     fn block_start(&mut self, event: Val<'_>, out: &mut Sink<'_>) {
         let (Some(message), Some(block)) = (self.message, event.get("content_block")) else { return };
-        let Some(index) = event.note_u64("index") else { return };
+        let Some(index) = event.note_u64("index", Field::Unnamed) else { return };
         note_blanks(block);
         let item = blocks::open_block(block, index as u32, message, out);
         self.open.push((index, item));
@@ -251,9 +258,9 @@ impl StreamReader {
         if let Some(input) = block.get("input") {
             // Usually `{}`, and the arguments follow in pieces.
             if input.members().next().is_none() {
-                input.note();
+                input.note(Field::Unnamed);
             } else {
-                out.delta(item, 0, Part::Args(Args::Json(input.take())));
+                out.delta(item, 0, Part::Args(Args::Json(input.take(Field::Unnamed))));
             }
         }
     }
@@ -264,22 +271,30 @@ impl StreamReader {
         let open = self.open.iter().find(|(open, _)| *open == index).and_then(|(_, item)| *item);
         let kind = delta.get("type").and_then(|kind| kind.str());
         let (item, part, value) = match (kind.as_ref().map_or("", Str::as_escaped), open) {
-            ("text_delta", _) => (message, index as u32, delta.take_str("text").map(Part::Text)),
-            ("citations_delta", _) => (message, index as u32, delta.take_raw("citation").map(Part::Citation)),
-            ("thinking_delta", Some(item)) => (item, 0, delta.take_str("thinking").map(Part::Text)),
+            ("text_delta", _) => {
+                (message, index as u32, delta.take_str("text", Field::Unnamed).map(Part::Text))
+            }
+            ("citations_delta", _) => {
+                (message, index as u32, delta.take_raw("citation", Field::Unnamed).map(Part::Citation))
+            }
+            ("thinking_delta", Some(item)) => {
+                (item, 0, delta.take_str("thinking", Field::Unnamed).map(Part::Text))
+            }
             ("signature_delta", Some(item)) => {
                 let opaque = |value| Opaque { kind: OpaqueKind::Signature, issuer: blocks::ISSUER, value };
-                (item, 1, delta.take_str("signature").map(opaque).map(Part::Opaque))
+                (item, 1, delta.take_str("signature", Field::Unnamed).map(opaque).map(Part::Opaque))
             }
-            ("input_json_delta", Some(item)) => {
-                (item, 0, delta.take_str("partial_json").map(|text| Part::Args(Args::Text(text))))
-            }
+            ("input_json_delta", Some(item)) => (
+                item,
+                0,
+                delta.take_str("partial_json", Field::Unnamed).map(|text| Part::Args(Args::Text(text))),
+            ),
             // A delta we do not know, or of a block we do not know, stays where it is.
             _ => return,
         };
         let Some(value) = value else { return };
-        delta.note_str("type");
-        event.note_u64("index");
+        delta.note_str("type", Field::Unnamed);
+        event.note_u64("index", Field::Unnamed);
         out.piece(item, part, value);
     }
 

@@ -4,7 +4,7 @@ mod read;
 mod write;
 
 use super::anthropic::blocks;
-use super::{Dialect, Plane, Role, RoleSpec};
+use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;
 
@@ -19,7 +19,10 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Log,
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::ClaudeReader::default())),
-        write: Some(|options| Box::new(write::ClaudeWriter::new(options))),
+        write: Some(WriteSpec {
+            make: |options| Box::new(write::ClaudeWriter::new(options)),
+            says: crate::model::says_everything,
+        }),
     }],
     sniff,
 };

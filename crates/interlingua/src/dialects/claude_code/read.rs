@@ -2,7 +2,7 @@
 
 use crate::dialects::anthropic::blocks;
 use crate::error::Code;
-use crate::model::{Author, Event, ItemHead, ItemKind, Notice, Session, Turn};
+use crate::model::{Author, Event, Field, ItemHead, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Kind, Val};
 use crate::text::{Known, Str};
@@ -46,7 +46,7 @@ impl<'t> Line<'t> {
             "parentUuid",
             "timestamp",
         ]);
-        let kind = kind.and_then(|kind| kind.note_text());
+        let kind = kind.and_then(|kind| kind.note_text(Field::Unnamed));
         Self { kind, session, cwd, version, branch, title, message, id, parent, time, root }
     }
 }
@@ -75,7 +75,7 @@ impl Reader for ClaudeReader {
 impl ClaudeReader {
     /// What each line repeats about the session, said once and whenever it changes.
     fn session<'t>(&mut self, line: &Line<'t>, out: &mut Sink<'_>) {
-        let text = |val: Option<Val<'t>>| val.and_then(|val| val.note_text());
+        let text = |val: Option<Val<'t>>| val.and_then(|val| val.note_text(Field::Unnamed));
         let id = self.session.news(text(line.session));
         let cwd = self.cwd.news(text(line.cwd));
         let cli_version = self.version.news(text(line.version));
@@ -97,11 +97,11 @@ impl ClaudeReader {
 fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     let [role, content, model, usage] = message.get_all(["role", "content", "model", "usage"]);
     if let Some(role) = role {
-        role.note_text();
+        role.note_text(Field::Unnamed);
     }
     let mut head = out.head(ItemKind::Message, author);
     begin(&mut head, line);
-    head.model = model.and_then(|model| model.take_text());
+    head.model = model.and_then(|model| model.take_text(Field::Unnamed));
     head.shape = blocks::shape(content);
     let model = head.model.clone();
     let item = out.start(head);
@@ -113,11 +113,11 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
         let [id, stop, sequence] = message.get_all(["id", "stop_reason", "stop_sequence"]);
         out.event(&Event::Usage(Turn {
-            id: id.and_then(|id| id.note_text()),
+            id: id.and_then(|id| id.note_text(Field::Unnamed)),
             model,
-            stop: stop
-                .and_then(|stop| stop.note_text())
-                .map(|raw| blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text()))),
+            stop: stop.and_then(|stop| stop.note_text(Field::Unnamed)).map(|raw| {
+                blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::Unnamed)))
+            }),
             usage: Some(blocks::read_usage(usage)),
             ..Turn::default()
         }));
@@ -126,7 +126,7 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
 
 fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
     // `system` lines tell by their subtype what they are.
-    let subtype = line.root.note_str("subtype");
+    let subtype = line.root.note_str("subtype", Field::Unnamed);
     let subtype = subtype.filter(|_| line.kind.as_ref().is_some_and(|kind| kind.is("system")));
     let event_type = subtype.or_else(|| line.kind.clone());
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
@@ -137,7 +137,7 @@ fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
 
 /// What every line says about its item.
 fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
-    head.native_id = line.id.and_then(|id| id.take_text());
-    head.parent = line.parent.and_then(|parent| parent.take_text());
-    head.time = line.time.and_then(|time| time.take_time());
+    head.native_id = line.id.and_then(|id| id.take_text(Field::Unnamed));
+    head.parent = line.parent.and_then(|parent| parent.take_text(Field::Unnamed));
+    head.time = line.time.and_then(|time| time.take_time(Field::Unnamed));
 }

@@ -1,7 +1,7 @@
 //! The control protocol: what the agent asks, and what was answered. An answer is a `control_response` where the
 //! transcript has both directions; on stdout alone it shows in the tool result that follows.
 
-use crate::model::{Answer, Event, Permission, Prompt, Question};
+use crate::model::{Answer, Event, Field, Permission, Prompt, Question};
 use crate::pipe::Sink;
 use crate::tape::Val;
 use crate::text::Str;
@@ -28,11 +28,13 @@ impl Requests {
         if !request.get("subtype").is_some_and(|subtype| subtype.is("can_use_tool")) {
             return false;
         }
-        let (Some(id), Some(action)) = (line.take_str("request_id"), request.take_str("tool_name")) else {
+        let (Some(id), Some(action)) =
+            (line.take_str("request_id", Field::Unnamed), request.take_str("tool_name", Field::Unnamed))
+        else {
             return false;
         };
-        request.note_str("subtype");
-        let call_id = request.take_str("tool_use_id");
+        request.note_str("subtype", Field::Unnamed);
+        let call_id = request.take_str("tool_use_id", Field::Unnamed);
         let input = request.get("input");
         let prompts = match action.as_escaped() {
             "AskUserQuestion" => input.map(prompts).unwrap_or_default(),
@@ -44,7 +46,7 @@ impl Requests {
                 id: id.clone(),
                 action: action.clone(),
                 call_id: call_id.clone(),
-                input: input.map(|input| input.take()),
+                input: input.map(|input| input.take(Field::Unnamed)),
                 answer: None,
             }));
             Asked::Permission { action: action.into_owned() }
@@ -69,15 +71,16 @@ impl Requests {
         let Some(response) = line.get("response") else { return false };
         let Some(id) = response.get("request_id").and_then(|id| id.str()) else { return false };
         let Some(at) = self.0.iter().position(|request| request.id == id) else { return false };
-        response.note_str("request_id");
-        response.note_str("subtype");
+        response.note_str("request_id", Field::Unnamed);
+        response.note_str("subtype", Field::Unnamed);
         let request = self.0.remove(at);
         let answer = response.get("response");
-        let allowed =
-            answer.and_then(|answer| answer.note_str("behavior")).is_some_and(|word| word.is("allow"));
+        let allowed = answer
+            .and_then(|answer| answer.note_str("behavior", Field::Unnamed))
+            .is_some_and(|word| word.is("allow"));
         let input = answer.and_then(|answer| answer.get("updatedInput"));
         let rules = answer.and_then(|answer| answer.get("updatedPermissions"));
-        let message = answer.and_then(|answer| answer.take_str("message"));
+        let message = answer.and_then(|answer| answer.take_str("message", Field::Unnamed));
         let answers = input.and_then(|input| input.get("answers"));
         let lasting = rules.is_some_and(|rules| rules.elements().next().is_some());
         let verdict = match (allowed, lasting) {
@@ -93,7 +96,7 @@ impl Requests {
     pub(super) fn cancel(&mut self, line: Val<'_>, out: &mut Sink<'_>) -> bool {
         let Some(id) = line.get("request_id").and_then(|id| id.str()) else { return false };
         let Some(at) = self.0.iter().position(|request| request.id == id) else { return false };
-        line.note_str("request_id");
+        line.note_str("request_id", Field::Unnamed);
         self.0.remove(at).resolve(Answer::Reject(None), None, out);
         true
     }
@@ -110,7 +113,7 @@ impl Requests {
                 let meta = meta
                     .elements()
                     .find(|meta| meta.get("id").is_some_and(|id| id.str() == Some(call.clone())))?;
-                meta.get("permission_decision")?.note_str("decision")
+                meta.get("permission_decision")?.note_str("decision", Field::Unnamed)
             });
             let accepted = match decided {
                 Some(decision) => decision.is("accept"),
@@ -142,7 +145,7 @@ impl Request {
             Asked::Question { prompts } => {
                 let declined = matches!(verdict, Answer::Reject(_));
                 let answers = answers.filter(|_| !declined).map(|given| {
-                    given.note();
+                    given.note(Field::Unnamed);
                     prompts.iter().enumerate().map(|(number, prompt)| chosen(number, prompt, given)).collect()
                 });
                 // A plan has one choice, and the verdict is it.
@@ -156,16 +159,22 @@ impl Request {
 /// The questions of `AskUserQuestion`, all of them.
 fn prompts<'t>(input: Val<'t>) -> Vec<Prompt<'t>> {
     let option = |option: Val<'t>| {
-        Some(match option.take_text() {
+        Some(match option.take_text(Field::Unnamed) {
             Some(label) => (label, None),
-            None => (option.take_str("label")?, option.take_str("description")),
+            None => {
+                (option.take_str("label", Field::Unnamed)?, option.take_str("description", Field::Unnamed))
+            }
         })
     };
     let prompt = |question: Val<'t>| {
-        let text = question.take_str("question")?;
+        let text = question.take_str("question", Field::Unnamed)?;
         let options = question.get("options").into_iter().flat_map(|options| options.elements());
         let options = options.filter_map(option).collect();
-        Some(Prompt { text, options, multiple: question.take_bool("multiSelect") == Some(true) })
+        Some(Prompt {
+            text,
+            options,
+            multiple: question.take_bool("multiSelect", Field::Unnamed) == Some(true),
+        })
     };
     input.get("questions").into_iter().flat_map(|questions| questions.elements()).filter_map(prompt).collect()
 }

@@ -6,7 +6,7 @@ mod read;
 mod write;
 
 use super::anthropic::blocks;
-use super::{Dialect, Plane, Role, RoleSpec};
+use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;
 
@@ -21,7 +21,10 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Live,
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::StreamReader::default())),
-        write: Some(|_| Box::new(write::StdinWriter::default())),
+        write: Some(WriteSpec {
+            make: |_| Box::new(write::StdinWriter::default()),
+            says: crate::model::says_everything,
+        }),
     }],
     sniff,
 };

@@ -5,8 +5,8 @@
 use super::control::Requests;
 use crate::dialects::anthropic::blocks;
 use crate::model::{
-    Args, Author, Event, Failure, FailureClass, ItemId, ItemKind, ItemTail, Notice, Opaque, OpaqueKind, Part,
-    Session, Status, Stop, StopClass, Turn,
+    Args, Author, Event, Failure, FailureClass, Field, ItemId, ItemKind, ItemTail, Notice, Opaque,
+    OpaqueKind, Part, Session, Status, Stop, StopClass, Turn,
 };
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Kind, Val};
@@ -75,10 +75,10 @@ impl Reader for StreamReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         let line = doc.root;
         self.session(line, out);
-        let kind = line.note_str("type");
+        let kind = line.note_str("type", Field::Unnamed);
         let understood = match kind.as_ref().map(Str::as_escaped) {
             Some("system") if line.get("subtype").is_some_and(|subtype| subtype.is("init")) => {
-                line.note_str("subtype");
+                line.note_str("subtype", Field::Unnamed);
                 self.begin_turn(out);
                 true
             }
@@ -104,15 +104,15 @@ impl StreamReader {
     /// What lines repeat about the session, said once and whenever it changes.
     fn session(&mut self, line: Val<'_>, out: &mut Sink<'_>) {
         let init = line.get("subtype").is_some_and(|subtype| subtype.is("init"));
-        let told = |name| if init { line.note_str(name) } else { None };
+        let told = |name| if init { line.note_str(name, Field::Unnamed) } else { None };
         let renamed = line.get("subtype").is_some_and(|subtype| subtype.is("session_title_changed"));
         let session = Session {
             // What we write to stdin leaves it empty.
-            id: self.session.news(line.note_str("session_id").filter(|id| !id.is_empty())),
+            id: self.session.news(line.note_str("session_id", Field::Unnamed).filter(|id| !id.is_empty())),
             cwd: self.cwd.news(told("cwd")),
             cli_version: self.version.news(told("claude_code_version")),
             model: self.model.news(told("model")),
-            title: self.title.news(if renamed { line.note_str("title") } else { None }),
+            title: self.title.news(if renamed { line.note_str("title", Field::Unnamed) } else { None }),
             ..Session::default()
         };
         if session == Session::default() {
@@ -143,9 +143,9 @@ impl StreamReader {
         };
         self.begin_turn(out);
         for name in ["type", "role", "stop_reason", "stop_sequence"] {
-            message.note_raw(name);
+            message.note_raw(name, Field::Unnamed);
         }
-        line.note_raw("parent_tool_use_id");
+        line.note_raw("parent_tool_use_id", Field::Unnamed);
         let content = message.get("content");
         if author == Author::User {
             if self.is_echo(line, content) {
@@ -155,20 +155,21 @@ impl StreamReader {
         } else {
             self.turn = Some(true);
         }
-        let id = message.note_str("id");
+        let id = message.note_str("id", Field::Unnamed);
         let mut item = None;
         let start = |out: &mut Sink<'_>| {
             let mut head = out.head(ItemKind::Message, author);
-            head.native_id = line.take_str("uuid");
-            head.parent = line.take_str("parent_tool_use_id");
-            head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
-            head.model = message.take_str("model");
+            head.native_id = line.take_str("uuid", Field::Unnamed);
+            head.parent = line.take_str("parent_tool_use_id", Field::Unnamed);
+            head.time =
+                line.get("timestamp").and_then(|time| time.take_text(Field::Unnamed).map(|_| time.raw()));
+            head.model = message.take_str("model", Field::Unnamed);
             head.shape = blocks::shape(content);
             out.start(head)
         };
         for (number, block) in content.into_iter().flat_map(|content| content.elements()).enumerate() {
             if let Some(known) = self.streamed_before(id.as_ref(), block) {
-                let aborted = line.take_bool("aborted") == Some(true);
+                let aborted = line.take_bool("aborted", Field::Unnamed) == Some(true);
                 known.repeat(block, if aborted { Status::Interrupted } else { Status::Completed }, out);
             } else {
                 let item = *item.get_or_insert_with(|| start(out));
@@ -185,11 +186,14 @@ impl StreamReader {
         if let Some(usage) = message.get("usage").filter(|usage| usage.kind() == Kind::Object) {
             out.event(&Event::Usage(Turn {
                 id,
-                model: message.note_str("model"),
-                time: line.get("timestamp").filter(|time| time.str().is_some()).map(|time| time.note()),
+                model: message.note_str("model", Field::Unnamed),
+                time: line
+                    .get("timestamp")
+                    .filter(|time| time.str().is_some())
+                    .map(|time| time.note(Field::Unnamed)),
                 stop: message
-                    .note_str("stop_reason")
-                    .map(|raw| blocks::stop(raw, message.note_str("stop_sequence"))),
+                    .note_str("stop_reason", Field::Unnamed)
+                    .map(|raw| blocks::stop(raw, message.note_str("stop_sequence", Field::Unnamed))),
                 usage: Some(blocks::read_usage(usage)),
                 cost: None,
             }));
@@ -206,7 +210,7 @@ impl StreamReader {
             let echo = self.prompt == text.as_escaped();
             self.prompt.clear();
             if let (true, Some(content)) = (echo, content) {
-                content.note();
+                content.note(Field::Unnamed);
             }
             return echo;
         }
@@ -231,7 +235,7 @@ impl StreamReader {
             "content_block_start" => self.block_start(line, event, &parent, out),
             "content_block_delta" => self.block_delta(event, &parent, out),
             // The whole line comes just before it.
-            "content_block_stop" => event.note_u64("index").is_some(),
+            "content_block_stop" => event.note_u64("index", Field::Unnamed).is_some(),
             "message_delta" => self.stream_usage(event, &parent, out),
             "message_stop" => {
                 let abandoned = line.get("abandoned_blocks").is_some();
@@ -242,9 +246,9 @@ impl StreamReader {
             _ => false,
         };
         if known {
-            event.note_str("type");
-            line.note_raw("parent_tool_use_id");
-            line.note_str("api_message_id");
+            event.note_str("type", Field::Unnamed);
+            line.note_raw("parent_tool_use_id", Field::Unnamed);
+            line.note_str("api_message_id", Field::Unnamed);
         }
         known
     }
@@ -258,9 +262,9 @@ impl StreamReader {
         self.begin_turn(out);
         self.close(parent, Status::Interrupted, out);
         self.streams.retain(|stream| stream.parent != parent.as_escaped());
-        let (id, model) = (message.note_str("id"), message.note_str("model"));
-        message.note_str("role");
-        message.note_str("type");
+        let (id, model) = (message.note_str("id", Field::Unnamed), message.note_str("model", Field::Unnamed));
+        message.note_str("role", Field::Unnamed);
+        message.note_str("type", Field::Unnamed);
         self.streams.push(Stream {
             parent: parent.as_escaped().to_owned(),
             message: id.as_ref().map(|id| id.as_escaped().to_owned()).unwrap_or_default(),
@@ -275,21 +279,23 @@ impl StreamReader {
     }
 
     fn block_start(&mut self, line: Val<'_>, event: Val<'_>, parent: &Str<'_>, out: &mut Sink<'_>) -> bool {
-        let (Some(index), Some(block)) = (event.note_u64("index"), event.get("content_block")) else {
+        let (Some(index), Some(block)) =
+            (event.note_u64("index", Field::Unnamed), event.get("content_block"))
+        else {
             return false;
         };
         let Some(kind) = BlockKind::of(block) else {
-            block.note();
+            block.note(Field::Unnamed);
             return true;
         };
         self.turn = Some(true);
         let Some(stream) = self.stream(parent) else { return false };
         let mut head = out.head(ItemKind::Message, Author::Assistant);
-        head.native_id = line.take_str("uuid");
-        head.parent = line.take_str("parent_tool_use_id");
+        head.native_id = line.take_str("uuid", Field::Unnamed);
+        head.parent = line.take_str("parent_tool_use_id", Field::Unnamed);
         head.model.clone_from(&stream.model);
         let message = out.start(head);
-        let native_kind = block.note_str("type").unwrap_or_default();
+        let native_kind = block.note_str("type", Field::Unnamed).unwrap_or_default();
         let inner = match kind {
             BlockKind::Text => None,
             BlockKind::Thinking => Some(ItemKind::Reasoning),
@@ -312,33 +318,37 @@ impl StreamReader {
         };
         // The first piece may come with the start; usually it is empty. The empty `input` and `signature` say nothing.
         for name in ["text", "thinking"] {
-            if let Some(text) = block.take_str(name).filter(|text| !text.is_empty()) {
+            if let Some(text) = block.take_str(name, Field::Unnamed).filter(|text| !text.is_empty()) {
                 known.grow(text, out);
             }
         }
         for name in ["input", "signature"] {
-            block.note_raw(name);
+            block.note_raw(name, Field::Unnamed);
         }
         stream.blocks.push(known);
         true
     }
 
     fn block_delta(&mut self, event: Val<'_>, parent: &Str<'_>, out: &mut Sink<'_>) -> bool {
-        let (Some(index), Some(delta)) = (event.note_u64("index"), event.get("delta")) else { return false };
+        let (Some(index), Some(delta)) = (event.note_u64("index", Field::Unnamed), event.get("delta")) else {
+            return false;
+        };
         let Some(stream) = self.stream(parent) else { return false };
         let block = stream.blocks.iter_mut().find(|block| block.index == index && block.open);
         let Some(block) = block else { return false };
-        let text = ["text", "thinking", "partial_json"].iter().find_map(|name| delta.take_str(name));
+        let text =
+            ["text", "thinking", "partial_json"].iter().find_map(|name| delta.take_str(name, Field::Unnamed));
         if let Some(text) = text {
             block.grow(text, out);
-        } else if let (Some(value), Some(inner)) = (delta.take_str("signature"), block.inner) {
+        } else if let (Some(value), Some(inner)) = (delta.take_str("signature", Field::Unnamed), block.inner)
+        {
             block.signed = true;
             let proof = Opaque { kind: OpaqueKind::Signature, issuer: blocks::ISSUER, value };
             out.piece(inner, 1, Part::Opaque(proof));
         } else {
             return false;
         }
-        delta.note_str("type");
+        delta.note_str("type", Field::Unnamed);
         true
     }
 
@@ -348,7 +358,9 @@ impl StreamReader {
         out.event(&Event::Usage(Turn {
             id: Some(Str::escaped(&stream.message)),
             model: stream.model.clone(),
-            stop: delta.note_str("stop_reason").map(|raw| blocks::stop(raw, delta.note_str("stop_sequence"))),
+            stop: delta
+                .note_str("stop_reason", Field::Unnamed)
+                .map(|raw| blocks::stop(raw, delta.note_str("stop_sequence", Field::Unnamed))),
             usage: Some(blocks::read_usage(usage)),
             ..Turn::default()
         }));
@@ -370,24 +382,26 @@ impl StreamReader {
                 block.complete(Status::Interrupted, out);
             }
         }
-        let result = line.note_str("result");
+        let result = line.note_str("result", Field::Unnamed);
         // `--output-format json` is the result alone: only there has the text not been said.
         if let (Some(false), Some(text)) = (self.turn, &result)
             && !text.is_empty()
         {
             let mut head = out.head(ItemKind::Message, Author::Assistant);
-            head.native_id = line.take_str("uuid");
+            head.native_id = line.take_str("uuid", Field::Unnamed);
             let item = out.start(head);
             out.delta(item, 0, Part::Text(text.reborrow()));
             out.complete(item);
         }
-        let subtype = line.note_str("subtype").unwrap_or_default();
-        let failed =
-            line.get("is_error").inspect(|failed| drop(failed.note())).and_then(|failed| failed.bool());
+        let subtype = line.note_str("subtype", Field::Unnamed).unwrap_or_default();
+        let failed = line
+            .get("is_error")
+            .inspect(|failed| drop(failed.note(Field::Unnamed)))
+            .and_then(|failed| failed.bool());
         let failed = failed == Some(true) || subtype.as_escaped().starts_with("error");
-        let terminal = line.note_str("terminal_reason");
+        let terminal = line.note_str("terminal_reason", Field::Unnamed);
         let cancelled = terminal.as_ref().is_some_and(|reason| reason.as_escaped().starts_with("aborted"));
-        let reason = line.note_str("stop_reason");
+        let reason = line.note_str("stop_reason", Field::Unnamed);
         let stop = match (cancelled, failed, reason) {
             (true, _, _) => Stop { class: StopClass::Cancelled, raw: terminal, sequence: None },
             (false, true, _) => {
@@ -404,7 +418,7 @@ impl StreamReader {
             cost: line
                 .get("total_cost_usd")
                 .filter(|cost| cost.kind() == Kind::Number)
-                .map(|cost| cost.take()),
+                .map(|cost| cost.take(Field::Unnamed)),
             ..Turn::default()
         }));
         self.turn = None;
@@ -423,12 +437,12 @@ impl Block {
     /// The whole block: says what the deltas have left out, then ends the item.
     fn repeat(&mut self, block: Val<'_>, status: Status, out: &mut Sink<'_>) {
         self.repeated = true;
-        block.note_str("type");
+        block.note_str("type", Field::Unnamed);
         match self.kind {
             BlockKind::Text => self.catch_up(block.get("text"), out),
             BlockKind::Thinking => {
                 self.catch_up(block.get("thinking"), out);
-                if let (Some(value), Some(inner)) = (block.take_str("signature"), self.inner)
+                if let (Some(value), Some(inner)) = (block.take_str("signature", Field::Unnamed), self.inner)
                     && !self.signed
                     && self.open
                 {
@@ -437,14 +451,14 @@ impl Block {
                 }
             }
             BlockKind::ToolUse => {
-                block.note_str("id");
-                block.note_str("name");
+                block.note_str("id", Field::Unnamed);
+                block.note_str("name", Field::Unnamed);
                 match (block.get("input"), self.inner) {
                     (Some(input), Some(call)) if self.said.is_empty() && self.open => {
-                        out.delta(call, 0, Part::Args(Args::Json(input.take())));
+                        out.delta(call, 0, Part::Args(Args::Json(input.take(Field::Unnamed))));
                     }
                     // The agent spells it anew; the deltas are what the model wrote.
-                    (Some(input), _) => drop(input.note()),
+                    (Some(input), _) => drop(input.note(Field::Unnamed)),
                     (None, _) => {}
                 }
             }
@@ -458,9 +472,9 @@ impl Block {
         let Some((val, text)) = whole.and_then(|val| Some((val, val.str()?))) else { return };
         let (said, text) = (std::mem::take(&mut self.said), text.decode());
         match text.strip_prefix(&*Str::escaped(&said).decode()) {
-            Some("") => drop(val.take()),
+            Some("") => drop(val.take(Field::Unnamed)),
             Some(more) if self.open => {
-                val.take();
+                val.take(Field::Unnamed);
                 self.grow(Str::plain(more), out);
             }
             // The whole text stays in the line.
@@ -479,9 +493,10 @@ impl Block {
 /// An API failure ends as subtype `success` with `is_error`; limits of the agent have a subtype of their own.
 fn failure(line: Val<'_>, subtype: &Str<'_>, result: Option<Str<'_>>, out: &mut Sink<'_>) {
     let first = line.get("errors").and_then(|errors| errors.elements().next());
-    let message = first.and_then(|error| error.take_text()).or(result);
-    let status = line.note_u64("api_error_status").and_then(|status| u16::try_from(status).ok());
-    let code = line.note_str("api_error_type").unwrap_or_else(|| subtype.clone());
+    let message = first.and_then(|error| error.take_text(Field::Unnamed)).or(result);
+    let status =
+        line.note_u64("api_error_status", Field::Unnamed).and_then(|status| u16::try_from(status).ok());
+    let code = line.note_str("api_error_type", Field::Unnamed).unwrap_or_else(|| subtype.clone());
     let (class, message) = (class(status), message.unwrap_or_else(|| subtype.clone()));
     out.event(&Event::Error(Failure { class, status, code: Some(code), message, request_id: None }));
 }
@@ -490,23 +505,25 @@ fn failure(line: Val<'_>, subtype: &Str<'_>, result: Option<Str<'_>>, out: &mut 
 fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
     let inner = line.get("request").or(line.get("event"));
     let subtype = match kind.as_ref().map(Str::as_escaped) {
-        Some("system") => line.note_str("subtype"),
-        Some("control_request") => inner.and_then(|request| request.note_str("subtype")),
-        Some("stream_event") => inner.and_then(|event| event.note_str("type")),
+        Some("system") => line.note_str("subtype", Field::Unnamed),
+        Some("control_request") => inner.and_then(|request| request.note_str("subtype", Field::Unnamed)),
+        Some("stream_event") => inner.and_then(|event| event.note_str("type", Field::Unnamed)),
         _ => None,
     };
     let event_type = subtype.or(kind);
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
-    head.native_id = line.take_str("uuid");
-    head.parent = line.take_str("parent_tool_use_id").or_else(|| line.note_str("tool_use_id"));
-    head.time = line.get("timestamp").and_then(|time| time.take_text().map(|_| time.raw()));
+    head.native_id = line.take_str("uuid", Field::Unnamed);
+    head.parent = line
+        .take_str("parent_tool_use_id", Field::Unnamed)
+        .or_else(|| line.note_str("tool_use_id", Field::Unnamed));
+    head.time = line.get("timestamp").and_then(|time| time.take_text(Field::Unnamed).map(|_| time.raw()));
     let item = out.start(head);
     let detail = ["message", "summary", "description", "title", "status", "error", "compact_result"];
     let count = || line.get("estimated_tokens").filter(|count| count.kind() == Kind::Number);
-    if let Some(text) = detail.iter().find_map(|name| line.take_str(name)) {
+    if let Some(text) = detail.iter().find_map(|name| line.take_str(name, Field::Unnamed)) {
         out.delta(item, 0, Part::Text(text));
     } else if let Some(count) = count() {
-        count.take();
+        count.take(Field::Unnamed);
         out.delta(item, 0, Part::Text(Str::escaped(count.text())));
     }
     out.complete(item);

@@ -1,7 +1,7 @@
 //! What the model said is written twice: as the `response_item` that is sent back to it, and as the `event_msg` that the
 //! screen showed. The two stand side by side, in either order, and are one item. This file pairs them by their text.
 
-use crate::model::{Author, ItemId, ItemKind};
+use crate::model::{Author, Field, ItemId, ItemKind};
 use crate::tape::Val;
 
 /// Who is speaking. The first three are echoed, each on its own.
@@ -177,10 +177,10 @@ impl Echoes {
         let said = &self.said[voice as usize];
         let [id, time] = marks;
         if let Some(id) = id.filter(|id| id.text() == said.id) {
-            id.take_text();
+            id.take_text(Field::Unnamed);
         }
         if let Some(time) = time.filter(|time| time.text() == said.time) {
-            time.take_time();
+            time.take_time(Field::Unnamed);
         }
     }
 }

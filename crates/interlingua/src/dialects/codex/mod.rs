@@ -5,7 +5,7 @@ mod echo;
 mod read;
 mod write;
 
-use super::{Dialect, Plane, Role, RoleSpec};
+use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;
 
@@ -20,7 +20,10 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Log,
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::CodexReader::default())),
-        write: Some(|options| Box::new(write::CodexWriter::new(options))),
+        write: Some(WriteSpec {
+            make: |options| Box::new(write::CodexWriter::new(options)),
+            says: crate::model::says_everything,
+        }),
     }],
     sniff,
 };

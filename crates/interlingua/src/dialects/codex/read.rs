@@ -4,8 +4,8 @@
 use super::ISSUER;
 use super::echo::{Echoes, Form, Found, Sort, Voice};
 use crate::model::{
-    Args, Author, CallKind, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
-    OpaqueKind, Part, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
+    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Opaque, OpaqueKind, Part, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Claim, Kind, Limits, TapeBuf, Val};
@@ -59,7 +59,7 @@ impl Reader for CodexReader {
 /// The text of a type, which stays where it is; empty if there is none.
 fn noted(kind: Option<Val<'_>>) -> &str {
     match kind {
-        Some(kind) if kind.note_text().is_some() => &kind.text()[1..kind.text().len() - 1],
+        Some(kind) if kind.note_text(Field::Unnamed).is_some() => &kind.text()[1..kind.text().len() - 1],
         _ => "",
     }
 }
@@ -149,18 +149,18 @@ impl CodexReader {
             if let Some(item) = item.filter(|_| number >= known) {
                 self.element(element, voice, sort, (first + number) as u32, item, out);
             } else if let Some(text) = text_of(element) {
-                element.note_str("type");
-                text.take_text();
+                element.note_str("type", Field::Unnamed);
+                text.take_text(Field::Unnamed);
             }
             number += 1;
         });
         for name in ["role", "type"] {
-            holder.note_str(name);
+            holder.note_str(name, Field::Unnamed);
         }
         self.echoes.open = item.filter(|_| form != Form::Item).map(|item| (voice, item));
         if let Some(item) = item.filter(|_| form == Form::Item) {
             if voice == Voice::Reasoning
-                && let Some(value) = payload.take_str("encrypted_content")
+                && let Some(value) = payload.take_str("encrypted_content", Field::Unnamed)
             {
                 let state = Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value };
                 out.delta(item, number as u32, Part::Opaque(state));
@@ -182,7 +182,7 @@ impl CodexReader {
         if let Some(value) = read_part(val, sort) {
             out.delta(item, number, value);
         } else if voice != Voice::Reasoning && self.tool(val, val.word("type"), Some(item), None, out) {
-            val.note_str("type");
+            val.note_str("type", Field::Unnamed);
         }
     }
 
@@ -210,7 +210,7 @@ impl CodexReader {
         };
         let [call_id, namespace, own_name, input, action, arguments] =
             val.get_all(["call_id", "namespace", "name", "input", "action", "arguments"]);
-        let take = |val: Option<Val<'t>>| val.and_then(|val| val.take_text());
+        let take = |val: Option<Val<'t>>| val.and_then(|val| val.take_text(Field::Unnamed));
         let call = ToolCall {
             call_id: take(call_id),
             kind,
@@ -224,7 +224,7 @@ impl CodexReader {
         if let Some(input) = take(input) {
             out.delta(item, 0, Part::Args(Args::Text(input)));
         } else if let Some(action) = action.filter(|action| action.kind() == Kind::Object) {
-            out.delta(item, 0, Part::Args(Args::Json(action.take())));
+            out.delta(item, 0, Part::Args(Args::Json(action.take(Field::Unnamed))));
         } else if let Some(arguments) = arguments {
             self.arguments.read(arguments, item, out);
         }
@@ -233,17 +233,19 @@ impl CodexReader {
     }
 
     fn session(&mut self, meta: Val<'_>, out: &mut Sink<'_>) {
-        let id = meta.note_str("id");
-        let vcs = |name| meta.get("git").and_then(|git| git.note_str(name));
+        let id = meta.note_str("id", Field::Unnamed);
+        let vcs = |name| meta.get("git").and_then(|git| git.note_str(name, Field::Unnamed));
         let session = Session {
-            parent: meta.note_str("forked_from_id").or_else(|| meta.note_str("parent_thread_id")),
-            cwd: self.cwd.news(meta.note_str("cwd")),
-            cli_version: self.version.news(meta.note_str("cli_version")),
-            provider: meta.note_str("model_provider"),
+            parent: meta
+                .note_str("forked_from_id", Field::Unnamed)
+                .or_else(|| meta.note_str("parent_thread_id", Field::Unnamed)),
+            cwd: self.cwd.news(meta.note_str("cwd", Field::Unnamed)),
+            cli_version: self.version.news(meta.note_str("cli_version", Field::Unnamed)),
+            provider: meta.note_str("model_provider", Field::Unnamed),
             branch: vcs("branch"),
             commit: vcs("commit_hash"),
             repository: vcs("repository_url"),
-            start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note()),
+            start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note(Field::Unnamed)),
             ..Session::default()
         };
         let known = self.session.as_deref();
@@ -257,8 +259,8 @@ impl CodexReader {
     }
 
     fn settings(&mut self, context: Val<'_>, out: &mut Sink<'_>) {
-        let model = self.model.news(context.note_str("model"));
-        let cwd = self.cwd.news(context.note_str("cwd"));
+        let model = self.model.news(context.note_str("model", Field::Unnamed));
+        let cwd = self.cwd.news(context.note_str("cwd", Field::Unnamed));
         if model.is_some() || cwd.is_some() {
             out.event(&Event::SessionUpdated(Session { cwd, model, ..Session::default() }));
         }
@@ -273,16 +275,18 @@ impl CodexReader {
         if self.total.news(total).is_none() {
             return;
         }
-        let (cached, written) =
-            (last.note_u64("cached_input_tokens"), last.note_u64("cache_write_input_tokens"));
+        let (cached, written) = (
+            last.note_u64("cached_input_tokens", Field::Unnamed),
+            last.note_u64("cache_write_input_tokens", Field::Unnamed),
+        );
         let cache = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
         let usage = Usage {
-            input: last.note_u64("input_tokens").map(|input| input.saturating_sub(cache)),
+            input: last.note_u64("input_tokens", Field::Unnamed).map(|input| input.saturating_sub(cache)),
             cache_read: cached,
             cache_write: written,
             cache_write_long: None,
-            output: last.note_u64("output_tokens"),
-            reasoning: last.note_u64("reasoning_output_tokens"),
+            output: last.note_u64("output_tokens", Field::Unnamed),
+            reasoning: last.note_u64("reasoning_output_tokens", Field::Unnamed),
         };
         out.event(&Event::Usage(Turn { usage: Some(usage), ..Turn::default() }));
     }
@@ -300,7 +304,7 @@ impl Arguments {
     fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Sink<'_>) {
         let Some(text) = arguments.str() else {
             // A hole could not tell an object from a string, so an object also stays where it is.
-            return out.delta(item, 0, Part::Args(Args::Json(arguments.note())));
+            return out.delta(item, 0, Part::Args(Args::Json(arguments.note(Field::Unnamed))));
         };
         self.plain.clear();
         self.again.clear();
@@ -312,11 +316,11 @@ impl Arguments {
         let limits = Limits { depth: 100, ..Limits::default() };
         let object = self.plain.starts_with('{') && self.plain.ends_with('}');
         if !sound || !object || self.tape.parse(&self.plain, &limits).is_err() {
-            arguments.claim(Claim::Taken);
+            arguments.claim(Claim::Taken(Field::Unnamed));
             return out.delta(item, 0, Part::Args(Args::Text(text)));
         }
         // Another spelling of the same text cannot be made again from the value.
-        arguments.claim(if exact { Claim::Taken } else { Claim::Noted });
+        arguments.claim(if exact { Claim::Taken(Field::Unnamed) } else { Claim::Noted(Field::Unnamed) });
         out.delta(item, 0, Part::Args(Args::Json(Raw::new(&self.plain))));
     }
 }
@@ -326,7 +330,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
     // A list of texts and images is read part by part; any other value is one JSON value.
     let list = output.is_some_and(|list| list.kind() == Kind::Array && list.elements().all(is_part));
     let list = list && within.is_none();
-    let result = ToolResult { call_id: val.take_str("call_id"), name: None };
+    let result = ToolResult { call_id: val.take_str("call_id", Field::Unnamed), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     begin(&mut head, val, time);
     head.within = within;
@@ -334,7 +338,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
     let item = out.start(head);
     let mut is_error = None;
     if let Some(output) = output.filter(|output| !output.is_null()) {
-        if let Some(text) = output.take_text() {
+        if let Some(text) = output.take_text(Field::Unnamed) {
             out.delta(item, 0, Part::Text(text));
         } else if list {
             for (number, part) in output.elements().enumerate() {
@@ -344,7 +348,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
             }
         } else {
             is_error = output.get("success").and_then(|success| success.bool()).map(|success| !success);
-            out.delta(item, 0, Part::Json(output.take()));
+            out.delta(item, 0, Part::Json(output.take(Field::Unnamed)));
         }
     }
     complete(item, val, is_error, out);
@@ -352,12 +356,12 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
 
 /// What a line says about its item. `val` holds the item's own id.
 fn begin<'t>(head: &mut ItemHead<'t>, val: Val<'t>, time: Option<Val<'t>>) {
-    head.native_id = val.take_str("id");
-    head.time = time.and_then(|time| time.take_time());
+    head.native_id = val.take_str("id", Field::Unnamed);
+    head.time = time.and_then(|time| time.take_time(Field::Unnamed));
 }
 
 fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>) {
-    let native_status = val.take_str("status");
+    let native_status = val.take_str("status", Field::Unnamed);
     let status = match native_status.as_ref().map(Str::as_escaped) {
         Some("incomplete") => Status::Interrupted,
         Some("failed") => Status::Failed,
@@ -370,10 +374,12 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>
 /// The innermost type says what a line is: that of the item, of the payload, of the line.
 fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
     let [kind, item] = payload.get_all(["type", "item"]);
-    let inner = item.and_then(|item| item.note_str("type"));
-    let word = inner.or_else(|| kind.and_then(|kind| kind.note_text())).or_else(|| line.note_str("type"));
+    let inner = item.and_then(|item| item.note_str("type", Field::Unnamed));
+    let word = inner
+        .or_else(|| kind.and_then(|kind| kind.note_text(Field::Unnamed)))
+        .or_else(|| line.note_str("type", Field::Unnamed));
     let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
-    head.time = line.get("timestamp").and_then(|time| time.take_time());
+    head.time = line.get("timestamp").and_then(|time| time.take_time(Field::Unnamed));
     let item = out.start(head);
     out.complete(item);
 }
@@ -423,15 +429,15 @@ fn is_part(part: Val<'_>) -> bool {
 
 fn read_part(part: Val<'_>, sort: Sort) -> Option<Part<'_>> {
     let value = if let Some(text) = text_of(part) {
-        let text = text.take_text()?;
+        let text = text.take_text(Field::Unnamed)?;
         if sort == Sort::Summary { Part::Summary(text) } else { Part::Text(text) }
     } else if !is_part(part) {
         return None;
-    } else if let Some(text) = part.take_str("refusal") {
+    } else if let Some(text) = part.take_str("refusal", Field::Unnamed) {
         Part::Refusal(text)
     } else {
         let url = part.get("image_url")?;
-        url.take();
+        url.take(Field::Unnamed);
         let text = &url.text()[1..url.text().len() - 1];
         let (media_type, source) =
             match text.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
@@ -440,6 +446,6 @@ fn read_part(part: Val<'_>, sort: Sort) -> Option<Part<'_>> {
             };
         Part::Media(Media { media_type, source, name: None })
     };
-    part.note_str("type");
+    part.note_str("type", Field::Unnamed);
     Some(value)
 }

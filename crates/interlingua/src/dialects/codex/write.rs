@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use crate::dialects::Options;
 use crate::ledger::Reason;
+use crate::ledger::is_hole;
 use crate::model::{
     Args, Author, CallKind, Delta, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
     Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::Out;
-use crate::restore::{LineWriter, Lines, Slots, has_hole, is_hole, made_up_id};
+use crate::restore::{LineWriter, Lines, Slots, has_hole, made_up_id};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str, escape_into};
 

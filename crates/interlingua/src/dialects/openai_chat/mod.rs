@@ -4,7 +4,7 @@ mod read;
 mod write;
 
 use super::wire::{Answering, Asking};
-use super::{Dialect, Plane, Role, RoleSpec};
+use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::model::FailureClass;
 use crate::sniff::Head;
@@ -21,19 +21,28 @@ pub static DIALECT: Dialect = Dialect {
             role: Role::Request,
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::request::RequestReader)),
-            write: Some(|_| Box::new(Asking::<write::request::RequestWriter>::default())),
+            write: Some(WriteSpec {
+                make: |_| Box::new(Asking::<write::request::RequestWriter>::default()),
+                says: crate::model::says_everything,
+            }),
         },
         RoleSpec {
             role: Role::Response,
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::ResponseReader)),
-            write: Some(|_| Box::new(Answering::<write::response::Response>::default())),
+            write: Some(WriteSpec {
+                make: |_| Box::new(Answering::<write::response::Response>::default()),
+                says: crate::model::says_everything,
+            }),
         },
         RoleSpec {
             role: Role::Stream,
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::StreamReader::default())),
-            write: Some(|_| Box::new(Answering::<write::stream::Stream>::default())),
+            write: Some(WriteSpec {
+                make: |_| Box::new(Answering::<write::stream::Stream>::default()),
+                says: crate::model::says_everything,
+            }),
         },
     ],
     sniff,

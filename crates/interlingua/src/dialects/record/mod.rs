@@ -12,7 +12,7 @@ mod session;
 mod usage;
 mod write;
 
-use super::{Dialect, Plane, Role, RoleSpec};
+use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;
 
@@ -27,7 +27,10 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Log,
         framing: Framing::Elements(&["session", "entries"]),
         read: Some(|_| Box::new(read::RecordReader::default())),
-        write: Some(|options| Box::new(write::RecordWriter::new(options))),
+        write: Some(WriteSpec {
+            make: |options| Box::new(write::RecordWriter::new(options)),
+            says: crate::model::says_everything,
+        }),
     }],
     sniff,
 };

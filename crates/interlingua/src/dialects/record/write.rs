@@ -36,7 +36,7 @@ impl RecordWriter {
         if self.begun {
             write(&mut self.entries, out);
         } else {
-            write(&mut self.entries, &mut Out { json: self.early.hold(), ledger: out.ledger });
+            write(&mut self.entries, &mut out.redirected(self.early.hold()));
         }
     }
 

@@ -10,7 +10,7 @@ mod read;
 mod time;
 mod write;
 
-use super::{Dialect, Plane, Role, RoleSpec};
+use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{FailureClass, StopClass};
 use crate::sniff::Head;
@@ -26,7 +26,10 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Live,
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::UniversalReader::default())),
-        write: Some(|options| Box::new(write::UniversalWriter::new(options))),
+        write: Some(WriteSpec {
+            make: |options| Box::new(write::UniversalWriter::new(options)),
+            says: crate::model::says_everything,
+        }),
     }],
     sniff,
 };

@@ -1,6 +1,6 @@
 //! Content: a string, or a list of parts.
 
-use crate::model::{Media, MediaSource, Part, Shape};
+use crate::model::{Field, Media, MediaSource, Part, Shape};
 use crate::pipe::Sink;
 use crate::tape::Val;
 use crate::text::Str;
@@ -18,37 +18,37 @@ pub(super) fn read_content(
     out: &mut Sink<'_>,
     each: &mut dyn FnMut(u32, Part<'_>, &mut Sink<'_>),
 ) {
-    if let Some(text) = content.take_text() {
+    if let Some(text) = content.take_text(Field::Unnamed) {
         each(0, Part::Text(text), out);
     }
     for (number, part) in content.elements().enumerate() {
         let Some(kind) = part.get("type").and_then(|kind| kind.str()) else { continue };
         let value = match kind.as_escaped() {
-            "text" => part.take_str("text").map(Part::Text),
-            "refusal" => part.take_str("refusal").map(Part::Refusal),
+            "text" => part.take_str("text", Field::Unnamed).map(Part::Text),
+            "refusal" => part.take_str("refusal", Field::Unnamed).map(Part::Refusal),
             "image_url" => part.get("image_url").and_then(|image| image.get("url")).and_then(|url| {
                 let media = data_url(url).unwrap_or(Media {
                     media_type: None,
                     source: MediaSource::Url(url.str()?),
                     name: None,
                 });
-                url.take();
+                url.take(Field::Unnamed);
                 Some(Part::Media(media))
             }),
             "input_audio" => part.get("input_audio").and_then(|audio| {
-                let media_type = match audio.note_str("format")?.as_escaped() {
+                let media_type = match audio.note_str("format", Field::Unnamed)?.as_escaped() {
                     "wav" => Str::escaped("audio/wav"),
                     "mp3" => Str::escaped("audio/mpeg"),
                     _ => return None,
                 };
-                let source = MediaSource::Base64(audio.take_str("data")?);
+                let source = MediaSource::Base64(audio.take_str("data", Field::Unnamed)?);
                 Some(Part::Media(Media { media_type: Some(media_type), source, name: None }))
             }),
             "file" => part.get("file").and_then(file).map(Part::Media),
             _ => None,
         };
         if let Some(value) = value {
-            part.note_str("type");
+            part.note_str("type", Field::Unnamed);
             each(number as u32, value, out);
         }
     }
@@ -56,12 +56,12 @@ pub(super) fn read_content(
 
 fn file(file: Val<'_>) -> Option<Media<'_>> {
     let mut media = if let Some(data) = file.get("file_data") {
-        data_url(data).inspect(|_| _ = data.take())?
+        data_url(data).inspect(|_| _ = data.take(Field::Unnamed))?
     } else {
-        let source = MediaSource::File(file.take_str("file_id")?);
+        let source = MediaSource::File(file.take_str("file_id", Field::Unnamed)?);
         Media { media_type: None, source, name: None }
     };
-    media.name = file.take_str("filename");
+    media.name = file.take_str("filename", Field::Unnamed);
     Some(media)
 }
 

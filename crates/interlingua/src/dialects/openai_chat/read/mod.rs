@@ -7,7 +7,9 @@ mod said;
 use super::{ERRORS, MORE_ERRORS};
 use crate::dialects::wire::{class_of_status, note_blanks};
 use crate::error::Code;
-use crate::model::{Author, Event, Failure, FailureClass, ItemKind, Status, Stop, StopClass, Turn, Usage};
+use crate::model::{
+    Author, Event, Failure, FailureClass, Field, ItemKind, Status, Stop, StopClass, Turn, Usage,
+};
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Kind, Val};
 use crate::text::Str;
@@ -48,24 +50,24 @@ impl Reader for StreamReader {
             return;
         }
         note_blanks(root);
-        root.note_str("object");
+        root.note_str("object", Field::Unnamed);
         // Padding that hides the length of tokens.
-        root.note_str("obfuscation");
+        root.note_str("obfuscation", Field::Unnamed);
         let choices = || choices.into_iter().flat_map(|choices| choices.elements());
         let first = choices().next().is_some() && !std::mem::replace(&mut self.begun, true);
         if first {
             out.event(&Event::TurnStarted(Turn {
-                id: root.take_str("id"),
-                model: root.take_str("model"),
-                time: root.take_raw("created"),
+                id: root.take_str("id", Field::Unnamed),
+                model: root.take_str("model", Field::Unnamed),
+                time: root.take_raw("created", Field::Unnamed),
                 ..Turn::default()
             }));
             let head = out.head(ItemKind::Message, Author::Assistant);
             self.said.message = Some(out.start(head));
         } else {
-            root.note_str("id");
-            root.note_str("model");
-            root.note_u64("created");
+            root.note_str("id", Field::Unnamed);
+            root.note_str("model", Field::Unnamed);
+            root.note_u64("created", Field::Unnamed);
         }
         for (place, choice) in choices().enumerate() {
             // Only the first of several answers is told; the others stay where they are.
@@ -73,15 +75,15 @@ impl Reader for StreamReader {
             if index.unwrap_or(place as u64) > 0 {
                 continue;
             }
-            choice.note_u64("index");
+            choice.note_u64("index", Field::Unnamed);
             note_blanks(choice);
             if let Some(said) = choice.get("delta").or_else(|| choice.get("message")) {
                 if said.leaves() == 1 && said.members().next().is_none() {
-                    said.note();
+                    said.note(Field::Unnamed);
                 }
                 self.said.say(said, out);
             }
-            if let Some(reason) = choice.take_str("finish_reason") {
+            if let Some(reason) = choice.take_str("finish_reason", Field::Unnamed) {
                 self.stop =
                     Some(Stop { class: self.class(&reason), raw: Some(reason.into_owned()), sequence: None });
             }
@@ -151,18 +153,19 @@ fn read_usage(usage: Val<'_>) -> Usage {
     note_blanks(usage);
     let input = usage.get("prompt_tokens_details");
     let output = usage.get("completion_tokens_details");
-    let of = |details: Option<Val<'_>>, name| details.and_then(|details| details.note_u64(name));
-    let cache_read = of(input, "cached_tokens").or_else(|| usage.note_u64("cached_tokens"));
+    let of =
+        |details: Option<Val<'_>>, name| details.and_then(|details| details.note_u64(name, Field::Unnamed));
+    let cache_read = of(input, "cached_tokens").or_else(|| usage.note_u64("cached_tokens", Field::Unnamed));
     let cache_write = of(input, "cache_write_tokens");
-    usage.note_u64("total_tokens");
+    usage.note_u64("total_tokens", Field::Unnamed);
     let uncached =
         |all: u64| all.saturating_sub(cache_read.unwrap_or(0)).saturating_sub(cache_write.unwrap_or(0));
     Usage {
-        input: usage.note_u64("prompt_tokens").map(uncached),
+        input: usage.note_u64("prompt_tokens", Field::Unnamed).map(uncached),
         cache_read,
         cache_write,
         cache_write_long: None,
-        output: usage.note_u64("completion_tokens"),
+        output: usage.note_u64("completion_tokens", Field::Unnamed),
         reasoning: of(output, "reasoning_tokens"),
     }
 }
@@ -170,14 +173,17 @@ fn read_usage(usage: Val<'_>) -> Usage {
 fn failure(error: Val<'_>, out: &mut Sink<'_>) {
     note_blanks(error);
     // A bare string is all that some servers say.
-    let message = error.take_text().or_else(|| error.take_str("message")).unwrap_or_default();
-    let code = error.take_str("code");
+    let message = error
+        .take_text(Field::Unnamed)
+        .or_else(|| error.take_str("message", Field::Unnamed))
+        .unwrap_or_default();
+    let code = error.take_str("code", Field::Unnamed);
     // A type that says more than the code, and means nothing to us, stays where it is.
     let kind = error
         .get("type")
         .filter(|kind| code.is_none() || kind.str().is_some_and(|kind| class_of(&kind).is_some()));
-    let kind = kind.and_then(|kind| kind.take_text());
-    let status = error.take_u64("code").and_then(|status| u16::try_from(status).ok());
+    let kind = kind.and_then(|kind| kind.take_text(Field::Unnamed));
+    let status = error.take_u64("code", Field::Unnamed).and_then(|status| u16::try_from(status).ok());
     let class = [&code, &kind].into_iter().flatten().find_map(class_of);
     let class = class.or_else(|| status.map(class_of_status));
     let too_long =

@@ -6,7 +6,8 @@ use super::said::Said;
 use crate::dialects::wire::note_blanks;
 use crate::error::Code;
 use crate::model::{
-    Author, CallKind, Event, Format, ItemKind, ItemTail, Part, Request, Status, Tool, ToolChoice, ToolResult,
+    Author, CallKind, Event, Field, Format, ItemKind, ItemTail, Part, Request, Status, Tool, ToolChoice,
+    ToolResult,
 };
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::Val;
@@ -34,7 +35,7 @@ impl Reader for RequestReader {
                 _ => continue,
             };
             if author == Author::Tool {
-                message.note_str("role");
+                message.note_str("role", Field::Unnamed);
                 note_blanks(message);
                 tool_result(message, out);
                 continue;
@@ -55,30 +56,34 @@ fn request(root: Val<'_>) -> Request<'_> {
     if let Some(options) = root.get("stream_options")
         && let Some(usage) = options.get("include_usage").filter(|usage| usage.bool() == Some(true))
     {
-        usage.note();
+        usage.note(Field::Unnamed);
     }
     // The words of 2023 say the same, in fewer ways.
     let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
     let stop = root.get("stop");
     let stops = stop.into_iter().flat_map(|stop| stop.elements());
     Request {
-        model: root.take_str("model"),
-        max_tokens: root.take_raw("max_completion_tokens").or_else(|| root.take_raw("max_tokens")),
-        temperature: root.take_raw("temperature"),
-        top_p: root.take_raw("top_p"),
+        model: root.take_str("model", Field::Unnamed),
+        max_tokens: root
+            .take_raw("max_completion_tokens", Field::Unnamed)
+            .or_else(|| root.take_raw("max_tokens", Field::Unnamed)),
+        temperature: root.take_raw("temperature", Field::Unnamed),
+        top_p: root.take_raw("top_p", Field::Unnamed),
         stop: stop
-            .and_then(|stop| stop.take_text())
+            .and_then(|stop| stop.take_text(Field::Unnamed))
             .into_iter()
-            .chain(stops.filter_map(|s| s.take_text()))
+            .chain(stops.filter_map(|s| s.take_text(Field::Unnamed)))
             .collect(),
-        stream: root.take_bool("stream"),
+        stream: root.take_bool("stream", Field::Unnamed),
         tools: list("tools").filter_map(tool).chain(list("functions").filter_map(function)).collect(),
         tool_choice: root.get("tool_choice").or_else(|| root.get("function_call")).and_then(tool_choice),
-        parallel_calls: root.take_bool("parallel_tool_calls"),
-        effort: root.take_str("reasoning_effort"),
+        parallel_calls: root.take_bool("parallel_tool_calls", Field::Unnamed),
+        effort: root.take_str("reasoning_effort", Field::Unnamed),
         format: root.get("response_format").and_then(format),
-        user: root.take_str("user").or_else(|| root.take_str("safety_identifier")),
-        service_tier: root.take_str("service_tier"),
+        user: root
+            .take_str("user", Field::Unnamed)
+            .or_else(|| root.take_str("safety_identifier", Field::Unnamed)),
+        service_tier: root.take_str("service_tier", Field::Unnamed),
     }
 }
 
@@ -93,7 +98,7 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         None
     };
     if offered.is_some() {
-        tool.note_str("type");
+        tool.note_str("type", Field::Unnamed);
     }
     offered
 }
@@ -106,10 +111,10 @@ fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
     note_blanks(inner);
     Some(Tool {
         kind,
-        name: inner.take_str("name")?,
-        description: inner.take_str("description"),
-        schema: inner.take_raw("parameters"),
-        strict: inner.take_bool("strict"),
+        name: inner.take_str("name", Field::Unnamed)?,
+        description: inner.take_str("description", Field::Unnamed),
+        schema: inner.take_raw("parameters", Field::Unnamed),
+        strict: inner.take_bool("strict", Field::Unnamed),
     })
 }
 
@@ -121,12 +126,12 @@ fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
             "required" => ToolChoice::Required,
             _ => return None,
         };
-        choice.note();
+        choice.note(Field::Unnamed);
         return Some(parsed);
     }
     let inner = choice.get("function").or_else(|| choice.get("custom"));
-    let name = inner.unwrap_or(choice).take_str("name")?;
-    choice.note_str("type");
+    let name = inner.unwrap_or(choice).take_str("name", Field::Unnamed)?;
+    choice.note_str("type", Field::Unnamed);
     Some(ToolChoice::Named(name))
 }
 
@@ -139,21 +144,21 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
             let schema = format.get("json_schema")?;
             note_blanks(schema);
             Format::Schema {
-                name: schema.take_str("name"),
-                schema: schema.take_raw("schema")?,
-                strict: schema.take_bool("strict"),
+                name: schema.take_str("name", Field::Unnamed),
+                schema: schema.take_raw("schema", Field::Unnamed)?,
+                strict: schema.take_bool("strict", Field::Unnamed),
             }
         }
         _ => return None,
     };
-    kind.note();
+    kind.note(Field::Unnamed);
     Some(parsed)
 }
 
 fn tool_result(message: Val<'_>, out: &mut Sink<'_>) {
     let content = message.get("content");
-    let call_id = message.take_str("tool_call_id");
-    let result = ToolResult { call_id, name: message.take_str("name") };
+    let call_id = message.take_str("tool_call_id", Field::Unnamed);
+    let result = ToolResult { call_id, name: message.take_str("name", Field::Unnamed) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.shape = shape(content);
     let id = out.start(head);

@@ -4,7 +4,8 @@ use super::content::read_content;
 use crate::dialects::anthropic::blocks::ISSUER as ANTHROPIC;
 use crate::dialects::wire::{is_blank, note_blanks};
 use crate::model::{
-    Args, Author, CallKind, Event, ItemId, ItemKind, ItemTail, Opaque, OpaqueKind, Part, Status, ToolCall,
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Opaque, OpaqueKind, Part, Status,
+    ToolCall,
 };
 use crate::pipe::Sink;
 use crate::tape::{Claim, Kind, Val};
@@ -70,8 +71,8 @@ impl Said {
         let (mut calls, mut lone) = (None, None);
         for (name, value) in delta.members() {
             match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(),
-                "role" => _ = value.note(),
+                _ if is_blank(value) => _ = value.note(Field::Unnamed),
+                "role" => _ = value.note(Field::Unnamed),
                 "content" => content = Some(value),
                 "refusal" => refusal = Some(value),
                 "tool_calls" => calls = Some(value),
@@ -83,7 +84,7 @@ impl Said {
                     if value.kind() == Kind::String
                         && shown.is_none_or(|shown: Val<'_>| shown.text() == value.text()) =>
                 {
-                    value.claim(Claim::Taken);
+                    value.claim(Claim::Taken(Field::Unnamed));
                     shown = Some(value);
                 }
                 // Anything else stays where it is.
@@ -103,7 +104,9 @@ impl Said {
                 }
             });
         }
-        if let Some(text) = refusal.and_then(|refusal| refusal.take_text()).filter(|text| !text.is_empty()) {
+        if let Some(text) =
+            refusal.and_then(|refusal| refusal.take_text(Field::Unnamed)).filter(|text| !text.is_empty())
+        {
             self.end_thought(out);
             self.refused = true;
             out.delta(message, REFUSAL, Part::Refusal(text));
@@ -146,7 +149,7 @@ impl Said {
         note_blanks(entry);
         match kind.as_escaped() {
             "reasoning.text" => {
-                let text = entry.take_str("text").filter(|text| !text.is_empty());
+                let text = entry.take_str("text", Field::Unnamed).filter(|text| !text.is_empty());
                 if let Some(text) = text {
                     let text = text.as_escaped();
                     let known = self.thought.as_ref().is_some_and(|thought| thought.text == text);
@@ -158,7 +161,9 @@ impl Said {
                         self.think(text, joins, index, message, out);
                     }
                 }
-                if let Some(value) = entry.take_str("signature").filter(|value| !value.is_empty()) {
+                if let Some(value) =
+                    entry.take_str("signature", Field::Unnamed).filter(|value| !value.is_empty())
+                {
                     let thought =
                         self.thought(|thought| !thought.signed || thought.entry == index, message, out);
                     (thought.signed, thought.entry) = (true, index);
@@ -167,7 +172,7 @@ impl Said {
                 }
             }
             "reasoning.encrypted" => {
-                let Some(value) = entry.take_str("data") else { return };
+                let Some(value) = entry.take_str("data", Field::Unnamed) else { return };
                 let item = self.thought(|_| false, message, out).item;
                 let opaque = Opaque { kind: OpaqueKind::Encrypted, issuer: issuer(entry), value };
                 out.delta(item, 1, Part::Opaque(opaque));
@@ -176,8 +181,8 @@ impl Said {
             // A summary, or a kind to come: what it shows also stands in the text beside it.
             _ => return,
         }
-        entry.note_str("type");
-        entry.note_u64("index");
+        entry.note_str("type", Field::Unnamed);
+        entry.note_u64("index", Field::Unnamed);
     }
 
     fn think(
@@ -222,13 +227,13 @@ impl Said {
         let mut found = Fragment::NEW;
         for (name, value) in entry.members() {
             match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(),
+                _ if is_blank(value) => _ = value.note(Field::Unnamed),
                 "index" if value.u64().is_some() => {
-                    value.note();
+                    value.note(Field::Unnamed);
                     found.index = value.u64();
                 }
-                "type" if value.is("function") || value.is("custom") => _ = value.note(),
-                "id" => found.id = value.take_text().filter(|id| !id.is_empty()),
+                "type" if value.is("function") || value.is("custom") => _ = value.note(Field::Unnamed),
+                "id" => found.id = value.take_text(Field::Unnamed).filter(|id| !id.is_empty()),
                 "function" => found.inner = Some(value),
                 "custom" => (found.inner, found.kind) = (Some(value), CallKind::FreeText),
                 // Anything else stays where it is.
@@ -269,10 +274,10 @@ impl Said {
         let mut arguments = None;
         for (name, value) in inner.into_iter().flat_map(|inner| inner.members()) {
             match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(),
+                _ if is_blank(value) => _ = value.note(Field::Unnamed),
                 // It comes once; servers that repeat it in each fragment mean the same call.
                 "name" => {
-                    if let Some(name) = value.take_text().filter(|_| call.name.is_empty()) {
+                    if let Some(name) = value.take_text(Field::Unnamed).filter(|_| call.name.is_empty()) {
                         name.as_escaped().clone_into(&mut call.name);
                     }
                 }
@@ -285,11 +290,11 @@ impl Said {
         }
         match (call.item, arguments) {
             (Some(item), Some(arguments)) => {
-                let value = match arguments.take_text() {
+                let value = match arguments.take_text(Field::Unnamed) {
                     Some(text) if text.is_empty() => return,
                     Some(text) => Args::Text(text),
                     // Against the rules, but some servers send the object itself.
-                    None if arguments.kind() == Kind::Object => Args::Json(arguments.take()),
+                    None if arguments.kind() == Kind::Object => Args::Json(arguments.take(Field::Unnamed)),
                     None => return,
                 };
                 // A function's arguments are JSON, but a piece of them is not; free text is what it is.
@@ -300,10 +305,10 @@ impl Said {
                 }
             }
             (None, Some(arguments)) => {
-                if let Some(text) = arguments.take_text() {
+                if let Some(text) = arguments.take_text(Field::Unnamed) {
                     call.arguments.push_str(text.as_escaped());
                 } else if arguments.kind() == Kind::Object {
-                    call.arguments.push_str(Str::plain(arguments.take().as_str()).as_escaped());
+                    call.arguments.push_str(Str::plain(arguments.take(Field::Unnamed).as_str()).as_escaped());
                 }
             }
             (_, None) => {}
@@ -354,7 +359,7 @@ impl Call {
 
 /// Whose state an entry of `reasoning_details` holds. We write Anthropic's without a format, others with their name.
 fn issuer(entry: Val<'_>) -> &'static str {
-    let Some(format) = entry.note_str("format") else { return ANTHROPIC };
+    let Some(format) = entry.note_str("format", Field::Unnamed) else { return ANTHROPIC };
     let known = [ANTHROPIC, "openai", "google", "xai"];
     known.into_iter().find(|name| format.as_escaped().starts_with(name)).unwrap_or("unknown")
 }
