@@ -84,8 +84,8 @@ impl<T: Ask> Writer for Asking<T> {
 
 /// Writes one answer, whole or as a stream.
 pub(crate) trait Answer: Send {
-    /// When the answer's id, model, time and first counts are written.
-    const HEAD: Head;
+    /// When the answer's id, model and time are written.
+    const HEAD: HeadPlace;
     /// What an answer of this dialect says.
     const SAYS: SaysTable;
 
@@ -99,13 +99,13 @@ pub(crate) trait Answer: Send {
 
 /// When the head of an answer is written, and which counts stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Head {
+pub(crate) enum HeadPlace {
     /// When all is known: a failure stands in place of everything said before it.
-    AtTheEnd,
+    Last,
     /// At once, without counts.
-    AtOnce,
+    First,
     /// At once, with the counts known by then; those of the end follow.
-    AtOnceWithCounts,
+    FirstWithCounts,
 }
 
 /// One answer and no more: it begins once, and ends or fails once.
@@ -115,6 +115,8 @@ pub(crate) struct Answering<T> {
     facts: Facts,
     begun: bool,
     done: bool,
+    /// The source called the answer a failure, so that nothing of it was written.
+    void: bool,
 }
 
 /// What an answer says of itself.
@@ -159,7 +161,7 @@ impl<T: Answer> Answering<T> {
     /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
     fn learn(&mut self, turn: &Turn<'_>, out: &mut Out<'_>) {
         let Turn { id, model, time, stop: _, usage, cost: _ } = turn;
-        let open = !self.begun || T::HEAD == Head::AtTheEnd;
+        let open = !self.begun || T::HEAD == HeadPlace::Last;
         let facts = &mut self.facts;
         for (field, known, news) in
             [(Field::TurnId, &mut facts.id, id), (Field::TurnModel, &mut facts.model, model)]
@@ -193,7 +195,7 @@ impl<T: Answer> Answering<T> {
     fn begin(&mut self, out: &mut Out<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             self.answer.begin(&self.facts, out);
-            if T::HEAD == Head::AtOnceWithCounts {
+            if T::HEAD == HeadPlace::FirstWithCounts {
                 self.facts.told = self.facts.usage;
             }
         }
@@ -203,8 +205,8 @@ impl<T: Answer> Answering<T> {
         self.done = true;
         match T::HEAD {
             // What was gathered gives way to the failure.
-            Head::AtTheEnd => out.ledger.nothing_written(),
-            Head::AtOnce | Head::AtOnceWithCounts => {
+            HeadPlace::Last => out.ledger.nothing_written(),
+            HeadPlace::First | HeadPlace::FirstWithCounts => {
                 for (field, count) in self.facts.untold() {
                     if let Some(count) = count {
                         lose_count::<T>(field, count, self.facts.counted, Reason::NoSlot, out);
@@ -270,6 +272,7 @@ impl<T: Answer> Writer for Answering<T> {
                 self.learn(turn, out);
                 if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
                     lose_stop::<T>(turn.stop.as_ref(), Reason::Narrowed, out);
+                    self.void = T::HEAD == HeadPlace::Last;
                     return self.fail(&UNREADABLE, out);
                 }
                 self.done = true;
@@ -296,6 +299,8 @@ impl<T: Answer> Writer for Answering<T> {
     fn finish(&mut self, out: &mut Out<'_>) {
         if !self.done {
             self.fail(&UNREADABLE, out);
+        } else if self.void {
+            out.ledger.nothing_written();
         }
     }
 }
@@ -568,9 +573,20 @@ pub(crate) const RAW_ARGUMENTS: &str = "_raw_arguments";
 impl Input {
     pub(crate) fn add(&mut self, args: &Args<'_>) {
         match args {
-            Args::Text(text) => self.text.push_str(text.as_escaped()),
-            Args::Json(json) => self.json = Some(json.as_str().to_owned()),
+            Args::Json(json) if self.text.is_empty() && self.json.is_none() => {
+                self.json = Some(json.as_str().to_owned());
+            }
+            Args::Text(text) => self.more(text),
+            Args::Json(json) => self.more(&Str::plain(json.as_str())),
         }
+    }
+
+    /// Adds text, after the value if one came before it.
+    fn more(&mut self, text: &Str<'_>) {
+        if let Some(json) = self.json.take() {
+            self.text.push_str(Str::plain(&json).as_escaped());
+        }
+        self.text.push_str(text.as_escaped());
     }
 
     /// Writes the object and forgets it. Arguments that are none (cut off, or damaged) become its one member.
@@ -666,6 +682,16 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
         Kind::Array => value.elements().next().is_none(),
         Kind::Bool | Kind::Number | Kind::String | Kind::Key | Kind::Object => false,
     }
+}
+
+/// Whether a tool of that name is on offer.
+pub(crate) fn is_offered(name: Val<'_>, tools: &[Tool<'_>]) -> bool {
+    name.str().is_some_and(|name| tools.iter().any(|tool| tool.name == name))
+}
+
+/// Whether calls can be made at all, one by one or several at once.
+pub(crate) fn may_call(choice: Option<&ToolChoice<'_>>, tools: &[Tool<'_>]) -> bool {
+    !tools.is_empty() && choice != Some(&ToolChoice::None)
 }
 
 /// Notes a member that says only what the values beside it are, if it has the expected value; any other stays where it is.
