@@ -180,7 +180,10 @@ impl UniversalReader {
             return;
         }
         let failed = item.word("status") == "failed";
-        event.take_bool("synthetic", if failed { Field::ItemStatus } else { Field::Structure });
+        // Of a failed item it only tells who noticed, which not every target does.
+        if !failed {
+            event.take_bool("synthetic", Field::Structure);
+        }
         if by_us && !failed {
             // A call made up for a result: it will be made up again.
             let native = item.get("native_item_id").and_then(|native| native.str());
