@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Whether the real programs resume what we write, and send all of it to the model.
+
+Converts logs of Codex to Claude Code and resumes them in Claude Code, and the other way round; a scripted model on loopback
+answers, and keeps the request. The history in it must be whole and typed: calls as calls, with name and arguments,
+results as results, with every part, texts from the right voice, counted against the source log with the readers of
+sessions.py. The programs come from npm (700 MB) into a folder that is kept.
+"""
+
+import argparse
+import collections
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True  # leave the tree as it was
+
+from carried import FIXTURES, INPUTS, OTHER, ROOT, UUID, convert, default_binary, find_logs, read, shown  # noqa: E402
+from sessions import (  # noqa: E402
+    CALL, KINDS, READ_LOG, REASONING, RESULT, TEXT, Said, brief, compare, lines_of, read_claude_request,
+    read_codex_request)
+
+PROMPT = "Interlingua asks: are you there?"
+ANSWER = "Interlingua hears: here I am."
+PATIENCE = 60  # seconds for one run: a small one takes three
+ALL = 15 * 60  # seconds for everything
+
+# name, package, what to run in its folder, the log it reads
+Program = collections.namedtuple("Program", "name package command reads")
+PROGRAMS = [
+    Program("claude 2.1.325", "@anthropic-ai/claude-code@2.1.325", "claude", "claude-code"),
+    Program("claude 2.1.197", "@anthropic-ai/claude-code@2.1.197", "claude", "claude-code"),
+    Program("codex 0.166.0", "@openai/codex@0.166.0", "codex", "codex"),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("paths", nargs="*", type=pathlib.Path, help="logs, or folders of logs (default: ours)")
+    parser.add_argument("--bin", default=default_binary(), type=pathlib.Path, help="the interlingua command")
+    parser.add_argument("--tools", default=ROOT / "target/tools/agents", type=pathlib.Path, help="where the programs are kept")
+    parser.add_argument("--only", default="", help="programs whose name has this text")
+    parser.add_argument("--quick", action="store_true", help="one small log for each program")
+    parser.add_argument("--keep", type=pathlib.Path, help="leave each request in this folder")
+    options = parser.parse_args()
+    programs = [program for program in PROGRAMS if options.only in program.name]
+    paths = options.paths or ([INPUTS] if options.quick else [*FIXTURES, INPUTS])
+    logs = list(find_logs(paths))
+    if options.quick:
+        logs = list({source: (path, source) for path, source in reversed(logs)}.values())
+    for program in programs:
+        install(program, options.tools)
+    deadline = time.monotonic() + ALL
+    print(f"{'':50} {'':14} " + " ".join(f"{kind:>11}" for kind in KINDS))
+    runs = bad = 0
+    for path, source in logs:
+        for program in programs:
+            if OTHER[source] != program.reads:
+                continue
+            runs += 1
+            if time.monotonic() > deadline:
+                print(f"{shown(path, 50):50} {program.name:14} FAILED: no time left")
+                bad += 1
+                continue
+            bad += not report(path, source, program, options)
+    print(f"{runs} runs, {bad} failed")
+    sys.exit(1 if bad or not runs else 0)
+
+
+def report(path, source, program, options):
+    """Resumes one log in one program and prints its line of the table. Whether all was well."""
+    start = time.monotonic()
+    name = f"{shown(path, 50):50} {program.name:14} "
+    said, text = READ_LOG[source](read(path)), None
+    try:
+        text = convert(options.bin, path, program.reads)
+        request = (resume_claude if program.reads == "claude-code" else resume_codex)(program, text, options)
+    except (Failed, ValueError) as failure:
+        print(f"{name}FAILED: {failure}")
+        return False
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+        (options.keep / f"{path.stem}.{program.name.replace(' ', '-')}.json").write_text(json.dumps(request, indent=1))
+    sent = read_claude_request(request) if program.reads == "claude-code" else read_codex_request(request)
+    compared, notes = judge(said, sent, program)
+    counts = " ".join(f"{compared.found[kind]:>5}/{compared.expected[kind]:<5}" for kind in KINDS)
+    faults = len(compared.missing) + (compared.order is not None)
+    print(f"{name}{counts} {time.monotonic() - start:.0f}s {'ok' if not faults else f'{faults} FAULTS'}{notes}")
+    for key in compared.missing[:5]:
+        print(f"    missing: {brief(key)}")
+    if compared.order:
+        print(f"    order: {brief(compared.order[1], 60)} stands before {brief(compared.order[0], 60)}")
+    return not faults
+
+
+def judge(said, sent, program):
+    compared = compare(said, sent)
+    return compared, ""
+
+
+class Failed(Exception):
+    pass
+
+
+# ---- the programs ----------------------------------------------------------------------------------------------------
+
+
+def folder_of(program, tools):
+    return tools / re.sub(r"[^A-Za-z0-9.]+", "-", program.package).strip("-")
+
+
+def install(program, tools):
+    """Each version has a folder of its own. What is there is not fetched again."""
+    folder = folder_of(program, tools)
+    if (folder / "installed").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"installing {program.package}", flush=True)
+    (folder / "package.json").write_text("{}")
+    done = subprocess.run(
+        ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", program.package], cwd=folder,
+        capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        sys.exit(f"npm install {program.package} failed:\n{done.stderr}")
+    (folder / "installed").touch()
+
+
+def run(program, arguments, home, cwd, model, options, **more):
+    """Runs a program with an empty home and nothing to reach but the model; ends it, and all it started, in time."""
+    command = [(folder_of(program, options.tools) / "node_modules/.bin" / program.command).resolve(), *arguments]
+    proxy = f"http://127.0.0.1:{model.port}"  # whatever wants to go out is refused, and noted
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home), "HTTPS_PROXY": proxy, "HTTP_PROXY": proxy,
+        "NO_PROXY": "127.0.0.1", **more}
+    with open(home / "stdout", "wb") as stdout, open(home / "stderr", "wb") as stderr:
+        child = subprocess.Popen(
+            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True)
+        try:
+            code = child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            try:
+                os.killpg(child.pid, signal.SIGKILL)  # the group is the child's own
+            except ProcessLookupError:
+                pass
+            child.wait()
+    out, err = ((home / name).read_text(errors="replace") for name in ("stdout", "stderr"))
+    if code is None:
+        asked = "after" if model.requests else "without"
+        raise Failed(f"HANGS: no end after {PATIENCE} s, {asked} asking the model; stderr: {err[-200:]!r}")
+    if code != 0 or ANSWER not in out:
+        raise Failed(f"exit code {code}; stdout: {out[-300:]!r}; stderr: {err[-300:]!r}")
+    asked = [body for body in model.requests if PROMPT in json.dumps(body)]
+    if len(asked) != 1:
+        raise Failed(f"the model was asked {len(asked)} times, not once")
+    return asked[0]
+
+
+def resume_claude(program, text, options):
+    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
+        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
+        cwd.mkdir()
+        # The folder of a project is named after the folder it is about.
+        project = home / ".claude/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
+        project.mkdir(parents=True)
+        session = next((line["sessionId"] for line in lines_of(text) if UUID.fullmatch(str(line.get("sessionId")))),
+                       "5e551011-0000-4000-8000-000000000000")
+        (project / f"{session}.jsonl").write_text(text, encoding="utf-8")
+        return run(
+            program, ["--resume", session, "-p", PROMPT, "--output-format", "stream-json", "--verbose"], home, cwd, model,
+            options, ANTHROPIC_BASE_URL=f"http://127.0.0.1:{model.port}", ANTHROPIC_API_KEY="none", IS_SANDBOX="1",
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", DISABLE_AUTO_COMPACT="1")
+
+
+CODEX_CONFIG = """\
+model_provider = "scripted"
+check_for_update_on_startup = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "http://127.0.0.1:{port}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+[analytics]
+enabled = false
+"""
+
+
+def resume_codex(program, text, options):
+    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
+        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
+        cwd.mkdir()
+        day = home / ".codex/sessions/2026/11/01"
+        day.mkdir(parents=True)
+        (home / ".codex/config.toml").write_text(CODEX_CONFIG.format(port=model.port))
+        session = next(lines_of(text))["payload"]["id"]
+        (day / f"rollout-2026-11-01T00-00-00-{session}.jsonl").write_text(text, encoding="utf-8")
+        return run(
+            program,
+            ["exec", "resume", session, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+             "--disable", "plugins", PROMPT], home, cwd, model, options, SCRIPTED_KEY="none")
+
+
+# ---- the model -------------------------------------------------------------------------------------------------------
+
+
+class Model:
+    """A model on loopback that gives every request the same answer, and keeps the request."""
+
+    def __enter__(self):
+        self.requests, self.outside = [], []
+        model = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                if self.path.startswith("/v1/messages") and "count_tokens" not in self.path:
+                    model.requests.append(json.loads(body))
+                    self.answer(200, "text/event-stream", messages_events(model.requests[-1].get("model")))
+                elif self.path.startswith("/v1/responses"):
+                    model.requests.append(json.loads(body))
+                    self.answer(200, "text/event-stream", responses_events(model.requests[-1].get("model")))
+                else:
+                    self.answer(404, "application/json", "{}")
+
+            def do_GET(self):
+                self.answer(404, "application/json", "{}")
+
+            def do_CONNECT(self):
+                model.outside.append(self.path)
+                self.answer(403, "text/plain", "")
+
+            do_HEAD = do_GET
+
+            def answer(self, status, kind, body):
+                self.send_response(status)
+                self.send_header("content-type", kind)
+                self.send_header("connection", "close")
+                self.end_headers()
+                self.wfile.write(body.encode())
+                self.close_connection = True
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # a client that hangs up early
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def events(*of):
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in of)
+
+
+def messages_events(model):
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    message = {"id": "msg_scripted", "type": "message", "role": "assistant", "model": model, "content": [],
+               "stop_reason": None, "stop_sequence": None, "usage": usage}
+    return events(
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ANSWER}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage},
+        {"type": "message_stop"})
+
+
+def responses_events(model):
+    item = {"type": "message", "id": "msg_scripted", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": ANSWER, "annotations": []}]}
+    response = {"id": "resp_scripted", "object": "response", "created_at": 1790000000, "model": model}
+    usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
+             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15}
+    return events(
+        {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
+        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": item["id"], "delta": ANSWER},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {**response, "status": "completed", "output": [item], "usage": usage}})
+
+
+if __name__ == "__main__":
+    main()
