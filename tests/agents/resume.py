@@ -80,31 +80,132 @@ def report(path, source, program, options):
     """Resumes one log in one program and prints its line of the table. Whether all was well."""
     start = time.monotonic()
     name = f"{shown(path, 50):50} {program.name:14} "
-    said, text = READ_LOG[source](read(path)), None
     try:
         text = convert(options.bin, path, program.reads)
-        request = (resume_claude if program.reads == "claude-code" else resume_codex)(program, text, options)
+        requests = (resume_claude if program.reads == "claude-code" else resume_codex)(program, text, options)
     except (Failed, ValueError) as failure:
         print(f"{name}FAILED: {failure}")
         return False
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
-        (options.keep / f"{path.stem}.{program.name.replace(' ', '-')}.json").write_text(json.dumps(request, indent=1))
-    sent = read_claude_request(request) if program.reads == "claude-code" else read_codex_request(request)
-    compared, notes = judge(said, sent, program)
+        (options.keep / f"{path.stem}.{program.name.replace(' ', '-')}.json").write_text(json.dumps(requests, indent=1))
+    compared, faults, notes = judge(READ_LOG[source](read(path)), requests, program)
     counts = " ".join(f"{compared.found[kind]:>5}/{compared.expected[kind]:<5}" for kind in KINDS)
-    faults = len(compared.missing) + (compared.order is not None)
-    print(f"{name}{counts} {time.monotonic() - start:.0f}s {'ok' if not faults else f'{faults} FAULTS'}{notes}")
-    for key in compared.missing[:5]:
-        print(f"    missing: {brief(key)}")
-    if compared.order:
-        print(f"    order: {brief(compared.order[1], 60)} stands before {brief(compared.order[0], 60)}")
+    verdict = f"{len(faults)} FAULTS" if faults else "ok"
+    print(f"{name}{counts} {time.monotonic() - start:3.0f}s {verdict}{''.join(f'; {note}' for note in notes)}")
+    for fault in faults[:6]:
+        print(f"    {fault}")
     return not faults
 
 
-def judge(said, sent, program):
-    compared = compare(said, sent)
-    return compared, ""
+# ---- what was sent ---------------------------------------------------------------------------------------------------
+
+
+def judge(said, requests, program):
+    """(comparison with the first request, faults, notes)"""
+    claude = program.reads == "claude-code"
+    read_request, refusal = (read_claude_request, refused_messages) if claude else (read_codex_request, refused_responses)
+    faults, notes = [], []
+    wanted, left_out = as_sent(said, claude)
+    if left_out:
+        notes.append(f"{left_out} open calls left out by the program")
+    first, _ = as_sent(read_request(requests[0]), claude)
+    compared = compare(wanted, first, cut=is_cut)
+    faults += [f"missing: {brief(key)}" for key in compared.missing]
+    if compared.order:
+        faults.append(f"order: {brief(compared.order[1], 60)} stands before {brief(compared.order[0], 60)}")
+    if compared.found["cut"]:
+        notes.append(f"{compared.found['cut']} cut short by the program")
+    # Programs add words of their own, and answers for calls that have none.
+    open_calls = sum(thing.kind == CALL for thing in wanted.things) - sum(thing.kind == RESULT for thing in wanted.things)
+    made_up = [key for key in compared.surplus if key[0] == RESULT]
+    if made_up:
+        notes.append(f"{len(made_up)} results made up by the program")
+    if len(made_up) > max(open_calls, 0):
+        faults += [f"surplus: {brief(key)}" for key in made_up]
+    faults += [
+        f"surplus: {brief(key)}" for key in compared.surplus
+        if key[0] in (CALL, REASONING) or (key[0] == TEXT and key[1][0] == "assistant" and key[1][1] != FILLER)]
+    if len(requests) > 1:
+        # Reasoning that another provider signed, or nobody, is refused; the program asks again without it.
+        last, _ = as_sent(read_request(requests[-1]), claude)
+        for said_then in (wanted, last):
+            said_then.things = [thing for thing in said_then.things if thing.kind != REASONING]
+        faults += [f"missing when asked again: {brief(key)}" for key in compare(wanted, last, cut=is_cut).missing]
+        notes.append("asked again without reasoning")
+    faults += refusal(requests[-1])
+    return compared, faults, notes
+
+
+FILLER = "No response requested."  # what Claude Code puts between two messages of the user
+
+
+def as_sent(said, claude):
+    """What is the same when sent, in one form; how many calls without a result were left out."""
+    answered = {thing.id for thing in said.things if thing.kind == RESULT}
+    sent, left_out = Said(), 0
+    for thing in said.things:
+        if thing.kind == TEXT:
+            role, text = thing.value
+            # Claude Code ends a message of the user before another one, and knows no other voice there.
+            role = "user" if claude and role == "system" else role
+            sent.text(role, text.rstrip("\n"))
+        elif thing.kind == CALL and claude and thing.id not in answered:
+            left_out += 1
+        elif thing.kind == CALL:
+            name, arguments = thing.value
+            sent.call(thing.id, name, json.loads(arguments, object_hook=by_value))
+        else:
+            sent.things.append(thing)
+    return sent, left_out
+
+
+def by_value(value):
+    return float(value["number"]) if list(value) == ["number"] else value
+
+
+def is_cut(wanted, given):
+    return False
+
+
+def refused_messages(body):
+    """For what the Messages API would refuse this request."""
+    faults, ids, open_calls = [], set(), set()
+    for number, message in enumerate(body["messages"]):
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if message["role"] == "system":
+            continue
+        answers = [block.get("tool_use_id") for block in blocks if block["type"] == "tool_result"]
+        if set(answers) != open_calls or len(answers) != len(open_calls):
+            faults.append(f"refused: message {number} answers {sorted(answers)}, asked was {sorted(open_calls)}")
+        open_calls = set()
+        for block in blocks:
+            if block["type"] == "tool_use":
+                if block["id"] in ids or not re.fullmatch(r"[A-Za-z0-9_-]+", block["id"]):
+                    faults.append(f"refused: message {number} has the call id {block['id']!r}")
+                if not isinstance(block["input"], dict) or not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", block["name"]):
+                    faults.append(f"refused: message {number} has a call of {block['name']!r}")
+                ids.add(block["id"])
+                open_calls.add(block["id"])
+            if block["type"] == "text" and not block["text"].strip():
+                faults.append(f"refused: message {number} has an empty text")
+            if block["type"] == "thinking" and not block.get("signature"):
+                faults.append(f"refused: message {number} has thinking without a signature")
+    return faults
+
+
+def refused_responses(body):
+    """For what the Responses API would refuse this request."""
+    calls, outputs = collections.Counter(), collections.Counter()
+    for item in body["input"]:
+        if item.get("type") in ("function_call", "custom_tool_call"):
+            calls[item["type"] + "_output", item["call_id"]] += 1
+        elif str(item.get("type")).endswith("_output"):
+            outputs[item["type"], item["call_id"]] += 1
+    if calls != outputs:
+        return [f"refused: calls and results do not pair: {sorted((calls - outputs) + (outputs - calls))}"]
+    return []
 
 
 class Failed(Exception):
@@ -135,7 +236,7 @@ def install(program, tools):
 
 
 def run(program, arguments, home, cwd, model, options, **more):
-    """Runs a program with an empty home and nothing to reach but the model; ends it, and all it started, in time."""
+    """The requests of a program that runs with an empty home and nothing to reach but the model; ends it, and all it started, in time."""
     command = [(folder_of(program, options.tools) / "node_modules/.bin" / program.command).resolve(), *arguments]
     proxy = f"http://127.0.0.1:{model.port}"  # whatever wants to go out is refused, and noted
     env = {
@@ -161,9 +262,11 @@ def run(program, arguments, home, cwd, model, options, **more):
     if code != 0 or ANSWER not in out:
         raise Failed(f"exit code {code}; stdout: {out[-300:]!r}; stderr: {err[-300:]!r}")
     asked = [body for body in model.requests if PROMPT in json.dumps(body)]
-    if len(asked) != 1:
+    if not 1 <= len(asked) <= 2:
         raise Failed(f"the model was asked {len(asked)} times, not once")
-    return asked[0]
+    if model.outside:
+        raise Failed(f"wanted to reach {sorted(set(model.outside))}")
+    return asked
 
 
 def resume_claude(program, text, options):
@@ -213,8 +316,12 @@ def resume_codex(program, text, options):
 # ---- the model -------------------------------------------------------------------------------------------------------
 
 
+UNSIGNED = "messages.1.content.0: Invalid `signature` in `thinking` block"
+
+
 class Model:
-    """A model on loopback that gives every request the same answer, and keeps the request."""
+    """A model on loopback that gives every request the same answer, and keeps the request. It refuses thinking that
+    nobody signed, as the API does."""
 
     def __enter__(self):
         self.requests, self.outside = [], []
@@ -225,6 +332,10 @@ class Model:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 if self.path.startswith("/v1/messages") and "count_tokens" not in self.path:
                     model.requests.append(json.loads(body))
+                    unsigned = [fault for fault in refused_messages(model.requests[-1]) if "signature" in fault]
+                    if unsigned:
+                        error = {"type": "invalid_request_error", "message": UNSIGNED}
+                        return self.answer(400, "application/json", json.dumps({"type": "error", "error": error}))
                     self.answer(200, "text/event-stream", messages_events(model.requests[-1].get("model")))
                 elif self.path.startswith("/v1/responses"):
                     model.requests.append(json.loads(body))
