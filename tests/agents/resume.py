@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -50,6 +49,7 @@ def main():
     parser.add_argument("--tools", default=ROOT / "target/tools/agents", type=pathlib.Path, help="where the programs are kept")
     parser.add_argument("--only", default="", help="programs whose name has this text")
     parser.add_argument("--quick", action="store_true", help="one small log for each program")
+    parser.add_argument("--self-check", action="store_true", help="break a converted log on purpose; every break must be seen")
     parser.add_argument("--keep", type=pathlib.Path, help="leave each request in this folder")
     options = parser.parse_args()
     programs = [program for program in PROGRAMS if options.only in program.name]
@@ -59,6 +59,8 @@ def main():
         logs = list({source: (path, source) for path, source in reversed(logs)}.values())
     for program in programs:
         install(program, options.tools)
+    if options.self_check:
+        sys.exit(self_check(programs, options))
     deadline = time.monotonic() + ALL
     print(f"{'':50} {'':14} " + " ".join(f"{kind:>11}" for kind in KINDS))
     runs = bad = 0
@@ -76,13 +78,75 @@ def main():
     sys.exit(1 if bad or not runs else 0)
 
 
+def self_check(programs, options):
+    """Whether faults in what the programs are given show in what they send; and a program that hangs."""
+    unseen = 0
+    for path, source in find_logs([INPUTS]):
+        said, text = READ_LOG[source](read(path)), convert(options.bin, path, OTHER[source])
+        lines = [json.loads(line) for line in text.splitlines()]
+        for program in programs:
+            if program.reads != OTHER[source]:
+                continue
+            before = None  # the faults that are there already
+            for name, broken in (break_claude if program.reads == "claude-code" else break_codex)(lines):
+                broken = "".join(json.dumps(line) + "\n" for line in broken)
+                try:
+                    _, faults, _ = judge(said, RESUME[program.reads](program, broken, options, 15), program)
+                except Failed as failure:
+                    faults = [str(failure)]
+                before = len(faults) if before is None else before
+                must_hang = name == BARE and "2.1.197" in program.name
+                hangs = any("HANGS" in fault for fault in faults)
+                seen = hangs if must_hang else not hangs and (len(faults) > before or name in (NOTHING, BARE))
+                unseen += not seen
+                print(f"{program.name:14} {name}: {'hangs' if hangs else f'{len(faults)} faults'}{'' if seen else ', NOT SEEN'}",
+                      flush=True)
+    return 1 if unseen else 0
+
+
+NOTHING, BARE = "nothing broken", "no model named, on which 2.1.197 waits for ever"
+
+
+def break_claude(lines):
+    def without(test):
+        kept, parents = [], {}
+        for line in json.loads(json.dumps(lines)):
+            line["parentUuid"] = parents.get(line["parentUuid"], line["parentUuid"])
+            if test(json.dumps(line["message"])):
+                parents[line["uuid"]] = line["parentUuid"]
+            else:
+                kept.append(line)
+        return kept
+    yield NOTHING, lines
+    yield "a text dropped", without(lambda line: "Asked on the screen alone." in line)
+    yield "a picture dropped", without(lambda line: "Only a picture" in line)
+    yield "a call and its result dropped", without(lambda line: "call_patch" in line)
+    unlinked = json.loads(json.dumps(lines))
+    unlinked[len(lines) // 2]["parentUuid"] = None
+    yield "the chain cut", unlinked
+    bare = json.loads(json.dumps(lines))
+    for line in bare:
+        if line["type"] == "assistant":
+            del line["message"]["model"]
+    yield BARE, bare
+
+
+def break_codex(lines):
+    yield NOTHING, lines
+    yield "a text dropped", [line for line in lines if "Go on, but otherwise." not in json.dumps(line)]
+    yield "a call and its result dropped", [line for line in lines if "toolu_again" not in json.dumps(line)]
+    untimed = json.loads(json.dumps(lines))
+    next(line for line in untimed if line["payload"].get("type") == "function_call_output").pop("timestamp")
+    yield "a time dropped", untimed
+
+
 def report(path, source, program, options):
     """Resumes one log in one program and prints its line of the table. Whether all was well."""
     start = time.monotonic()
     name = f"{shown(path, 50):50} {program.name:14} "
     try:
         text = convert(options.bin, path, program.reads)
-        requests = (resume_claude if program.reads == "claude-code" else resume_codex)(program, text, options)
+        requests = RESUME[program.reads](program, text, options)
     except (Failed, ValueError) as failure:
         print(f"{name}FAILED: {failure}")
         return False
@@ -107,15 +171,12 @@ def judge(said, requests, program):
     read_request, refusal = (read_claude_request, refused_messages) if claude else (read_codex_request, refused_responses)
     faults, notes = [], []
     wanted, left_out = as_sent(said, claude)
-    if left_out:
-        notes.append(f"{left_out} open calls left out by the program")
+    notes += [f"{count} {kind} left out by the program" for kind, count in left_out.items()]
     first, _ = as_sent(read_request(requests[0]), claude)
-    compared = compare(wanted, first, cut=is_cut)
+    compared = compare(wanted, first)
     faults += [f"missing: {brief(key)}" for key in compared.missing]
     if compared.order:
         faults.append(f"order: {brief(compared.order[1], 60)} stands before {brief(compared.order[0], 60)}")
-    if compared.found["cut"]:
-        notes.append(f"{compared.found['cut']} cut short by the program")
     # Programs add words of their own, and answers for calls that have none.
     open_calls = sum(thing.kind == CALL for thing in wanted.things) - sum(thing.kind == RESULT for thing in wanted.things)
     made_up = [key for key in compared.surplus if key[0] == RESULT]
@@ -131,7 +192,7 @@ def judge(said, requests, program):
         last, _ = as_sent(read_request(requests[-1]), claude)
         for said_then in (wanted, last):
             said_then.things = [thing for thing in said_then.things if thing.kind != REASONING]
-        faults += [f"missing when asked again: {brief(key)}" for key in compare(wanted, last, cut=is_cut).missing]
+        faults += [f"missing when asked again: {brief(key)}" for key in compare(wanted, last).missing]
         notes.append("asked again without reasoning")
     faults += refusal(requests[-1])
     return compared, faults, notes
@@ -141,31 +202,36 @@ FILLER = "No response requested."  # what Claude Code puts between two messages 
 
 
 def as_sent(said, claude):
-    """What is the same when sent, in one form; how many calls without a result were left out."""
+    """What is the same when sent, in one form; and what Claude Code leaves out: calls without a result, and reasoning that
+    nothing follows then."""
     answered = {thing.id for thing in said.things if thing.kind == RESULT}
-    sent, left_out = Said(), 0
+    sent, left_out, waiting = Said(), collections.Counter(), []
     for thing in said.things:
+        if claude and thing.kind == CALL and thing.id not in answered:
+            left_out["calls without result"] += 1
+            continue
+        if claude and thing.kind == REASONING:
+            waiting.append(thing)
+            continue
+        if thing.kind == CALL or (thing.kind == TEXT and thing.value[0] == "assistant"):
+            sent.things += waiting
+        elif waiting:
+            left_out["reasoning"] += len(waiting)
+        waiting = []
         if thing.kind == TEXT:
             role, text = thing.value
             # Claude Code ends a message of the user before another one, and knows no other voice there.
-            role = "user" if claude and role == "system" else role
-            sent.text(role, text.rstrip("\n"))
-        elif thing.kind == CALL and claude and thing.id not in answered:
-            left_out += 1
+            sent.text("user" if claude and role == "system" else role, text.rstrip("\n"))
         elif thing.kind == CALL:
             name, arguments = thing.value
             sent.call(thing.id, name, json.loads(arguments, object_hook=by_value))
         else:
             sent.things.append(thing)
-    return sent, left_out
+    return sent, +left_out
 
 
 def by_value(value):
     return float(value["number"]) if list(value) == ["number"] else value
-
-
-def is_cut(wanted, given):
-    return False
 
 
 def refused_messages(body):
@@ -235,7 +301,7 @@ def install(program, tools):
     (folder / "installed").touch()
 
 
-def run(program, arguments, home, cwd, model, options, **more):
+def run(program, arguments, home, cwd, model, options, patience, **more):
     """The requests of a program that runs with an empty home and nothing to reach but the model; ends it, and all it started, in time."""
     command = [(folder_of(program, options.tools) / "node_modules/.bin" / program.command).resolve(), *arguments]
     proxy = f"http://127.0.0.1:{model.port}"  # whatever wants to go out is refused, and noted
@@ -246,7 +312,7 @@ def run(program, arguments, home, cwd, model, options, **more):
         child = subprocess.Popen(
             command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True)
         try:
-            code = child.wait(PATIENCE)
+            code = child.wait(patience)
         except subprocess.TimeoutExpired:
             code = None
         finally:
@@ -258,7 +324,7 @@ def run(program, arguments, home, cwd, model, options, **more):
     out, err = ((home / name).read_text(errors="replace") for name in ("stdout", "stderr"))
     if code is None:
         asked = "after" if model.requests else "without"
-        raise Failed(f"HANGS: no end after {PATIENCE} s, {asked} asking the model; stderr: {err[-200:]!r}")
+        raise Failed(f"HANGS: no end after {patience} s, {asked} asking the model; stderr: {err[-200:]!r}")
     if code != 0 or ANSWER not in out:
         raise Failed(f"exit code {code}; stdout: {out[-300:]!r}; stderr: {err[-300:]!r}")
     asked = [body for body in model.requests if PROMPT in json.dumps(body)]
@@ -269,7 +335,7 @@ def run(program, arguments, home, cwd, model, options, **more):
     return asked
 
 
-def resume_claude(program, text, options):
+def resume_claude(program, text, options, patience=PATIENCE):
     with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
         home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
         cwd.mkdir()
@@ -281,7 +347,7 @@ def resume_claude(program, text, options):
         (project / f"{session}.jsonl").write_text(text, encoding="utf-8")
         return run(
             program, ["--resume", session, "-p", PROMPT, "--output-format", "stream-json", "--verbose"], home, cwd, model,
-            options, ANTHROPIC_BASE_URL=f"http://127.0.0.1:{model.port}", ANTHROPIC_API_KEY="none", IS_SANDBOX="1",
+            options, patience, ANTHROPIC_BASE_URL=f"http://127.0.0.1:{model.port}", ANTHROPIC_API_KEY="none", IS_SANDBOX="1",
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", DISABLE_AUTO_COMPACT="1")
 
 
@@ -298,7 +364,7 @@ enabled = false
 """
 
 
-def resume_codex(program, text, options):
+def resume_codex(program, text, options, patience=PATIENCE):
     with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
         home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
         cwd.mkdir()
@@ -310,7 +376,10 @@ def resume_codex(program, text, options):
         return run(
             program,
             ["exec", "resume", session, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
-             "--disable", "plugins", PROMPT], home, cwd, model, options, SCRIPTED_KEY="none")
+             "--disable", "plugins", PROMPT], home, cwd, model, options, patience, SCRIPTED_KEY="none")
+
+
+RESUME = {"claude-code": resume_claude, "codex": resume_codex}
 
 
 # ---- the model -------------------------------------------------------------------------------------------------------

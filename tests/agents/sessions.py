@@ -352,9 +352,9 @@ class Compared:
         return len(self.missing) + len(self.surplus) + (self.order is not None)
 
 
-def compare(source, target, cut=None):
+def compare(source, target):
     """Whether everything of `source` is in `target`, as often and in the same order, as the same kind of thing, from the
-    same voice. `cut(wanted, given)` says whether `given` is `wanted`, cut short on purpose."""
+    same voice."""
     result = Compared()
     wanted, given = source.keys(), target.keys()
     free = collections.defaultdict(collections.deque)
@@ -374,9 +374,6 @@ def compare(source, target, cut=None):
     unused = sorted(at for queue in free.values() for at in queue)
     for key in left:
         at = next((at for at in unused if respelled(key, given[at])), None)
-        if at is None and cut:
-            at = next((at for at in unused if cut(key, given[at])), None)
-            result.found["cut"] += at is not None
         if at is None:
             result.missing.append(key)
         else:
