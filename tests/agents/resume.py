@@ -4,7 +4,7 @@
 Converts logs of Codex to Claude Code and resumes them in Claude Code, and the other way round; a scripted model on loopback
 answers, and keeps the request. The history in it must be whole and typed: calls as calls, with name and arguments,
 results as results, with every part, texts from the right voice, counted against the source log with the readers of
-sessions.py. The programs come from npm (700 MB) into a folder that is kept.
+sessions.py. The programs come from npm (1 GB) into a folder that is kept.
 """
 
 import argparse
