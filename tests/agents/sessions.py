@@ -132,12 +132,18 @@ def read_blocks(content, role, said):
         elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
             said.call(block.get("id"), block.get("name"), block.get("input"))
         elif isinstance(kind, str) and kind.endswith("tool_result"):
-            said.result(block.get("tool_use_id"), [claude_part(part, said) for part in as_list(block.get("content"))])
+            said.result(block.get("tool_use_id"), claude_parts(block.get("content")))
         elif kind != "redacted_thinking":
             said.aside[f"block {kind}"] += 1
 
 
-def claude_part(part, said):
+def claude_parts(content):
+    """What a result says. What is neither text nor picture is a JSON value; if nothing else is there, all of it is one."""
+    parts = [claude_part(part) for part in as_list(content)]
+    return parts if any(kind != "json" for kind, _ in parts) or not parts else [("json", canonical(content))]
+
+
+def claude_part(part):
     if isinstance(part, str):
         return (TEXT, part)
     kind = part.get("type") if isinstance(part, dict) else None
@@ -145,8 +151,7 @@ def claude_part(part, said):
         return (TEXT, part.get("text"))
     if kind == "image":
         return (IMAGE, picture(part.get("source") or {}))
-    said.aside[f"part {kind} of a result"] += 1
-    return None
+    return ("json", canonical(part))  # written as text, in whatever spelling
 
 
 def picture(source):
