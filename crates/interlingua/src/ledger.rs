@@ -260,17 +260,11 @@ impl Ledger {
         ItemId(self.next_item)
     }
 
-    /// Until every writer uses the fields.
-    pub fn lose(&mut self, path: &str, reason: Reason, json: &str) {
-        let _ = path;
-        let leaves = crate::text::Raw::new(json).leaves();
-        self.lose_late(Field::Unnamed, reason, leaves, json.len() as u64);
-    }
-
     /// Leaves of an earlier frame that were mapped, and now the target cannot say them after all.
     pub(crate) fn lose_late(&mut self, field: Field, reason: Reason, leaves: u64, bytes: u64) {
         let leaves = leaves.min(self.mapped);
-        if leaves == 0 {
+        // What the target never says was lost when its frame ended.
+        if leaves == 0 || self.unsaid.has(field) {
             return;
         }
         self.mapped -= leaves;

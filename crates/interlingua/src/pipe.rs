@@ -16,7 +16,7 @@ use crate::ledger::{Ledger, Reason, Report, Rest, RestBody};
 use crate::lifecycle::{Lifecycle, Verdict};
 use crate::model::{
     Arrival, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, SaysTable, Shape,
-    Status, says_everything,
+    Show, Status, Value, says_everything,
 };
 use crate::sniff;
 use crate::tape::{Claim, Fault, Limits, Tape, TapeBuf, Val};
@@ -109,14 +109,14 @@ impl Out<'_> {
     /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
     /// loss.
     pub fn lose(&mut self, field: Field, reason: Reason) {
-        if let Some(leaf) = self.frame.and_then(|frame| frame.last_claimed_for(field)) {
+        if let Some(leaf) = self.frame.and_then(|frame| frame.claimed_for(field).next()) {
             leaf.unsaid(reason);
         }
     }
 
     /// Gives up a text.
     pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
-        self.lose_source(field, text.as_escaped(), 1, reason);
+        self.lose_source(field, text, reason);
     }
 
     /// Gives up a text, if there is one.
@@ -128,7 +128,7 @@ impl Out<'_> {
 
     /// Gives up a JSON value.
     pub fn lose_raw(&mut self, field: Field, json: &Raw<'_>, reason: Reason) {
-        self.lose_source(field, json.as_str(), json.leaves(), reason);
+        self.lose_source(field, json, reason);
     }
 
     /// Gives up a part of an item.
@@ -141,28 +141,32 @@ impl Out<'_> {
         self.lose_fields(&mut |show| event.clone().each_field(of, show), reason);
     }
 
-    fn lose_fields(&mut self, each: &mut dyn FnMut(&mut crate::model::Show<'_>), reason: Reason) {
+    fn lose_fields(&mut self, each: &mut dyn FnMut(&mut Show<'_>), reason: Reason) {
         each(&mut |field, value| match value.source() {
-            Some(text) => self.lose_source(field, text, value.leaves(), reason),
+            Some(_) => self.lose_source(field, value, reason),
             None => self.lose(field, reason),
         });
     }
 
-    /// Marks the leaf that a value was read from; if its frame is gone, so many leaves are lost in the field's name.
-    fn lose_source(&mut self, field: Field, text: &str, leaves: u64, reason: Reason) {
-        // A copy of a leaf's text has no address; it is known by what it says.
-        let same = |leaf: &Val<'_>| {
-            leaf.text() == text
-                || leaf.str().is_some_and(|own| own.as_escaped() == text || own.decode() == text)
-        };
-        let found = self
-            .frame
-            .and_then(|frame| frame.value_at(text).or_else(|| frame.last_claimed_for(field).filter(same)));
+    /// Marks the leaf that a value was read from; if its frame is gone, its leaves are lost in the field's name.
+    fn lose_source(&mut self, field: Field, value: &dyn Value, reason: Reason) {
+        let text = value.source().unwrap_or_default();
+        let found = self.frame.and_then(|frame| {
+            // A copy of a leaf's text has no address; it is known by what it says.
+            let same = |leaf: &Val<'_>| {
+                leaf.text() == text
+                    || leaf.str().is_some_and(|own| own.as_escaped() == text || own.decode() == text)
+            };
+            let alike = || frame.claimed_for(field).find(same);
+            // What was not copied is of this frame even if it reads otherwise there, as a format that we call a type.
+            let last = || frame.claimed_for(field).next().filter(|_| !value.is_copy());
+            frame.value_at(text).or_else(alike).or_else(last)
+        });
         match found {
-            // Nobody claimed it, so it is booked as it stands.
-            Some(leaf) if matches!(leaf.claimed(), Claim::Free | Claim::Placed) => {}
-            Some(leaf) => leaf.unsaid(reason),
-            None => self.ledger.lose_late(field, reason, leaves, text.len() as u64),
+            Some(leaf) if leaf.claimed().field() == Some(field) => leaf.unsaid(reason),
+            // Nobody claimed it, or for another field, and so it is booked.
+            Some(_) => {}
+            None => self.ledger.lose_late(field, reason, value.leaves(), text.len() as u64),
         }
     }
 }

@@ -77,16 +77,31 @@ pub enum Claim {
     Placed,
 }
 
+impl Claim {
+    /// The field that the value was claimed for.
+    pub const fn field(self) -> Option<Field> {
+        match self {
+            Claim::Taken(field) | Claim::Noted(field) => Some(field),
+            Claim::Free | Claim::Placed => None,
+        }
+    }
+}
+
 /// A claim as it stands on the tape, and why a writer could not say the value, if it could not.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     claim: Claim,
     unsaid: Option<Reason>,
+    /// The value claimed before this one: claims are remembered in the order they were made.
+    before: u32,
 }
 
 impl Mark {
-    const FREE: Self = Self { claim: Claim::Free, unsaid: None };
+    const FREE: Self = Self { claim: Claim::Free, unsaid: None, before: NOBODY };
 }
+
+/// No value was claimed before.
+const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
@@ -162,7 +177,7 @@ impl TapeBuf {
         self.marks.clear();
         self.marks.resize(self.nodes.len(), Cell::new(Mark::FREE));
         let (nodes, marks) = (&self.nodes, &self.marks);
-        let last_claimed = Cell::new(0);
+        let last_claimed = Cell::new(NOBODY);
         Ok(Tape { text, nodes, marks, leaves, last_claimed, duplicate_key, lone_surrogate, number_overflow })
     }
 }
@@ -222,20 +237,23 @@ impl<'t> Tape<'t> {
         Some(Some(innermost).filter(claimed).or_else(|| around.find(claimed)).unwrap_or(innermost))
     }
 
-    /// The value that was claimed last for `field` and is not marked as unsaid, if it is not far back.
-    pub(crate) fn last_claimed_for(&self, field: Field) -> Option<Val<'_>> {
-        let last = self.last_claimed.get() as usize;
-        let at = (last.saturating_sub(NEAR)..=last).rev().find(|&at| {
-            let Some(mark) = self.marks.get(at).map(Cell::get) else { return false };
-            let ours = matches!(mark.claim, Claim::Taken(of) | Claim::Noted(of) if of == field);
-            ours && mark.unsaid.is_none()
-        })?;
-        Some(Val { tape: self, at: at as u32 })
+    /// The values that were claimed for `field` and are not marked as unsaid, the last claim first, if that was not long
+    /// ago.
+    pub(crate) fn claimed_for(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
+        let last = Some(self.last_claimed.get());
+        let before = |at: &u32| self.marks.get(*at as usize).map(|mark| mark.get().before);
+        let claims = std::iter::successors(last, before).take(NEAR);
+        let ours = move |at: &u32| {
+            let mark = self.marks.get(*at as usize).map(Cell::get);
+            mark.is_some_and(|mark| mark.unsaid.is_none() && mark.claim.field() == Some(field))
+        };
+        claims.filter(ours).map(|at| Val { tape: self, at })
     }
 }
 
-/// How many values back a claim is looked for: what belongs to one event stands close together.
-const NEAR: usize = 64;
+/// How many values or claims back one is looked for: what belongs to one event stands close together and is claimed
+/// together. A bound, because a hostile frame can give up a hundred thousand values.
+const NEAR: usize = 256;
 
 /// A value on a tape.
 #[derive(Clone, Copy)]
@@ -406,8 +424,11 @@ impl<'t> Val<'t> {
     /// Claims this value and everything in it.
     #[inline]
     pub fn claim(&self, claim: Claim) {
-        self.tape.marks[self.at as usize].set(Mark { claim, unsaid: None });
-        self.tape.last_claimed.set(self.at);
+        let mark = &self.tape.marks[self.at as usize];
+        let known = mark.get();
+        let before =
+            if known.claim == Claim::Free { self.tape.last_claimed.replace(self.at) } else { known.before };
+        mark.set(Mark { claim, unsaid: None, before });
     }
 
     /// The claim on exactly this value.
@@ -518,7 +539,7 @@ impl<'t> Val<'t> {
                 val = Val { tape: self.tape, at: at + 1 };
             }
             let Node { next, .. } = *val.node();
-            let Mark { claim, unsaid } = val.mark();
+            let Mark { claim, unsaid, before: _ } = val.mark();
             let leaf = next == val.at + 1;
             if claim != Claim::Free || leaf || depth == open.len() {
                 visitor.value(name.take(), val, claim, unsaid);

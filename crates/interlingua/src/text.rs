@@ -74,6 +74,11 @@ impl<'a> Str<'a> {
         self.0.to_mut().push_str(&more.0);
     }
 
+    /// Whether this is a copy of its own.
+    pub(crate) fn is_owned(&self) -> bool {
+        matches!(self.0, Cow::Owned(_))
+    }
+
     /// The same text with a shorter lifetime, without copying.
     pub fn reborrow(&self) -> Str<'_> {
         Str(Cow::Borrowed(&self.0))
@@ -123,6 +128,11 @@ impl<'a> Raw<'a> {
     /// The JSON text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether this is a copy of its own.
+    pub(crate) fn is_owned(&self) -> bool {
+        matches!(self.0, Cow::Owned(_))
     }
 
     /// The same value with a shorter lifetime, without copying.

@@ -65,8 +65,8 @@ pub enum Group {
 fields! {
     /// Says what the values beside it are (a type tag, an index), or nothing at all (`null`); has their fate.
     Structure = Bookkeeping "structure",
-    /// A claim that nobody has named yet.
-    Unnamed = Bookkeeping "unnamed",
+    /// Says nothing to anyone: a keep-alive, padding that hides a length. No target misses it.
+    Padding = Bookkeeping "padding",
 
     /// [`Session::id`]
     SessionId = Session "session/id",
@@ -381,6 +381,11 @@ pub trait Value {
         None
     }
 
+    /// Whether it is a copy, which may be of an earlier frame.
+    fn is_copy(&self) -> bool {
+        false
+    }
+
     /// Scalars and empty containers in it.
     fn leaves(&self) -> u64 {
         1
@@ -395,6 +400,10 @@ impl Value for Str<'_> {
         Some(self.as_escaped())
     }
 
+    fn is_copy(&self) -> bool {
+        self.is_owned()
+    }
+
     fn change(&mut self) {
         self.push(&Str::escaped("q"));
     }
@@ -403,6 +412,10 @@ impl Value for Str<'_> {
 impl Value for Raw<'_> {
     fn source(&self) -> Option<&str> {
         Some(self.as_str())
+    }
+
+    fn is_copy(&self) -> bool {
+        self.is_owned()
     }
 
     fn leaves(&self) -> u64 {

@@ -269,6 +269,8 @@ impl StreamReader {
                 self.end(out);
             }
             "error" => failure(event, out),
+            "ping" => _ = kind.note(Field::Padding),
+            // An event we do not know stays as it is; the report will show it.
             _ => {}
         }
     }

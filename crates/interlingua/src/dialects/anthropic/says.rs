@@ -7,7 +7,7 @@ use crate::model::{Field, Says};
 pub(super) const fn request(field: Field) -> Says {
     match field {
         Field::Structure
-        | Field::Unnamed
+        | Field::Padding
         | Field::RequestModel
         | Field::MaxTokens
         | Field::StopTexts
@@ -115,7 +115,7 @@ pub(super) const fn request(field: Field) -> Says {
 pub(super) const fn answer(field: Field) -> Says {
     match field {
         Field::Structure
-        | Field::Unnamed
+        | Field::Padding
         | Field::StopSequence => Says::Exactly,
         Field::ErrorMessage | Field::ErrorRequestId => Says::Less("only of the first failure"),
         Field::CallName | Field::CallId => {

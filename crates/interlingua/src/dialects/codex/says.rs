@@ -6,7 +6,7 @@ use crate::model::{Field, Says};
 pub(super) const fn says(field: Field) -> Says {
     match field {
         Field::Structure
-        | Field::Unnamed
+        | Field::Padding
         | Field::MessageText
         | Field::ReasoningSummary
         | Field::CallId

@@ -7,7 +7,7 @@ use crate::model::{Field, Says};
 pub(super) const fn request(field: Field) -> Says {
     match field {
         Field::Structure
-        | Field::Unnamed
+        | Field::Padding
         | Field::RequestModel
         | Field::MaxTokens
         | Field::Temperature
@@ -114,7 +114,7 @@ pub(super) const fn request(field: Field) -> Says {
 /// An answer, whole or as a stream.
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::Structure | Field::Unnamed | Field::CallArgs => Says::Exactly,
+        Field::Structure | Field::Padding | Field::CallArgs => Says::Exactly,
         Field::ErrorMessage => Says::Less("only of the first failure"),
         Field::CallName | Field::CallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")

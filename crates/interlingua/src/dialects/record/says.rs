@@ -5,7 +5,7 @@ use crate::model::{Field, Says};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure | Field::Unnamed => Says::Exactly,
+        Field::Structure | Field::Padding => Says::Exactly,
 
         Field::SessionId
         | Field::SessionParent

@@ -56,7 +56,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::UsageOutput
         | Field::UsageReasoning => Says::Emulated("a status item `usage`, or in `turn.ended`"),
         Field::Structure
-        | Field::Unnamed
+        | Field::Padding
         | Field::SessionId
         | Field::SessionParent
         | Field::SessionCwd

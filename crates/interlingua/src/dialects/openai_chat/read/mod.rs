@@ -60,6 +60,8 @@ impl Reader for StreamReader {
         }
         note_blanks(root);
         note_tag(root, "object", &["chat.completion", "chat.completion.chunk"]);
+        // Padding that hides the length of tokens.
+        root.note_str("obfuscation", Field::Padding);
         let choices = || choices.into_iter().flat_map(|choices| choices.elements());
         let first = choices().next().is_some() && !std::mem::replace(&mut self.begun, true);
         if first {
