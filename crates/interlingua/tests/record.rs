@@ -356,3 +356,37 @@ fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
         }
     }
 }
+
+#[test]
+fn state_of_any_issuer_on_any_item_comes_back() {
+    // A chat stream of another provider signs its calls and hides its reasoning.
+    let way = named("openai-chat", Role::Response);
+    let details = |entries: &str| {
+        format!(
+            r#"{{"id":"r","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,"finish_reason":"stop","message":{{"role":"assistant","content":"hi","reasoning_details":[{entries}]}}}}]}}"#
+        )
+    };
+    for (format, issuer) in
+        [("google-gemini-v1", "google"), ("openai-responses-v1", "openai"), ("xai-v1", "xai")]
+    {
+        let source = details(&format!(
+            r#"{{"type":"reasoning.text","text":"t","signature":"SIG","format":"{format}"}},{{"type":"reasoning.encrypted","data":"ENC","format":"{format}"}}"#
+        ));
+        let bytes = record_of(way, source.as_bytes());
+        let (before, after) = (said(way, source.as_bytes()), said(record(), &bytes));
+        let shown = String::from_utf8_lossy(&bytes);
+        assert_eq!(after.items, before.items, "{shown}");
+        assert!(shown.contains(&format!(r#""issuer":"{issuer}""#)) && shown.contains("SIG"), "{shown}");
+    }
+}
+
+#[test]
+fn a_request_is_an_entry_with_its_settings() {
+    let way = named("anthropic", Role::Request);
+    let source = br#"{"model":"m","max_tokens":9,"temperature":0.50,"stop_sequences":["x"],"stream":true,"tools":[{"name":"f","description":"d","input_schema":{"type":"object"},"strict":true}],"tool_choice":{"type":"tool","name":"f","disable_parallel_tool_use":true},"metadata":{"user_id":"u"},"service_tier":"auto","output_config":{"effort":"low","format":{"type":"json_schema","schema":{"a":1}}},"messages":[{"role":"user","content":"hi"}]}"#;
+    let bytes = record_of(way, source);
+    let (before, after) = (said(way, source), said(record(), &bytes));
+    assert_eq!(after.requests, before.requests, "{}", String::from_utf8_lossy(&bytes));
+    assert_eq!(after.requests[0].tools.len(), 1);
+    assert!(String::from_utf8_lossy(&bytes).contains(r#""temperature":0.50"#));
+}

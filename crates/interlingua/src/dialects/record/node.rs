@@ -426,15 +426,6 @@ impl Node {
         }
     }
 
-    /// Writes how the item ended.
-    pub(super) fn write_tail(&self, tail: &ItemTail<'_>, json: &mut Emit<'_>) {
-        let ItemTail { id: _, status, native_status, is_error } = tail;
-        json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
-        if words::usual_status(native_status.as_ref(), *is_error) != *status {
-            json.key("outcome").word(word(STATUSES, *status));
-        }
-    }
-
     /// Ends the content, giving what the schema requires.
     fn end_content(&mut self, json: &mut Emit<'_>) {
         let text = match self.content {
@@ -471,13 +462,11 @@ impl Node {
         match self.kind {
             NodeKind::ToolCall(_) => {
                 json.key("input");
-                let is_text = match self.arguments.take() {
-                    Some((_, text)) => put_arguments(&Str::escaped(&text), json),
-                    None => {
-                        json.null();
-                        false
-                    }
-                };
+                let arguments = self.arguments.take();
+                if arguments.is_none() {
+                    json.null();
+                }
+                let is_text = arguments.is_some_and(|(_, text)| put_arguments(&Str::escaped(&text), json));
                 self.say_kind(is_text, json);
             }
             NodeKind::ToolResult => {
@@ -492,6 +481,15 @@ impl Node {
             }
             NodeKind::User | NodeKind::Assistant | NodeKind::Speaker(_) | NodeKind::Event => {}
         }
+    }
+}
+
+/// Writes how the item ended.
+pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut Emit<'_>) {
+    let ItemTail { id: _, status, native_status, is_error } = tail;
+    json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
+    if words::usual_status(native_status.as_ref(), *is_error) != *status {
+        json.key("outcome").word(word(STATUSES, *status));
     }
 }
 
