@@ -190,6 +190,14 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
             r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":"a","status":"answered","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}],"answers":[["a"]]}"#,
         ),
         (
+            "question.requested",
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"requested","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+        ),
+        (
+            "question.resolved",
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"rejected","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+        ),
+        (
             "turn.ended",
             r#"{"turn_id":"t1","stop_reason":"stop_sequence","native_stop_reason":"halt","stop_sequence":"END","usage":{"input_tokens":5,"cache_read_tokens":3,"cache_write_tokens":2,"cache_write_long_tokens":1,"output_tokens":7,"reasoning_tokens":4},"cost_usd":0.25}"#,
         ),
@@ -206,8 +214,6 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
         "turn-started",
         "permission-requested",
         "permission-resolved",
-        "question-requested",
-        "question-resolved",
         "turn-ended",
         "error",
         "session-ended",
@@ -225,6 +231,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     assert_eq!(after.errors[0].status, Some(529));
     assert_eq!(after.permissions[0].answer, Some(Answer::Reject(Some(Str::escaped("no")))));
     assert_eq!(after.questions[0].answers, Some(vec![vec![Str::escaped("a")]]));
+    assert!(after.questions[1].declined);
     assert_eq!(after.end.as_ref().map(|end| end.status), Some(Status::Failed));
     let turn = turns(&after).into_iter().find(|turn| turn.cost.is_some()).expect("a turn with a cost");
     assert_eq!(turn.stop.as_ref().map(|stop| stop.class), Some(StopClass::Sequence));
