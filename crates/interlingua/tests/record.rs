@@ -337,13 +337,15 @@ fn what_changes_about_a_session_is_an_entry() {
     );
     assert!(text.contains(r#""data":{"working-dir":"/a","branch":"fix"}"#), "{text}");
     let back = convert(record(), way, &bytes);
-    assert_eq!((back.bytes, back.report.lost), (log.into_bytes(), 0));
+    assert_eq!(String::from_utf8(back.bytes).expect("text"), log);
+    assert_eq!(back.report.lost, 0, "{:?}", back.report.lost_paths);
 }
 
 #[test]
 fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
     let way = named("universal", Role::Live);
-    for name in ["error", "usage", "line", "system", "developer", "turn-ended", "request", "part"] {
+    for name in ["error", "usage", "line", "system", "developer", "turn-ended", "request", "part", "unknown"]
+    {
         for detail in ["", r#","detail":"text""#] {
             let data = format!(
                 r#"{{"item":{{"item_id":"i1","native_item_id":null,"parent_id":null,"kind":"status","role":"system","status":"completed","content":[{{"type":"status","label":"{name}"{detail}}}]}}}}"#

@@ -1,8 +1,11 @@
 //! What a running Claude Code says on stdout (`--output-format stream-json`), with or without partial messages, and
 //! the control protocol beside it. Content blocks are those of the Messages API; see [`super::anthropic`].
 
+mod block;
 mod control;
+mod line;
 mod read;
+mod says;
 mod write;
 
 use super::anthropic::blocks;
@@ -21,10 +24,7 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Live,
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::StreamReader::default())),
-        write: Some(WriteSpec {
-            make: |_| Box::new(write::StdinWriter::default()),
-            says: crate::model::says_everything,
-        }),
+        write: Some(WriteSpec { make: |_| Box::new(write::StdinWriter::default()), says: says::says }),
     }],
     sniff,
 };

@@ -5,6 +5,7 @@
 //! head of its own.
 
 use super::read::is_parts;
+use super::session::UNKNOWN;
 use super::words::{self, CALL_KINDS, OPAQUE_KINDS, SPEAKERS, STATUSES, word};
 use crate::emit::Emit;
 use crate::model::{
@@ -158,10 +159,12 @@ impl Node {
                 NodeKind::ToolResult
             }
             ItemKind::Notice(Notice { event_type }) => {
-                let event_type = event_type.as_ref().map_or("unknown", Str::as_escaped);
-                json.word("system-event").key("event-type").word(event_type);
-                // A notice of that name is not a message of that author.
-                if SPEAKERS.iter().any(|(_, speaker)| *speaker == event_type) {
+                json.word("system-event").key("event-type");
+                let event_type = event_type.as_ref().map(Str::as_escaped);
+                json.word(event_type.unwrap_or(UNKNOWN));
+                // A notice of that name is neither a message of that author nor nameless.
+                let odd = |name| name == UNKNOWN || SPEAKERS.iter().any(|(_, speaker)| *speaker == name);
+                if event_type.is_some_and(odd) {
                     json.key("notice").bool(true);
                 }
                 NodeKind::Event
