@@ -310,7 +310,7 @@ fn events_come_in_order() {
             .find(|(dialect, name, _)| case.way.0.name == *dialect && case.name.ends_with(name))
         {
             law.holds(!seen.orphans.is_empty(), || format!("{case}: no longer excused: {why}"));
-        } else if !case.derived {
+        } else if !case.is_derived() {
             law.holds(seen.orphans.is_empty(), || {
                 format!("{case}: results without a call: {:?}", seen.orphans)
             });
@@ -376,7 +376,7 @@ fn every_cut_gives_the_same_bytes_and_the_same_report() {
                 );
             }
             // And alone, as far as time allows.
-            let main = main_target(case).is_some_and(|main| same(main, to)) && !case.derived;
+            let main = main_target(case).is_some_and(|main| same(main, to)) && !case.is_derived();
             for cut in places(case.bytes.len(), if main { SOME } else { FEW }) {
                 let (a, b) = case.bytes.split_at(cut);
                 check(&format!("cut at {cut}"), &convert_pieces(case.way, to, [a, b]));
@@ -393,7 +393,7 @@ fn a_source_that_stops_anywhere_still_adds_up_in_order() {
     let mut law = Law::new("truncated at any byte: adds up, ends in order");
     let broken = on_two_threads(&fixtures_and_ours(), |case| {
         let mut broken = Vec::new();
-        for end in places(case.bytes.len(), if case.derived { SOME } else { EVERY }) {
+        for end in places(case.bytes.len(), if case.is_derived() { SOME } else { EVERY }) {
             let (seen, report) = watch(case.way, &case.bytes[..end], Look::Order);
             if !seen.breaches.is_empty() || !report.adds_up() {
                 broken.push(format!("{case} up to {end}: {:?}, {}", seen.breaches, counts(&report)));
@@ -500,7 +500,7 @@ fn every_way(bytes: &[u8], size: usize) {
                 name: String::new(),
                 path: std::path::PathBuf::new(),
                 bytes: bytes.to_vec(),
-                derived: true,
+                made_from: Some((dialect, spec.role)),
             };
             for to in targets(&case) {
                 let whole = convert(case.way, to, bytes);
