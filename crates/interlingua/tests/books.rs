@@ -11,6 +11,7 @@ mod support;
 use support::books::{Breach, Excuse, Source, judge};
 use support::canary::{canary_law, plant};
 use support::leaves::{Words, counting_law, leaf_law, nothing_law};
+use support::readers::{naming_law, reader_law};
 use support::tamper::writer_law;
 use support::{Case, Way, fixtures_and_ours, full, on_two_threads, other_targets};
 
@@ -21,6 +22,21 @@ fn a_leaf_that_is_mapped_or_kept_shows_in_the_output() {
     let words = Words::of(&sources);
     drop(sources);
     judge(cases.len(), everywhere(&cases, |source, to| leaf_law(source, to, &words, most(source.case))), LEAVES);
+}
+
+#[test]
+fn a_claimed_leaf_matters_to_the_events() {
+    let cases = fixtures_and_ours();
+    let sources: Vec<Source<'_>> = cases.iter().map(Source::of).collect();
+    let words = Words::of(&sources);
+    let found = on_two_threads(&cases, |case| reader_law(&Source::of(case), &words, most(case)));
+    judge(cases.len(), found.into_iter().flatten().collect(), CLAIMED_IN_VAIN);
+}
+
+#[test]
+fn a_leaf_is_claimed_for_the_field_that_it_becomes() {
+    let cases = fixtures_and_ours();
+    judge(cases.len(), cases.iter().flat_map(naming_law).collect(), NAMED_OTHERWISE);
 }
 
 #[test]
@@ -76,6 +92,26 @@ fn most(case: &Case) -> usize {
 }
 
 // ---- Where a law need not hold: from, to, end of the path or field, why ----------------------------------------------
+
+/// Leaves that a reader claims although no event tells them apart.
+const CLAIMED_IN_VAIN: &[Excuse] = &[
+    ("record", "*", "/token-usage/total", "the sum of its neighbours"),
+    ("record", "*", "/data/reason", "why a line could not be read; the line itself is given back"),
+    ("claude-stream", "*", "/message/content[]/signature", "the whole line repeats what was streamed"),
+    ("openai-chat", "*", "/error/type", "the code says it, too"),
+    ("openai-chat", "*", "/function/name", "some servers repeat the name on each fragment"),
+    ("universal", "*", "/synthetic", "who made the event, not what it says"),
+    ("universal", "*", "/data/item/kind", "the end of an item repeats how it began"),
+    ("universal", "*", "/data/item/author", "the end of an item repeats how it began"),
+    ("universal", "*", "/data/item/content[]/path", "the end of an item repeats its content"),
+    ("universal", "*", "/data/item/content[]/summary", "the end of an item repeats its content"),
+    ("universal", "*", "/data/item/content[]/text", "the end of an item repeats its content"),
+    ("universal", "*", "/data/status", "the type of the event says it, too"),
+    ("universal", "*", "/data/details/class", "a class we do not know is `other`"),
+];
+
+/// Leaves that become a field under another name than they are claimed for.
+const NAMED_OTHERWISE: &[Excuse] = &[];
 
 const LEAVES: &[Excuse] = &[];
 

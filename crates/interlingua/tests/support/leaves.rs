@@ -31,7 +31,7 @@ impl Words {
     }
 
     /// Other values for a leaf, the most telling first.
-    fn others(&self, dialect: &'static str, path: &str, text: &str, kind: Kind) -> Vec<String> {
+    pub fn others(&self, dialect: &'static str, path: &str, text: &str, kind: Kind) -> Vec<String> {
         let mut others = vec![perturb(text, kind)];
         if kind == Kind::String
             && let Some(at) = text.rfind(|c: char| c.is_ascii_digit())

@@ -15,7 +15,9 @@ pub mod canary;
 pub mod compare;
 pub mod damage;
 pub mod leaves;
+pub mod readers;
 pub mod tamper;
+pub mod there_and_back;
 pub mod watch;
 
 use std::fmt;

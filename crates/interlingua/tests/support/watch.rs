@@ -151,7 +151,7 @@ impl Seen {
 }
 
 /// Lists the leaves below `val`; a claim on a container is a claim on all in it.
-fn gather(val: Val<'_>, above: Claim, path: &mut String, leaves: &mut Vec<SeenLeaf>) {
+pub fn gather(val: Val<'_>, above: Claim, path: &mut String, leaves: &mut Vec<SeenLeaf>) {
     let claim = if above == Claim::Free { val.claimed() } else { above };
     let length = path.len();
     let mut inside = false;

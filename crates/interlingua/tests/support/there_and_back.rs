@@ -1,0 +1,140 @@
+//! Wire A -> B -> A: what differs then is matched, leaf by leaf, to the loss that explains it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use interlingua::dialects::Role;
+use interlingua::ledger::{Report, Row};
+use interlingua::model::Field;
+use interlingua::tape::Claim;
+
+use super::books::Breach;
+use super::watch::{Look, watch};
+use super::{Case, Way, convert};
+
+pub const BACK: &str = "there and back: each difference has its loss";
+
+/// Converts to `to` and back, and names each difference that no lost row explains. A row explains a leaf by its native
+/// path on the way there; on the way back, where paths are those of the other dialect, by the field.
+pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
+    let there = convert(case.way, to, &case.bytes);
+    let back = convert(to, case.way, &there.bytes);
+    let is_stream = case.way.1 == Role::Stream;
+    // A stream is compared as the response that it adds up to: how it was cut says nothing.
+    let whole = (case.way.0, if is_stream { Role::Response } else { case.way.1 });
+    let document = |bytes: &[u8]| if is_stream { convert(case.way, whole, bytes).bytes } else { bytes.to_vec() };
+    let (before, after) = (document(&case.bytes), document(&back.bytes));
+    let mut fields = fields_by_path(whole, &before);
+    for (path, more) in fields_by_path(whole, &after) {
+        fields.entry(path).or_default().extend(more);
+    }
+    let reports = Reports { there: &there.report, back: &back.report, native: !is_stream };
+    let explained = |path: &str| reports.explain(path, fields.get(path));
+    let differences = differences(&before, &after);
+    let unexplained = differences.into_iter().filter(|(path, _)| !explained(path));
+    unexplained.map(|(path, how)| Breach::new(BACK, case, to, &path, how)).collect()
+}
+
+struct Reports<'r> {
+    there: &'r Report,
+    back: &'r Report,
+    /// Whether the paths of the first report are those of the documents compared.
+    native: bool,
+}
+
+impl Reports<'_> {
+    fn explain(&self, path: &str, fields: Option<&BTreeSet<Field>>) -> bool {
+        let of_field = |row: &Row| {
+            row.field.is_some_and(|field| fields.is_some_and(|fields| fields.contains(&field)))
+        };
+        let covers = |row: &Row| {
+            path.strip_prefix(&*row.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[']))
+        };
+        // A loss that was found late has no path of its own.
+        let there = |row: &Row| {
+            if self.native && row.path.starts_with('/') { covers(row) } else { of_field(row) }
+        };
+        self.there.lost_paths.iter().any(there) || self.back.lost_paths.iter().any(of_field)
+    }
+}
+
+/// What the leaves at each path are claimed for; tags aside, whose loss explains nothing.
+fn fields_by_path(way: Way, document: &[u8]) -> BTreeMap<String, BTreeSet<Field>> {
+    let mut fields: BTreeMap<String, BTreeSet<Field>> = BTreeMap::new();
+    let (seen, _) = watch(way, document, Look::Leaves);
+    for leaf in seen.frames.into_iter().flat_map(|frame| frame.leaves) {
+        if let Claim::Taken(field) | Claim::Noted(field) = leaf.claim
+            && field != Field::Structure
+        {
+            fields.entry(leaf.path).or_default().insert(field);
+        }
+    }
+    fields
+}
+
+/// Leaves of one document that the other does not have, and those that stand in another order.
+fn differences(before: &[u8], after: &[u8]) -> Vec<(String, String)> {
+    let (before, after) = (leaves(before), leaves(after));
+    let nothing = Vec::new();
+    let mut found = Vec::new();
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for path in paths {
+        let (before, after) =
+            (before.get(path).unwrap_or(&nothing), after.get(path).unwrap_or(&nothing));
+        let missing = without(before, after);
+        let added = without(after, before);
+        let common = (without(before, &missing), without(after, &added));
+        found.extend(missing.iter().map(|value| (path.clone(), format!("{value} is gone"))));
+        found.extend(added.iter().map(|value| (path.clone(), format!("{value} is new"))));
+        if common.0 != common.1 {
+            found.push((path.clone(), "in another order".to_owned()));
+        }
+    }
+    found
+}
+
+/// Those of `one` that are not in `other`, each as often as it is missing there.
+fn without(one: &[String], other: &[String]) -> Vec<String> {
+    let mut other: Vec<&String> = other.iter().collect();
+    let mut rest = Vec::new();
+    for value in one {
+        match other.iter().position(|known| *known == value) {
+            Some(at) => {
+                other.remove(at);
+            }
+            None => rest.push(value.clone()),
+        }
+    }
+    rest
+}
+
+/// The values at each path, with `[]` for any index, in their order.
+fn leaves(document: &[u8]) -> BTreeMap<String, Vec<String>> {
+    let mut leaves = BTreeMap::new();
+    let value = serde_json::from_slice(document).unwrap_or(serde_json::Value::Null);
+    flatten(&value, &mut String::new(), &mut leaves);
+    leaves
+}
+
+fn flatten(value: &serde_json::Value, path: &mut String, leaves: &mut BTreeMap<String, Vec<String>>) {
+    let length = path.len();
+    match value {
+        serde_json::Value::Object(members) if !members.is_empty() => {
+            for (name, member) in members {
+                path.push('/');
+                path.push_str(name);
+                flatten(member, path, leaves);
+                path.truncate(length);
+            }
+        }
+        serde_json::Value::Array(elements) if !elements.is_empty() => {
+            for element in elements {
+                path.push_str("[]");
+                flatten(element, path, leaves);
+                path.truncate(length);
+            }
+        }
+        // To these APIs a member that is null is one that is not there.
+        serde_json::Value::Null => {}
+        leaf => leaves.entry(path.clone()).or_default().push(leaf.to_string()),
+    }
+}
