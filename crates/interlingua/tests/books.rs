@@ -12,6 +12,7 @@ use support::books::{Breach, Excuse, Source, judge};
 use support::canary::{canary_law, plant};
 use support::leaves::{Words, counting_law, leaf_law, nothing_law};
 use support::readers::{naming_law, reader_law};
+use support::said::said_law;
 use support::tamper::writer_law;
 use support::{Case, Way, fixtures_and_ours, full, on_two_threads, other_targets};
 
@@ -73,6 +74,12 @@ fn a_canary_is_in_the_output_or_its_leaf_is_lost() {
     judge(cases.len(), breaches.into_iter().flat_map(|found: Vec<Breach>| found).collect(), CANARIES);
 }
 
+#[test]
+fn who_said_what_is_the_same_when_it_is_read_again() {
+    let cases = fixtures_and_ours();
+    judge(cases.len(), everywhere(&cases, |source, to| said_law(source.case, to)), SAID_OTHERWISE);
+}
+
 /// Tries every case with each of its targets.
 fn everywhere(cases: &[Case], law: impl Fn(&Source<'_>, Way) -> Vec<Breach> + Sync) -> Vec<Breach> {
     let found = on_two_threads(cases, |case| {
@@ -116,5 +123,7 @@ const NAMED_OTHERWISE: &[Excuse] = &[];
 const LEAVES: &[Excuse] = &[];
 
 const TABLES: &[Excuse] = &[];
+
+const SAID_OTHERWISE: &[Excuse] = &[];
 
 const CANARIES: &[Excuse] = &[];
