@@ -153,8 +153,14 @@ impl Out<'_> {
 
     /// Marks the leaf that a value was read from; if its frame is gone, so many leaves are lost in the field's name.
     fn lose_source(&mut self, field: Field, text: &str, leaves: u64, reason: Reason) {
-        let found =
-            self.frame.and_then(|frame| frame.value_at(text).or_else(|| frame.last_claimed_for(field)));
+        // A copy of a leaf's text has no address; it is known by what it says.
+        let same = |leaf: &Val<'_>| {
+            leaf.text() == text
+                || leaf.str().is_some_and(|own| own.as_escaped() == text || own.decode() == text)
+        };
+        let found = self
+            .frame
+            .and_then(|frame| frame.value_at(text).or_else(|| frame.last_claimed_for(field).filter(same)));
         match found {
             // Nobody claimed it, so it is booked as it stands.
             Some(leaf) if matches!(leaf.claimed(), Claim::Free | Claim::Placed) => {}
@@ -367,6 +373,7 @@ impl Pipe {
         if from.0.name == to.0.name && from.1 == to.1 {
             return Ok(Self { works: None, ledger: Ledger::default(), emit: EmitState::default() });
         }
+        let options = &Options { source: Some(from.0.name), ..options.clone() };
         Ok(Self::join(from.0, spec, reader(options), ((writer.make)(options), writer.says), options))
     }
 

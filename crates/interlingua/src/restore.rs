@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::dialects::Options;
 use crate::emit::Emit;
 use crate::error::{Code, Problem, Window};
-use crate::ledger::{Ledger, Reason, Rest, RestBody, is_hole};
-use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Session, Stop, Turn, Usage};
+use crate::ledger::{Reason, Rest, RestBody, is_hole};
+use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Session};
 use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Val};
 use crate::text::{Raw, Str};
@@ -18,13 +19,15 @@ use crate::text::{Raw, Str};
 /// Writes a log line by line: gathers an item's values, then fills the line that was kept for it or builds one.
 ///
 /// This is [`Writer`] for logs, less what is the same for all of them: which line may be filled, what becomes of the
-/// others, and that the line at hand ends before anything else is written.
+/// others, and that the line at hand ends before anything else is written. Notices, requests, turns and live events have
+/// no line in another agent's log; a table of a log says `No` to all they hold. A kept line says everything, whatever
+/// the table says: the table is about lines that are built.
 pub trait LineWriter: Send {
     /// The lines written so far.
     fn lines(&mut self) -> &mut Lines;
 
     /// Learns about the session.
-    fn session(&mut self, session: &Session<'_>);
+    fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>);
 
     /// An item begins. Unless it lies within the one at hand, end that one's line first.
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>);
@@ -33,7 +36,7 @@ pub trait LineWriter: Send {
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Out<'_>);
 
     /// The item is complete; its kept lines, if there are any, come now.
-    fn completed(&mut self, tail: &ItemTail<'_>);
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Out<'_>);
 
     /// Fills the holes of a line that was kept for the item at hand, with [`Lines::restore`].
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>);
@@ -43,23 +46,33 @@ pub trait LineWriter: Send {
 }
 
 impl<W: LineWriter> Writer for W {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        let notice = matches!(head.kind, ItemKind::Notice(_));
+        if notice && !self.lines().is_restoring() { Err(Reason::NoSlot) } else { Ok(()) }
+    }
+
+    fn kept_lines_follow(&mut self, owner: &str) {
+        let lines = self.lines();
+        lines.restoring = owner == lines.owner;
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session),
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),
-            Event::ItemCompleted(tail) => self.completed(tail),
-            // Usage is in the kept line; a session carried over from elsewhere starts its own count.
-            Event::Usage(turn) | Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
-                self.lines().beside.turn(turn);
-            }
-            Event::SessionEnded(_) => {}
-            Event::Request(_)
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            // A kept line has them; the table of a log says that a built one does not.
+            Event::Usage(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)
             | Event::QuestionResolved(_)
-            | Event::Error(_) => out.ledger.note("requests and live events have no place in this log"),
+            | Event::Error(_) => {}
         }
     }
 
@@ -67,6 +80,7 @@ impl<W: LineWriter> Writer for W {
         match rest.body {
             RestBody::Line { line, space } if rest.owner == self.lines().owner => {
                 self.restore(line, space, out);
+                out.ledger.frame_restored();
                 rest.keep_elsewhere(out.ledger);
             }
             RestBody::Unparsed { .. } => {
@@ -82,9 +96,10 @@ impl<W: LineWriter> Writer for W {
     fn finish(&mut self, out: &mut Out<'_>) {
         self.end_line(out);
         let lines = self.lines();
-        lines.beside.lose(out.ledger);
         if lines.any_built() {
-            lines.of_session.lose(out.ledger);
+            for (field, bytes) in lines.session.drain(..) {
+                out.ledger.lose_late(field, Reason::NoSlot, 1, bytes as u64);
+            }
         }
         lines.finish(out);
     }
@@ -97,27 +112,60 @@ pub struct Lines {
     begun: bool,
     /// Lines that had to be built.
     built: usize,
+    /// The items that come now were made from lines of ours, which follow.
+    restoring: bool,
+    /// The source may bring lines of ours.
+    from_record: bool,
     no_final_newline: bool,
     /// The last line came in pieces, and this was not the last one.
     open_piece: bool,
-    /// What came beside the item at hand and has no place in a line that is built.
-    pub beside: Unsaid,
-    /// What was said of the session and has no place in lines that are built.
-    pub of_session: Unsaid,
+    session: SessionFacts,
 }
 
 impl Lines {
     /// No lines yet, in the dialect of that name.
-    pub const fn new(owner: &'static str) -> Self {
+    pub fn new(owner: &'static str, options: &Options) -> Self {
         Self {
             owner,
             begun: false,
             built: 0,
+            restoring: false,
+            from_record: options.source == Some("record"),
             no_final_newline: false,
             open_piece: false,
-            beside: Unsaid(Vec::new()),
-            of_session: Unsaid(Vec::new()),
+            session: SessionFacts::default(),
         }
+    }
+
+    /// Whether the items that come now will be given back as the lines they were: then nothing of them is lost.
+    pub const fn is_restoring(&self) -> bool {
+        self.restoring
+    }
+
+    /// The session says something that a built line has no place for.
+    pub fn lose_of_session(&mut self, field: Field, text: Option<&Str<'_>>, out: &mut Out<'_>) {
+        let Some(text) = text else { return };
+        if self.from_record {
+            // Lines that were kept say it; only lines that must be built do not.
+            self.session.push((field, text.as_escaped().len()));
+        } else {
+            out.lose_str(field, text, Reason::NoSlot);
+        }
+    }
+
+    /// The session says something that the next built line will say. What it said before, and no line has said, is lost.
+    pub fn await_line(&mut self, field: Field, text: Option<&Str<'_>>, out: &mut Out<'_>) {
+        let Some(text) = text else { return };
+        if let Some(at) = self.session.iter().position(|(known, _)| *known == field) {
+            let (_, bytes) = self.session.swap_remove(at);
+            out.ledger.lose_late(field, Reason::Merged, 1, bytes as u64);
+        }
+        self.session.push((field, text.as_escaped().len()));
+    }
+
+    /// A built line says these facts of the session.
+    pub fn line_says(&mut self, fields: &[Field]) {
+        self.session.retain(|(known, _)| !fields.contains(known));
     }
 
     /// Writes a kept line with its holes filled; a hole nothing fits is a problem of the input.
@@ -183,55 +231,8 @@ impl Lines {
     }
 }
 
-/// What was told beside an item, for which a log of another agent has no place. A line that was kept has it; a line
-/// that is built does not, and then it is lost.
-#[derive(Debug, Default)]
-pub struct Unsaid(Vec<(&'static str, String)>);
-
-impl Unsaid {
-    /// A response told of itself. Its model is that of its items.
-    pub fn turn(&mut self, turn: &Turn<'_>) {
-        let Turn { id, model: _, time, stop, usage, cost } = turn;
-        let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } =
-            usage.unwrap_or_default();
-        let (stop, sequence) = match stop {
-            Some(Stop { class: _, raw, sequence }) => (raw.as_ref(), sequence.as_ref()),
-            None => (None, None),
-        };
-        for (path, text) in [("turn/id", id.as_ref()), ("turn/stop", stop), ("turn/stop_sequence", sequence)]
-        {
-            self.text(path, text);
-        }
-        for (path, raw) in [("turn/time", time), ("turn/cost", cost)] {
-            self.0.extend(raw.as_ref().map(|raw| (path, raw.as_str().to_owned())));
-        }
-        for (path, count) in [
-            ("usage/input", input),
-            ("usage/cache_read", cache_read),
-            ("usage/cache_write", cache_write),
-            ("usage/cache_write_long", cache_write_long),
-            ("usage/output", output),
-            ("usage/reasoning", reasoning),
-        ] {
-            self.0.extend(count.map(|count| (path, count.to_string())));
-        }
-    }
-
-    /// A text that has no place.
-    pub fn text(&mut self, path: &'static str, text: Option<&Str<'_>>) {
-        self.0.extend(text.map(|text| (path, format!("\"{}\"", text.as_escaped()))));
-    }
-
-    /// A kept line has said it.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Nobody has said it.
-    pub fn lose(&mut self, ledger: &mut Ledger) {
-        self.0.drain(..).for_each(|(path, json)| ledger.lose(path, Reason::NoSlot, &json));
-    }
-}
+/// What was said of the session and stands in no line yet: the field, and how long its text is.
+type SessionFacts = Vec<(Field, usize)>;
 
 /// Native values with their places, in the order the dialect writes them. A place is `message/content/0/text`.
 /// Values are shared, not copied, when they are put in several places: one may be a picture.

@@ -587,7 +587,7 @@ mod tests {
         let mut buf = TapeBuf::default();
         let tape = buf.parse(r#"{"k":"\ud800","b":1,"k":2}"#, &Limits::default()).expect("legal");
         assert_eq!(tape.lone_surrogate, Some(6));
-        assert_eq!(tape.duplicate_key, Some(1));
+        assert_eq!(tape.duplicate_key, Some(20));
         assert_eq!(tape.root().get("k").map(|val| val.text()), Some(r#""\ud800""#));
         let mut overflow = |text| buf.parse(text, &Limits::default()).expect("legal").number_overflow;
         assert_eq!(overflow("[1e999]"), Some(1));

@@ -149,6 +149,8 @@ pub struct Options {
     pub include_raw: bool,
     /// What the source is called, for sources that carry no id of their own.
     pub source_name: Option<String>,
+    /// The dialect that is read; the pipe sets it.
+    pub source: Option<&'static str>,
     /// Whether the report says what became of each single leaf.
     pub trace: bool,
 }

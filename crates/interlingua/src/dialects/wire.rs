@@ -279,7 +279,7 @@ pub fn alias<'a>(text: &'a Str<'_>, letters: Letters, most: usize) -> Str<'a> {
     Str::from_plain(&format!("{stem}_{:016x}", fingerprint(plain.as_bytes())))
 }
 
-fn fingerprint(bytes: &[u8]) -> u64 {
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

@@ -155,9 +155,9 @@ impl Parser<'_> {
                 if node >= last {
                     return;
                 }
-                let Node { start, end, .. } = self.nodes[node];
-                if &self.bytes[start as usize..end as usize] == key {
-                    self.duplicate_key = Some(start as usize);
+                let Node { start: known, end, .. } = self.nodes[node];
+                if &self.bytes[known as usize..end as usize] == key {
+                    self.duplicate_key = Some(start);
                     return;
                 }
                 node = self.nodes[node + 1].next as usize;

@@ -1,6 +1,7 @@
 //! Claude Code's session logs: one JSON document a line, chained by `parentUuid`.
 
 mod read;
+mod says;
 mod write;
 
 use super::anthropic::blocks;
@@ -21,7 +22,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::ClaudeReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(write::ClaudeWriter::new(options)),
-            says: crate::model::says_everything,
+            says: says::says,
         }),
     }],
     sniff,

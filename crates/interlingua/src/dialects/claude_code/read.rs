@@ -5,7 +5,7 @@ use crate::error::Code;
 use crate::model::{Author, Event, Field, ItemHead, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Kind, Val};
-use crate::text::{Known, Str};
+use crate::text::Known;
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
@@ -19,7 +19,7 @@ pub(super) struct ClaudeReader {
 
 /// The members that most lines have, found in one pass.
 struct Line<'t> {
-    kind: Option<Str<'t>>,
+    kind: Option<Val<'t>>,
     session: Option<Val<'t>>,
     cwd: Option<Val<'t>>,
     version: Option<Val<'t>>,
@@ -46,7 +46,6 @@ impl<'t> Line<'t> {
             "parentUuid",
             "timestamp",
         ]);
-        let kind = kind.and_then(|kind| kind.note_text(Field::Unnamed));
         Self { kind, session, cwd, version, branch, title, message, id, parent, time, root }
     }
 }
@@ -59,9 +58,9 @@ impl Reader for ClaudeReader {
         if line.session.is_none() && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
         }
-        let author = match line.kind.as_ref().map(Str::as_escaped) {
-            Some("user") => Author::User,
-            Some("assistant") => Author::Assistant,
+        let author = match line.root.word("type") {
+            "user" => Author::User,
+            "assistant" => Author::Assistant,
             // `api-request-blob` lines have a `message` too: only the type tells.
             _ => return notice(&line, out),
         };
@@ -75,12 +74,12 @@ impl Reader for ClaudeReader {
 impl ClaudeReader {
     /// What each line repeats about the session, said once and whenever it changes.
     fn session<'t>(&mut self, line: &Line<'t>, out: &mut Sink<'_>) {
-        let text = |val: Option<Val<'t>>| val.and_then(|val| val.note_text(Field::Unnamed));
-        let id = self.session.news(text(line.session));
-        let cwd = self.cwd.news(text(line.cwd));
-        let cli_version = self.version.news(text(line.version));
-        let branch = self.branch.news(text(line.branch));
-        let title = self.title.news(text(line.title));
+        let text = |val: Option<Val<'t>>, field| val.and_then(|val| val.note_text(field));
+        let id = self.session.news(text(line.session, Field::SessionId));
+        let cwd = self.cwd.news(text(line.cwd, Field::SessionCwd));
+        let cli_version = self.version.news(text(line.version, Field::SessionVersion));
+        let branch = self.branch.news(text(line.branch, Field::SessionBranch));
+        let title = self.title.news(text(line.title, Field::SessionTitle));
         if [&id, &cwd, &cli_version, &branch, &title].iter().all(|news| news.is_none()) {
             return;
         }
@@ -96,12 +95,14 @@ impl ClaudeReader {
 
 fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     let [role, content, model, usage] = message.get_all(["role", "content", "model", "usage"]);
-    if let Some(role) = role {
-        role.note_text(Field::Unnamed);
+    if let Some(kind) = line.kind {
+        kind.note(Field::ItemAuthor);
+        // The role repeats the type; another one would mean something we do not know.
+        role.filter(|role| role.text() == kind.text()).inspect(|role| _ = role.note(Field::ItemAuthor));
     }
     let mut head = out.head(ItemKind::Message, author);
     begin(&mut head, line);
-    head.model = model.and_then(|model| model.take_text(Field::Unnamed));
+    head.model = model.and_then(|model| model.take_text(Field::ItemModel));
     head.shape = blocks::shape(content);
     let model = head.model.clone();
     let item = out.start(head);
@@ -113,10 +114,10 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
     if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
         let [id, stop, sequence] = message.get_all(["id", "stop_reason", "stop_sequence"]);
         out.event(&Event::Usage(Turn {
-            id: id.and_then(|id| id.note_text(Field::Unnamed)),
+            id: id.and_then(|id| id.note_text(Field::TurnId)),
             model,
-            stop: stop.and_then(|stop| stop.note_text(Field::Unnamed)).map(|raw| {
-                blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::Unnamed)))
+            stop: stop.and_then(|stop| stop.note_text(Field::StopReason)).map(|raw| {
+                blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence)))
             }),
             usage: Some(blocks::read_usage(usage)),
             ..Turn::default()
@@ -126,9 +127,11 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
 
 fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
     // `system` lines tell by their subtype what they are.
-    let subtype = line.root.note_str("subtype", Field::Unnamed);
-    let subtype = subtype.filter(|_| line.kind.as_ref().is_some_and(|kind| kind.is("system")));
-    let event_type = subtype.or_else(|| line.kind.clone());
+    let system = line.kind.is_some_and(|kind| kind.is("system"));
+    let subtype = if system { line.root.note_str("subtype", Field::NoticeType) } else { None };
+    let tag = if subtype.is_some() { Field::Structure } else { Field::NoticeType };
+    let kind = line.kind.and_then(|kind| kind.note_text(tag));
+    let event_type = subtype.or(kind);
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     begin(&mut head, line);
     let item = out.start(head);
@@ -137,7 +140,7 @@ fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
 
 /// What every line says about its item.
 fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
-    head.native_id = line.id.and_then(|id| id.take_text(Field::Unnamed));
-    head.parent = line.parent.and_then(|parent| parent.take_text(Field::Unnamed));
-    head.time = line.time.and_then(|time| time.take_time(Field::Unnamed));
+    head.native_id = line.id.and_then(|id| id.take_text(Field::ItemId));
+    head.parent = line.parent.and_then(|parent| parent.take_text(Field::ItemParent));
+    head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
 }

@@ -44,6 +44,20 @@ pub(super) enum Sort {
     Summary,
 }
 
+impl Sort {
+    /// What such a text is in the model.
+    pub(super) const fn field(self, voice: Voice) -> Field {
+        match (self, voice) {
+            (Sort::Summary, _) => Field::ReasoningSummary,
+            (Sort::Plain, Voice::Reasoning) => Field::ReasoningText,
+            (
+                Sort::Plain,
+                Voice::User | Voice::Assistant | Voice::Agent | Voice::Developer | Voice::System,
+            ) => Field::MessageText,
+        }
+    }
+}
+
 /// In which form something has been said.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Form {
@@ -177,10 +191,10 @@ impl Echoes {
         let said = &self.said[voice as usize];
         let [id, time] = marks;
         if let Some(id) = id.filter(|id| id.text() == said.id) {
-            id.take_text(Field::Unnamed);
+            id.take_text(Field::ItemId);
         }
         if let Some(time) = time.filter(|time| time.text() == said.time) {
-            time.take_time(Field::Unnamed);
+            time.take_time(Field::ItemTime);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod echo;
 mod read;
+mod says;
 mod write;
 
 use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
@@ -22,7 +23,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::CodexReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(write::CodexWriter::new(options)),
-            says: crate::model::says_everything,
+            says: says::says,
         }),
     }],
     sniff,

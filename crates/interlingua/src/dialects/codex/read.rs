@@ -5,7 +5,7 @@ use super::ISSUER;
 use super::echo::{Echoes, Form, Found, Sort, Voice};
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Opaque, OpaqueKind, Part, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
+    Of, Opaque, OpaqueKind, Part, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Claim, Kind, Limits, TapeBuf, Val};
@@ -59,7 +59,7 @@ impl Reader for CodexReader {
 /// The text of a type, which stays where it is; empty if there is none.
 fn noted(kind: Option<Val<'_>>) -> &str {
     match kind {
-        Some(kind) if kind.note_text(Field::Unnamed).is_some() => &kind.text()[1..kind.text().len() - 1],
+        Some(kind) if kind.note_text(Field::Structure).is_some() => &kind.text()[1..kind.text().len() - 1],
         _ => "",
     }
 }
@@ -149,18 +149,19 @@ impl CodexReader {
             if let Some(item) = item.filter(|_| number >= known) {
                 self.element(element, voice, sort, (first + number) as u32, item, out);
             } else if let Some(text) = text_of(element) {
-                element.note_str("type", Field::Unnamed);
-                text.take_text(Field::Unnamed);
+                element.note_str("type", Field::Structure);
+                text.take_text(sort.field(voice));
             }
             number += 1;
         });
-        for name in ["role", "type"] {
-            holder.note_str(name, Field::Unnamed);
+        holder.note_str("type", Field::Structure);
+        if form == Form::Item && voice != Voice::Reasoning && voice != Voice::Agent {
+            payload.note_str("role", Field::ItemAuthor);
         }
         self.echoes.open = item.filter(|_| form != Form::Item).map(|item| (voice, item));
         if let Some(item) = item.filter(|_| form == Form::Item) {
             if voice == Voice::Reasoning
-                && let Some(value) = payload.take_str("encrypted_content", Field::Unnamed)
+                && let Some(value) = payload.take_str("encrypted_content", Field::Encrypted)
             {
                 let state = Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value };
                 out.delta(item, number as u32, Part::Opaque(state));
@@ -179,10 +180,10 @@ impl CodexReader {
         item: ItemId,
         out: &mut Sink<'_>,
     ) {
-        if let Some(value) = read_part(val, sort) {
+        if let Some(value) = read_part(val, sort, sort.field(voice), Of::Message) {
             out.delta(item, number, value);
         } else if voice != Voice::Reasoning && self.tool(val, val.word("type"), Some(item), None, out) {
-            val.note_str("type", Field::Unnamed);
+            val.note_str("type", Field::Structure);
         }
     }
 
@@ -210,21 +211,22 @@ impl CodexReader {
         };
         let [call_id, namespace, own_name, input, action, arguments] =
             val.get_all(["call_id", "namespace", "name", "input", "action", "arguments"]);
-        let take = |val: Option<Val<'t>>| val.and_then(|val| val.take_text(Field::Unnamed));
+        let take = |val: Option<Val<'t>>, field| val.and_then(|val| val.take_text(field));
+        val.note_str("type", Field::CallKind);
         let call = ToolCall {
-            call_id: take(call_id),
+            call_id: take(call_id, Field::CallId),
             kind,
-            namespace: take(namespace),
-            name: take(own_name).unwrap_or(Str::escaped(name)),
+            namespace: take(namespace, Field::CallNamespace),
+            name: take(own_name, Field::CallName).unwrap_or(Str::escaped(name)),
         };
         let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
         begin(&mut head, val, time);
         head.within = within;
         let item = out.start(head);
-        if let Some(input) = take(input) {
+        if let Some(input) = take(input, Field::CallArgs) {
             out.delta(item, 0, Part::Args(Args::Text(input)));
         } else if let Some(action) = action.filter(|action| action.kind() == Kind::Object) {
-            out.delta(item, 0, Part::Args(Args::Json(action.take(Field::Unnamed))));
+            out.delta(item, 0, Part::Args(Args::Json(action.take(Field::CallArgs))));
         } else if let Some(arguments) = arguments {
             self.arguments.read(arguments, item, out);
         }
@@ -233,34 +235,37 @@ impl CodexReader {
     }
 
     fn session(&mut self, meta: Val<'_>, out: &mut Sink<'_>) {
-        let id = meta.note_str("id", Field::Unnamed);
-        let vcs = |name| meta.get("git").and_then(|git| git.note_str(name, Field::Unnamed));
+        let known = self.session.as_deref();
+        // Another id: the head of the thread this one was forked from, copied along with its history. It stays as it is.
+        if known.is_some_and(|known| known != meta.word("id")) {
+            return;
+        }
+        let first = known.is_none();
+        let vcs = |name, field| meta.get("git").and_then(|git| git.note_str(name, field));
+        let forked = meta.note_str("forked_from_id", Field::SessionParent);
         let session = Session {
-            parent: meta
-                .note_str("forked_from_id", Field::Unnamed)
-                .or_else(|| meta.note_str("parent_thread_id", Field::Unnamed)),
-            cwd: self.cwd.news(meta.note_str("cwd", Field::Unnamed)),
-            cli_version: self.version.news(meta.note_str("cli_version", Field::Unnamed)),
-            provider: meta.note_str("model_provider", Field::Unnamed),
-            branch: vcs("branch"),
-            commit: vcs("commit_hash"),
-            repository: vcs("repository_url"),
-            start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note(Field::Unnamed)),
+            parent: forked.or_else(|| meta.note_str("parent_thread_id", Field::SessionParent)),
+            cwd: self.cwd.news(meta.note_str("cwd", Field::SessionCwd)),
+            cli_version: self.version.news(meta.note_str("cli_version", Field::SessionVersion)),
+            provider: meta.note_str("model_provider", Field::SessionProvider),
+            branch: vcs("branch", Field::SessionBranch),
+            commit: vcs("commit_hash", Field::SessionCommit),
+            repository: vcs("repository_url", Field::SessionRepository),
+            start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note(Field::SessionStart)),
             ..Session::default()
         };
-        let known = self.session.as_deref();
-        if known.is_none() {
+        let id = meta.note_str("id", Field::SessionId);
+        if first {
             self.session = Some(id.as_ref().map_or("", Str::as_escaped).to_owned());
             out.event(&Event::SessionStarted(Session { id, agent: Some(super::DIALECT.name), ..session }));
-        } else if known == id.as_ref().map(Str::as_escaped) {
+        } else {
             out.event(&Event::SessionUpdated(session));
         }
-        // Another id: the head of the thread this one was forked from, copied along with its history.
     }
 
     fn settings(&mut self, context: Val<'_>, out: &mut Sink<'_>) {
-        let model = self.model.news(context.note_str("model", Field::Unnamed));
-        let cwd = self.cwd.news(context.note_str("cwd", Field::Unnamed));
+        let model = self.model.news(context.note_str("model", Field::SessionModel));
+        let cwd = self.cwd.news(context.note_str("cwd", Field::SessionCwd));
         if model.is_some() || cwd.is_some() {
             out.event(&Event::SessionUpdated(Session { cwd, model, ..Session::default() }));
         }
@@ -276,17 +281,17 @@ impl CodexReader {
             return;
         }
         let (cached, written) = (
-            last.note_u64("cached_input_tokens", Field::Unnamed),
-            last.note_u64("cache_write_input_tokens", Field::Unnamed),
+            last.note_u64("cached_input_tokens", Field::UsageCacheRead),
+            last.note_u64("cache_write_input_tokens", Field::UsageCacheWrite),
         );
         let cache = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
         let usage = Usage {
-            input: last.note_u64("input_tokens", Field::Unnamed).map(|input| input.saturating_sub(cache)),
+            input: last.note_u64("input_tokens", Field::UsageInput).map(|input| input.saturating_sub(cache)),
             cache_read: cached,
             cache_write: written,
             cache_write_long: None,
-            output: last.note_u64("output_tokens", Field::Unnamed),
-            reasoning: last.note_u64("reasoning_output_tokens", Field::Unnamed),
+            output: last.note_u64("output_tokens", Field::UsageOutput),
+            reasoning: last.note_u64("reasoning_output_tokens", Field::UsageReasoning),
         };
         out.event(&Event::Usage(Turn { usage: Some(usage), ..Turn::default() }));
     }
@@ -304,7 +309,7 @@ impl Arguments {
     fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Sink<'_>) {
         let Some(text) = arguments.str() else {
             // A hole could not tell an object from a string, so an object also stays where it is.
-            return out.delta(item, 0, Part::Args(Args::Json(arguments.note(Field::Unnamed))));
+            return out.delta(item, 0, Part::Args(Args::Json(arguments.note(Field::CallArgs))));
         };
         self.plain.clear();
         self.again.clear();
@@ -316,11 +321,12 @@ impl Arguments {
         let limits = Limits { depth: 100, ..Limits::default() };
         let object = self.plain.starts_with('{') && self.plain.ends_with('}');
         if !sound || !object || self.tape.parse(&self.plain, &limits).is_err() {
-            arguments.claim(Claim::Taken(Field::Unnamed));
+            arguments.claim(Claim::Taken(Field::CallArgs));
             return out.delta(item, 0, Part::Args(Args::Text(text)));
         }
         // Another spelling of the same text cannot be made again from the value.
-        arguments.claim(if exact { Claim::Taken(Field::Unnamed) } else { Claim::Noted(Field::Unnamed) });
+        let claim = if exact { Claim::Taken(Field::CallArgs) } else { Claim::Noted(Field::CallArgs) };
+        arguments.claim(claim);
         out.delta(item, 0, Part::Args(Args::Json(Raw::new(&self.plain))));
     }
 }
@@ -330,7 +336,7 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
     // A list of texts and images is read part by part; any other value is one JSON value.
     let list = output.is_some_and(|list| list.kind() == Kind::Array && list.elements().all(is_part));
     let list = list && within.is_none();
-    let result = ToolResult { call_id: val.take_str("call_id", Field::Unnamed), name: None };
+    let result = ToolResult { call_id: val.take_str("call_id", Field::ResultCallId), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     begin(&mut head, val, time);
     head.within = within;
@@ -338,17 +344,17 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
     let item = out.start(head);
     let mut is_error = None;
     if let Some(output) = output.filter(|output| !output.is_null()) {
-        if let Some(text) = output.take_text(Field::Unnamed) {
+        if let Some(text) = output.take_text(Field::ResultText) {
             out.delta(item, 0, Part::Text(text));
         } else if list {
             for (number, part) in output.elements().enumerate() {
-                if let Some(value) = read_part(part, Sort::Plain) {
+                if let Some(value) = read_part(part, Sort::Plain, Field::ResultText, Of::Result) {
                     out.delta(item, number as u32, value);
                 }
             }
         } else {
             is_error = output.get("success").and_then(|success| success.bool()).map(|success| !success);
-            out.delta(item, 0, Part::Json(output.take(Field::Unnamed)));
+            out.delta(item, 0, Part::Json(output.take(Field::ResultJson)));
         }
     }
     complete(item, val, is_error, out);
@@ -356,12 +362,12 @@ fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out:
 
 /// What a line says about its item. `val` holds the item's own id.
 fn begin<'t>(head: &mut ItemHead<'t>, val: Val<'t>, time: Option<Val<'t>>) {
-    head.native_id = val.take_str("id", Field::Unnamed);
-    head.time = time.and_then(|time| time.take_time(Field::Unnamed));
+    head.native_id = val.take_str("id", Field::ItemId);
+    head.time = time.and_then(|time| time.take_time(Field::ItemTime));
 }
 
 fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>) {
-    let native_status = val.take_str("status", Field::Unnamed);
+    let native_status = val.take_str("status", Field::ItemStatus);
     let status = match native_status.as_ref().map(Str::as_escaped) {
         Some("incomplete") => Status::Interrupted,
         Some("failed") => Status::Failed,
@@ -374,12 +380,12 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>
 /// The innermost type says what a line is: that of the item, of the payload, of the line.
 fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
     let [kind, item] = payload.get_all(["type", "item"]);
-    let inner = item.and_then(|item| item.note_str("type", Field::Unnamed));
+    let inner = item.and_then(|item| item.note_str("type", Field::NoticeType));
     let word = inner
-        .or_else(|| kind.and_then(|kind| kind.note_text(Field::Unnamed)))
-        .or_else(|| line.note_str("type", Field::Unnamed));
+        .or_else(|| kind.and_then(|kind| kind.note_text(Field::NoticeType)))
+        .or_else(|| line.note_str("type", Field::NoticeType));
     let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
-    head.time = line.get("timestamp").and_then(|time| time.take_time(Field::Unnamed));
+    head.time = line.get("timestamp").and_then(|time| time.take_time(Field::ItemTime));
     let item = out.start(head);
     out.complete(item);
 }
@@ -389,16 +395,16 @@ fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
 fn for_each_element<'t>(payload: Val<'t>, voice: Voice, form: Form, each: &mut dyn FnMut(Val<'t>, Sort)) {
     let plain = |name| (name, Sort::Plain);
     let reasoning = voice == Voice::Reasoning;
-    let members = match form {
-        Form::Shown if !reasoning => [plain("message"), plain("")],
-        Form::Shown if payload.word("type") == "agent_reasoning" => [("text", Sort::Summary), plain("")],
-        Form::Shown => [plain("text"), plain("")],
-        Form::Done if reasoning => [("summary_text", Sort::Summary), plain("raw_content")],
-        Form::Item if reasoning => [("summary", Sort::Summary), plain("content")],
-        Form::Item | Form::Done | Form::Both => [plain("content"), plain("")],
+    let members: &[_] = match form {
+        Form::Shown if !reasoning => &[plain("message")],
+        Form::Shown if payload.word("type") == "agent_reasoning" => &[("text", Sort::Summary)],
+        Form::Shown => &[plain("text")],
+        Form::Done if reasoning => &[("summary_text", Sort::Summary), plain("raw_content")],
+        Form::Item if reasoning => &[("summary", Sort::Summary), plain("content")],
+        Form::Item | Form::Done | Form::Both => &[plain("content")],
     };
     let holder = payload.get("item").filter(|_| form == Form::Done).unwrap_or(payload);
-    for (name, sort) in members {
+    for &(name, sort) in members {
         let Some(val) = holder.get(name) else { continue };
         let string = form == Form::Shown || (form == Form::Item && !reasoning);
         if val.kind() == Kind::String && string {
@@ -427,17 +433,17 @@ fn is_part(part: Val<'_>) -> bool {
     text_of(part).is_some() || is("input_image", "image_url") || is("refusal", "refusal")
 }
 
-fn read_part(part: Val<'_>, sort: Sort) -> Option<Part<'_>> {
+fn read_part(part: Val<'_>, sort: Sort, text_field: Field, of: Of) -> Option<Part<'_>> {
     let value = if let Some(text) = text_of(part) {
-        let text = text.take_text(Field::Unnamed)?;
+        let text = text.take_text(text_field)?;
         if sort == Sort::Summary { Part::Summary(text) } else { Part::Text(text) }
     } else if !is_part(part) {
         return None;
-    } else if let Some(text) = part.take_str("refusal", Field::Unnamed) {
+    } else if let Some(text) = part.take_str("refusal", Field::Refusal) {
         Part::Refusal(text)
     } else {
         let url = part.get("image_url")?;
-        url.take(Field::Unnamed);
+        url.take(of.media());
         let text = &url.text()[1..url.text().len() - 1];
         let (media_type, source) =
             match text.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
@@ -446,6 +452,6 @@ fn read_part(part: Val<'_>, sort: Sort) -> Option<Part<'_>> {
             };
         Part::Media(Media { media_type, source, name: None })
     };
-    part.note_str("type", Field::Unnamed);
+    part.note_str("type", Field::Structure);
     Some(value)
 }

@@ -1,19 +1,18 @@
 //! Events to lines. Lines that were kept come back byte for byte; a session of another agent becomes a rollout that Codex
 //! resumes: its head, then each item with the echo that makes it visible in lists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::dialects::Options;
-use crate::ledger::Reason;
-use crate::ledger::is_hole;
+use crate::ledger::{Reason, is_hole};
 use crate::model::{
-    Args, Author, CallKind, Delta, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Opaque,
-    Part, Session, ToolCall, ToolResult,
+    Args, Author, CallKind, Delta, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
+    Opaque, Part, Session, ToolCall, ToolResult,
 };
 use crate::pipe::Out;
 use crate::restore::{LineWriter, Lines, Slots, has_hole, made_up_id};
 use crate::tape::{Kind, Val};
-use crate::text::{Raw, Str, escape_into};
+use crate::text::{Raw, Str, escape_into, is_rfc3339};
 
 pub(super) struct CodexWriter {
     /// What the first line says.
@@ -26,6 +25,8 @@ pub(super) struct CodexWriter {
     restored: Option<usize>,
     /// Calls with free text, whose results have a type of their own.
     free_calls: BTreeSet<String>,
+    /// Ids made up for calls that came without one and wait for their result.
+    nameless_calls: VecDeque<Raw<'static>>,
     last_time: Option<Raw<'static>>,
     lines: Lines,
 }
@@ -38,8 +39,6 @@ struct Unit {
     slots: Slots,
     /// Its texts and images: what each is, its number, and the (escaped) string.
     parts: Vec<(Class, u32, String)>,
-    /// What only a kept line can say.
-    unsaid: Vec<(&'static str, Reason, String)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,6 +50,18 @@ enum UnitKind {
     Notice,
 }
 
+impl UnitKind {
+    const fn of(self) -> Of {
+        match self {
+            UnitKind::Message(_) => Of::Message,
+            UnitKind::Reasoning => Of::Reasoning,
+            UnitKind::Call(_) => Of::Call,
+            UnitKind::Result => Of::Result,
+            UnitKind::Notice => Of::Notice,
+        }
+    }
+}
+
 /// What an element of a content list is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
@@ -60,6 +71,8 @@ enum Class {
     Image,
     /// Not a part of the item but an item within it.
     Within,
+    /// A JSON value, which a kept line has as it is and a built one as text.
+    Json,
 }
 
 impl CodexWriter {
@@ -75,8 +88,9 @@ impl CodexWriter {
             units: Vec::new(),
             restored: None,
             free_calls: BTreeSet::new(),
+            nameless_calls: VecDeque::new(),
             last_time: None,
-            lines: Lines::new(super::DIALECT.name),
+            lines: Lines::new(super::DIALECT.name, options),
         }
     }
 }
@@ -87,28 +101,46 @@ impl LineWriter for CodexWriter {
     }
 
     /// Parent, version, model, provider and title of another agent's session mean nothing to Codex.
-    fn session(&mut self, session: &Session<'_>) {
+    fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
         #[rustfmt::skip]
         let Session {
             id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent: _,
         } = session;
-        for (path, text) in [
-            ("session/parent", parent),
-            ("session/cli_version", cli_version),
-            ("session/model", model),
-            ("session/provider", provider),
-            ("session/title", title),
+        for (field, text) in [
+            (Field::SessionParent, parent),
+            (Field::SessionVersion, cli_version),
+            (Field::SessionModel, model),
+            (Field::SessionProvider, provider),
+            (Field::SessionTitle, title),
         ] {
-            self.lines.of_session.text(path, text.as_ref());
+            self.lines.lose_of_session(field, text.as_ref(), out);
         }
-        let git = [("git/commit_hash", commit), ("git/branch", branch), ("git/repository_url", repository)];
-        for (place, value) in [("id", id), ("cwd", cwd)].into_iter().chain(git) {
-            if let Some(value) = value {
+        // A date, with its quotes; anything else has no place.
+        let (date, other) = match start {
+            Some(start) if is_date(start) => (Some(Str::escaped(start.as_str().trim_matches('"'))), None),
+            Some(start) => (None, Some(Str::escaped(start.as_str()))),
+            None => (None, None),
+        };
+        self.lines.lose_of_session(Field::SessionStart, other.as_ref(), out);
+        let usable = id.as_ref().is_none_or(|id| is_uuid(id.as_escaped()));
+        for (field, place, value) in [
+            (Field::SessionId, "id", id),
+            (Field::SessionCwd, "cwd", cwd),
+            (Field::SessionCommit, "git/commit_hash", commit),
+            (Field::SessionBranch, "git/branch", branch),
+            (Field::SessionRepository, "git/repository_url", repository),
+            (Field::SessionStart, "timestamp", &date),
+        ] {
+            let Some(value) = value else { continue };
+            // The head is the first line, and nothing is added to it.
+            if self.head_written || (field == Field::SessionId && !usable) {
+                self.lines.lose_of_session(field, Some(value), out);
+            } else {
+                self.lines.await_line(field, Some(value), out);
+            }
+            if !self.head_written {
                 self.head.set_str(place, value);
             }
-        }
-        if let Some(start) = start {
-            self.head.put("timestamp", start.reborrow());
         }
     }
 
@@ -117,35 +149,64 @@ impl LineWriter for CodexWriter {
             self.end_line(out);
             self.item = Some(head.id);
         }
-        self.units.push(Unit::new(head));
+        let unit = Unit::new(head);
+        if !self.lines.is_restoring() {
+            match unit.kind {
+                UnitKind::Message(Author::Tool) => out.lose(Field::ItemAuthor, Reason::Narrowed),
+                UnitKind::Call(CallKind::Vendor | CallKind::Server | CallKind::Mcp) => {
+                    out.lose(Field::CallKind, Reason::Narrowed);
+                }
+                UnitKind::Message(_)
+                | UnitKind::Call(CallKind::Function | CallKind::FreeText)
+                | UnitKind::Reasoning
+                | UnitKind::Result
+                | UnitKind::Notice => {}
+            }
+            if let Some(time) = head.time.as_ref().filter(|time| !is_date(time)) {
+                out.lose_raw(Field::ItemTime, time, Reason::Refused);
+            }
+        }
+        self.units.push(unit);
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, _: &mut Out<'_>) {
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(mut at) = self.units.iter().rposition(|unit| unit.item == *item) else { return };
+        let kind = self.units[at].kind;
+        if !self.lines.is_restoring()
+            && let Err(reason) = sayable(kind, value)
+        {
+            return out.lose_part(kind.of(), value, reason);
+        }
+        if let (Part::Media(Media { media_type, source: MediaSource::Url(_), name: _ }), false) =
+            (value, self.lines.is_restoring())
+        {
+            out.lose_some(Field::MediaType, media_type.as_ref(), Reason::NoSlot);
+        }
         if at + 1 < self.units.len() {
             // Content after an item within the message goes on behind it.
-            self.units.push(Unit::empty(*item, self.units[at].kind));
+            self.units.push(Unit::empty(*item, kind));
             at = self.units.len() - 1;
         }
-        self.units[at].add(*part, value);
+        self.units[at].add(*part, value, out);
     }
 
-    fn completed(&mut self, tail: &ItemTail<'_>) {
-        let ItemTail { id, status: _, native_status, is_error } = tail;
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Out<'_>) {
+        let ItemTail { id, status: _, native_status, is_error: _ } = tail;
         let Some(unit) = self.units.iter_mut().find(|unit| unit.item == *id) else { return };
         if let Some(status) = native_status {
             unit.slots.put_str("status", status);
-            unit.lose("status", Reason::NoSlot, status.as_escaped());
         }
-        if *is_error == Some(true) {
-            unit.lose("is-error", Reason::Narrowed, "true");
+        let whole = self.item == Some(*id);
+        if !self.lines.is_restoring() && whole && !self.units.iter().any(Unit::has_line) {
+            for field in [Field::ItemAuthor, Field::ItemTime] {
+                out.lose(field, Reason::NoSlot);
+            }
         }
     }
 
     /// A line we wrote earlier: fill its holes. All lines of an item are filled from the same values.
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Out<'_>) {
-        self.lines.beside.clear();
         let mut slots = Slots::default();
         let (own, within): (Vec<&Unit>, Vec<&Unit>) =
             self.units.iter().partition(|unit| Some(unit.item) == self.item);
@@ -157,7 +218,7 @@ impl LineWriter for CodexWriter {
         }
         let parts = || own.iter().flat_map(|unit| &unit.parts);
         let texts = || parts().filter(|(class, ..)| matches!(class, Class::Text | Class::Summary));
-        for name in ["message", "content", "output"] {
+        for name in ["message", "content", "output", "result", "tools"] {
             if kept.get("payload").and_then(|payload| payload.get(name)).is_some_and(is_hole) {
                 let place = format!("payload/{name}");
                 texts().for_each(|(.., text)| slots.append_str(&place, &Str::escaped(text)));
@@ -172,7 +233,7 @@ impl LineWriter for CodexWriter {
         let inner = payload.and_then(|payload| payload.get("item"));
         for (base, val) in [("payload", payload), ("payload/item", inner)] {
             for (name, list) in val.into_iter().flat_map(|val| val.members()) {
-                let mut used = [0; 5];
+                let mut used = [0; 6];
                 for (number, element) in list.elements().enumerate().filter(|(_, element)| has_hole(*element))
                 {
                     let place = format!("{base}/{}/{number}", name.as_escaped());
@@ -205,13 +266,13 @@ impl LineWriter for CodexWriter {
         if self.restored.take().is_some() {
             return;
         }
-        self.lines.beside.lose(out.ledger);
         for unit in units {
-            if let Some(time) = unit.slots.get("timestamp").filter(|time| time.as_str().starts_with('"')) {
+            if let Some(time) = unit.slots.get("timestamp").filter(|time| is_date(time)) {
                 self.last_time = Some(time.clone());
             }
-            unit.unsaid.iter().for_each(|(path, reason, json)| out.ledger.lose(path, *reason, json));
-            self.build(&unit, out);
+            if unit.has_line() {
+                self.build(&unit, out);
+            }
         }
     }
 }
@@ -219,25 +280,26 @@ impl LineWriter for CodexWriter {
 impl CodexWriter {
     fn build(&mut self, unit: &Unit, out: &mut Out<'_>) {
         let mut line = Slots::default();
-        let text: String =
-            unit.parts.iter().filter(|(class, ..)| *class == Class::Text).map(|(.., text)| &**text).collect();
+        let text: String = unit
+            .parts
+            .iter()
+            .filter(|(class, ..)| *class != Class::Image)
+            .map(|(.., text)| text.as_str())
+            .collect();
         let mut echo = None;
         match unit.kind {
             UnitKind::Notice => return,
-            UnitKind::Message(_) if unit.parts.is_empty() => return,
             UnitKind::Message(author) => {
                 let (role, word, echoed) = match author {
                     Author::Assistant => ("assistant", "output_text", Some("agent_message")),
                     Author::User | Author::Tool => ("user", "input_text", Some("user_message")),
-                    Author::System | Author::Developer => ("developer", "input_text", None),
+                    Author::System => ("system", "input_text", None),
+                    Author::Developer => ("developer", "input_text", None),
                 };
                 line.put_word("payload/type", "message");
                 line.put_word("payload/role", role);
                 unit.build_parts("payload/content", word, &mut line);
                 echo = echoed.filter(|_| !text.is_empty());
-            }
-            UnitKind::Reasoning if unit.parts.is_empty() && unit.slots.get("encrypted_content").is_none() => {
-                return;
             }
             UnitKind::Reasoning => {
                 line.put_word("payload/type", "reasoning");
@@ -247,16 +309,21 @@ impl CodexWriter {
             }
             UnitKind::Call(kind) => self.build_call(unit, kind, &mut line, out),
             UnitKind::Result => {
-                let call_id = unit.slots.get("call_id").cloned().unwrap_or(Raw::new("\"\""));
+                let call_id = unit.slots.get("call_id").cloned().unwrap_or_else(|| {
+                    out.ledger.note("result without an id taken for that of the first open call");
+                    let ItemId(number) = unit.item;
+                    let waiting = self.nameless_calls.pop_front();
+                    waiting.unwrap_or_else(|| Raw::owned(format!("\"call_{number}\"")))
+                });
                 let free = self.free_calls.remove(call_id.as_str());
                 line.put_word(
                     "payload/type",
                     if free { "custom_tool_call_output" } else { "function_call_output" },
                 );
                 line.put("payload/call_id", call_id);
-                match (&unit.parts[..], unit.slots.get("output")) {
-                    ([], Some(json)) => line.put_str("payload/output", &Str::plain(json.as_str())),
-                    ([] | [(Class::Text, ..)], _) => line.put_word("payload/output", &text),
+                match &unit.parts[..] {
+                    [] => line.put_word("payload/output", ""),
+                    [(class, _, text)] if *class != Class::Image => line.put_word("payload/output", text),
                     _ => unit.build_parts("payload/output", "input_text", &mut line),
                 }
             }
@@ -281,7 +348,9 @@ impl CodexWriter {
         let ItemId(number) = unit.item;
         let call_id = unit.slots.get("call_id").cloned().unwrap_or_else(|| {
             out.ledger.note("made up the id of a call");
-            Raw::owned(format!("\"call_{number}\""))
+            let id = Raw::owned(format!("\"call_{number}\""));
+            self.nameless_calls.push_back(id.clone());
+            id
         });
         let (word, member, empty) = match kind {
             CallKind::FreeText => ("custom_tool_call", "input", ""),
@@ -310,13 +379,23 @@ impl CodexWriter {
         if std::mem::replace(&mut self.head_written, true) {
             return;
         }
-        let text = |time: &&Raw<'static>| time.as_str().starts_with('"');
-        let start = self.head.get("timestamp").filter(text).cloned().or_else(|| self.last_time.clone());
+        let start = self.head.get("timestamp").cloned().or_else(|| self.last_time.clone());
+        self.lines.line_says(&[
+            Field::SessionId,
+            Field::SessionCwd,
+            Field::SessionCommit,
+            Field::SessionBranch,
+            Field::SessionRepository,
+            Field::SessionStart,
+        ]);
         self.last_time = self.last_time.take().or_else(|| start.clone());
-        let id = self.head.get("id").filter(|id| is_uuid(id.as_str())).cloned().unwrap_or_else(|| {
-            out.ledger.note("made up the session id");
-            Raw::owned(format!("\"{}\"", made_up_id(self.head.get("id").map(Raw::as_str), ItemId(0))))
-        });
+        let id =
+            self.head.get("id").filter(|id| is_uuid(id.as_str().trim_matches('"'))).cloned().unwrap_or_else(
+                || {
+                    out.ledger.note("made up the session id");
+                    Raw::owned(format!("\"{}\"", made_up_id(self.head.get("id").map(Raw::as_str), ItemId(0))))
+                },
+            );
         let cwd = self.head.get("cwd").cloned().unwrap_or_else(|| {
             out.ledger.note("made up the working directory");
             Raw::new("\"/\"")
@@ -356,11 +435,11 @@ const EPOCH: &str = "\"1970-01-01T00:00:00.000Z\"";
 
 impl Unit {
     fn empty(item: ItemId, kind: UnitKind) -> Self {
-        Self { item, kind, slots: Slots::default(), parts: Vec::new(), unsaid: Vec::new() }
+        Self { item, kind, slots: Slots::default(), parts: Vec::new() }
     }
 
     fn new(head: &ItemHead<'_>) -> Self {
-        let ItemHead { id, kind, author, within: _, native_id, parent, time, model, shape: _ } = head;
+        let ItemHead { id, kind, author, within: _, native_id, parent: _, time, model: _, shape: _ } = head;
         let (unit_kind, values) = match kind {
             ItemKind::Message => (UnitKind::Message(*author), [None; 3]),
             ItemKind::Reasoning => (UnitKind::Reasoning, [None; 3]),
@@ -374,15 +453,6 @@ impl Unit {
             ItemKind::Notice(_) => (UnitKind::Notice, [None; 3]),
         };
         let mut unit = Unit::empty(*id, unit_kind);
-        if let ItemKind::Notice(Notice { event_type }) = kind {
-            let time = time.as_ref().map(|time| time.as_str().trim_matches('"'));
-            let event_type = event_type.as_ref().map(Str::as_escaped);
-            for (path, value) in [("notice/event_type", event_type), ("notice/time", time)] {
-                if let Some(value) = value {
-                    unit.lose(path, Reason::NoSlot, value);
-                }
-            }
-        }
         if let Some(time) = time {
             unit.slots.put("timestamp", time.reborrow());
         }
@@ -393,37 +463,38 @@ impl Unit {
                 unit.slots.put_str(place, value);
             }
         }
-        // An id of another provider would be refused when the item is sent on.
-        for (path, value) in [("id", native_id), ("parent", parent), ("model", model)] {
-            if let Some(value) = value {
-                unit.lose(path, Reason::NoSlot, value.as_escaped());
-            }
-        }
         unit
     }
 
-    fn lose(&mut self, path: &'static str, reason: Reason, text: &str) {
-        self.unsaid.push((path, reason, format!("\"{text}\"")));
+    /// Whether there is anything to write.
+    fn has_line(&self) -> bool {
+        match self.kind {
+            UnitKind::Notice => false,
+            UnitKind::Message(_) => !self.parts.is_empty(),
+            UnitKind::Reasoning => !self.parts.is_empty() || self.slots.get("encrypted_content").is_some(),
+            UnitKind::Call(_) | UnitKind::Result => true,
+        }
     }
 
-    fn add(&mut self, part: u32, value: &Part<'_>) {
+    fn add(&mut self, part: u32, value: &Part<'_>, out: &mut Out<'_>) {
         let (class, text) = match value {
             Part::Text(text) => (Class::Text, text),
             Part::Summary(text) => (Class::Summary, text),
             Part::Refusal(text) => (Class::Refusal, text),
-            Part::Media(media) => return self.add_media(part, media),
+            Part::Media(media) => return self.add_media(part, media, out),
             Part::Json(json) => {
-                return ["output", "result", "tools"]
-                    .into_iter()
-                    .for_each(|place| self.slots.put(place, json.reborrow()));
+                for place in ["output", "result", "tools"] {
+                    self.slots.put(place, json.reborrow());
+                }
+                let text = Str::plain(json.as_str()).into_owned();
+                return self.parts.push((Class::Json, part, text.as_escaped().to_owned()));
             }
             Part::Args(args) => return self.add_args(args),
-            Part::Opaque(Opaque { kind: _, issuer, value }) if *issuer == super::ISSUER => {
-                return self.slots.put_str("encrypted_content", value);
+            Part::Opaque(Opaque { kind: _, issuer: _, value }) => {
+                return self.slots.append_str("encrypted_content", value);
             }
-            Part::Opaque(_) => return self.lose("reasoning/opaque", Reason::Foreign, ""),
-            Part::File(_) => return self.lose("file", Reason::NoSlot, ""),
-            Part::Citation(_) => return self.lose("citation", Reason::NoSlot, ""),
+            // Neither comes from a rollout, so no kept line waits for it, and a built one has no place.
+            Part::File(_) | Part::Citation(_) => return,
         };
         match self.parts.last_mut() {
             Some((known, number, so_far)) if (*known, *number) == (class, part) => {
@@ -447,16 +518,17 @@ impl Unit {
         }
     }
 
-    fn add_media(&mut self, part: u32, media: &Media<'_>) {
-        let Media { media_type, source, name } = media;
-        if let Some(name) = name {
-            self.lose("media/name", Reason::NoSlot, name.as_escaped());
-        }
-        let media_type = media_type.as_ref().map_or("image/png", Str::as_escaped);
+    fn add_media(&mut self, part: u32, media: &Media<'_>, out: &mut Out<'_>) {
+        let Media { media_type, source, name: _ } = media;
         let url = match source {
-            MediaSource::Base64(data) => format!("data:{media_type};base64,{}", data.as_escaped()),
-            MediaSource::Url(url) => url.as_escaped().to_owned(),
-            MediaSource::File(id) => return self.lose("media/file", Reason::NoSlot, id.as_escaped()),
+            MediaSource::Base64(data) => {
+                let media_type = media_type.as_ref().map(Str::as_escaped).unwrap_or_else(|| {
+                    out.ledger.note("picture without a type taken for a PNG");
+                    "image/png"
+                });
+                format!("data:{media_type};base64,{}", data.as_escaped())
+            }
+            MediaSource::Url(url) | MediaSource::File(url) => url.as_escaped().to_owned(),
         };
         self.parts.push((Class::Image, part, url));
     }
@@ -466,13 +538,13 @@ impl Unit {
             line.put(place, Raw::new("[]"));
         }
         for (number, (class, _, text)) in self.parts.iter().enumerate() {
-            let word = match class {
-                Class::Image => "input_image",
-                Class::Refusal => "refusal",
-                Class::Text | Class::Summary | Class::Within => word,
+            // Codex reads no other elements: a refusal is text.
+            let (word, member) = match class {
+                Class::Image => ("input_image", "image_url"),
+                Class::Text | Class::Summary | Class::Refusal | Class::Json | Class::Within => (word, "text"),
             };
             line.put_word(format!("{place}/{number}/type"), word);
-            line.put_word(format!("{place}/{number}/{}", class.member()), text);
+            line.put_word(format!("{place}/{number}/{member}"), text);
         }
     }
 }
@@ -480,7 +552,7 @@ impl Unit {
 impl Class {
     const fn member(self) -> &'static str {
         match self {
-            Class::Text | Class::Summary | Class::Within => "text",
+            Class::Text | Class::Summary | Class::Within | Class::Json => "text",
             Class::Refusal => "refusal",
             Class::Image => "image_url",
         }
@@ -500,9 +572,55 @@ impl Class {
     }
 }
 
-/// Whether a string, with its quotes, is in the form that Codex's own ids have.
-fn is_uuid(quoted: &str) -> bool {
-    let id = quoted.trim_matches('"');
+/// Whether a built line can say a part of such an item, and if not, why.
+fn sayable(kind: UnitKind, value: &Part<'_>) -> Result<(), Reason> {
+    match (kind, value) {
+        (UnitKind::Reasoning, Part::Opaque(Opaque { kind: _, issuer, value: _ })) => {
+            if *issuer == super::ISSUER { Ok(()) } else { Err(Reason::Foreign) }
+        }
+        (_, Part::Opaque(_)) => Err(Reason::Foreign),
+        (UnitKind::Call(_), Part::Args(_)) => Ok(()),
+        // What the model is sent back as its own words may hold no picture.
+        (UnitKind::Message(Author::Assistant), Part::Media(_)) => Err(Reason::Refused),
+        (UnitKind::Message(_) | UnitKind::Result, Part::Media(media)) => {
+            let Media { media_type, source, name: _ } = media;
+            let picture = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
+            match source {
+                // Each provider has its own store of files.
+                MediaSource::File(_) => Err(Reason::Foreign),
+                MediaSource::Base64(_) | MediaSource::Url(_) if picture => Ok(()),
+                MediaSource::Base64(_) | MediaSource::Url(_) => Err(Reason::Refused),
+            }
+        }
+        (
+            UnitKind::Message(_) | UnitKind::Result | UnitKind::Reasoning,
+            Part::Text(_) | Part::Summary(_) | Part::Refusal(_) | Part::Json(_),
+        ) => Ok(()),
+        (
+            UnitKind::Message(_)
+            | UnitKind::Result
+            | UnitKind::Reasoning
+            | UnitKind::Call(_)
+            | UnitKind::Notice,
+            Part::Text(_)
+            | Part::Summary(_)
+            | Part::Refusal(_)
+            | Part::Json(_)
+            | Part::Media(_)
+            | Part::Args(_)
+            | Part::File(_)
+            | Part::Citation(_),
+        ) => Err(Reason::NoSlot),
+    }
+}
+
+/// Whether a time is one that Codex reads.
+fn is_date(time: &Raw<'_>) -> bool {
+    is_rfc3339(time.as_str().trim_matches('"').as_bytes())
+}
+
+/// Whether a text is in the form that Codex's own ids have.
+fn is_uuid(id: &str) -> bool {
     id.len() == 36
         && id.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',

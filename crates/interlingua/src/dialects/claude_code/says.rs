@@ -1,0 +1,111 @@
+//! What a line of Claude Code can say of another agent's session. A line that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::model::{Field, Says};
+
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Unnamed
+        | Field::ReasoningText
+        | Field::MessageText
+        | Field::CallArgs
+        | Field::ResultText
+        | Field::ResultIsError => Says::Exactly,
+
+        Field::SessionId | Field::SessionCwd | Field::SessionBranch => {
+            Says::Less("what is said after the last line")
+        }
+        Field::SessionModel => Says::Less("said only of assistant lines that name no model themselves"),
+        Field::SessionParent
+        | Field::SessionVersion
+        | Field::SessionProvider
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::SessionTitle => Says::Less("only lines that were kept say it"),
+        // A line has the time of its item; when the session began is the time of the first.
+        Field::SessionStart => Says::Less("only lines that were kept say it"),
+        Field::SessionAgent | Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
+
+        Field::ItemAuthor => Says::Less("a system message is a meta user line, a developer's too"),
+        Field::ItemId => Says::Less("a block has no id of its own; a message that holds nothing has no line"),
+        Field::ItemParent => Says::Less("only where the parent has a line; a block has none"),
+        Field::ItemTime => Says::Less("only of a line, and only as a date"),
+        Field::ItemModel => Says::Less("only of assistant lines"),
+        Field::ItemStatus => Says::No(Reason::NoSlot),
+
+        Field::MessageMedia | Field::ResultMedia => {
+            Says::Less("pictures and PDFs; not another provider's files")
+        }
+        Field::MediaType => Says::Less("only of what is here in base64"),
+        Field::MediaName => Says::Less("only of documents"),
+        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
+        Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningSummary => Says::Emulated("as thinking"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's own"),
+
+        Field::CallId | Field::ResultCallId => Says::Less("letters that the API refuses are replaced"),
+        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::CallName => Says::Less("letters that the API refuses are replaced"),
+        Field::ResultName => Says::No(Reason::Redundant),
+
+        Field::Citation
+        | Field::FilePath
+        | Field::FileAction
+        | Field::FileDiff
+        | Field::NoticeType
+        | Field::NoticeText
+        | Field::TurnId
+        | Field::TurnModel
+        | Field::TurnTime
+        | Field::StopReason
+        | Field::StopSequence
+        | Field::Cost
+        | Field::UsageInput
+        | Field::UsageCacheRead
+        | Field::UsageCacheWrite
+        | Field::UsageCacheWriteLong
+        | Field::UsageOutput
+        | Field::UsageReasoning
+        | Field::RequestModel
+        | Field::MaxTokens
+        | Field::Temperature
+        | Field::TopP
+        | Field::StopTexts
+        | Field::StreamAnswer
+        | Field::ToolKind
+        | Field::ToolName
+        | Field::ToolDescription
+        | Field::ToolSchema
+        | Field::ToolStrict
+        | Field::ToolChoice
+        | Field::ParallelCalls
+        | Field::Effort
+        | Field::AnswerFormat
+        | Field::FormatName
+        | Field::FormatSchema
+        | Field::FormatStrict
+        | Field::EndUser
+        | Field::ServiceTier
+        | Field::PermissionId
+        | Field::PermissionAction
+        | Field::PermissionCallId
+        | Field::PermissionInput
+        | Field::PermissionAnswer
+        | Field::PermissionMessage
+        | Field::QuestionId
+        | Field::QuestionCallId
+        | Field::QuestionText
+        | Field::QuestionOption
+        | Field::QuestionOptionAbout
+        | Field::QuestionMultiple
+        | Field::QuestionAnswer
+        | Field::QuestionDeclined
+        | Field::ErrorClass
+        | Field::ErrorStatus
+        | Field::ErrorCode
+        | Field::ErrorMessage
+        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+    }
+}

@@ -1,0 +1,110 @@
+//! What a rollout of Codex can say of another agent's session. A line that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::model::{Field, Says};
+
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Unnamed
+        | Field::MessageText
+        | Field::ReasoningSummary
+        | Field::CallId
+        | Field::CallNamespace
+        | Field::CallName
+        | Field::CallArgs
+        | Field::ResultCallId
+        | Field::ResultText => Says::Exactly,
+
+        Field::SessionId => Says::Less("an id that is no UUID is replaced"),
+        Field::SessionCwd
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::SessionStart => Says::Less("only what is known before the first item"),
+        Field::SessionParent
+        | Field::SessionVersion
+        | Field::SessionModel
+        | Field::SessionProvider
+        | Field::SessionTitle => Says::Less("only lines that were kept say it"),
+        Field::SessionAgent | Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
+
+        Field::ItemAuthor => Says::Less("a message of a tool is the user's; one without content has no line"),
+        // An id of another provider would be refused when the item is sent on.
+        Field::ItemId | Field::ItemParent | Field::ItemModel | Field::ItemStatus => Says::No(Reason::NoSlot),
+        Field::ItemTime => Says::Less("only as a date; reasoning that cannot be read has no line"),
+
+        Field::MessageMedia | Field::ResultMedia => {
+            Says::Less("pictures, not of the assistant, and not another provider's files")
+        }
+        Field::MediaType => Says::Less("only of what is here in base64"),
+        Field::MediaName => Says::No(Reason::NoSlot),
+        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
+        Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningText => Says::Emulated("as a summary"),
+        Field::Encrypted | Field::Issuer => Says::Less("only OpenAI's own"),
+        Field::Signature => Says::No(Reason::Foreign),
+
+        Field::CallKind => Says::Less("functions and free text; who runs a tool is not told"),
+        Field::ResultName => Says::No(Reason::Redundant),
+        Field::ResultIsError => Says::No(Reason::NoSlot),
+
+        Field::Citation
+        | Field::FilePath
+        | Field::FileAction
+        | Field::FileDiff
+        | Field::NoticeType
+        | Field::NoticeText
+        | Field::TurnId
+        | Field::TurnModel
+        | Field::TurnTime
+        | Field::StopReason
+        | Field::StopSequence
+        | Field::Cost
+        | Field::UsageInput
+        | Field::UsageCacheRead
+        | Field::UsageCacheWrite
+        | Field::UsageCacheWriteLong
+        | Field::UsageOutput
+        | Field::UsageReasoning
+        | Field::RequestModel
+        | Field::MaxTokens
+        | Field::Temperature
+        | Field::TopP
+        | Field::StopTexts
+        | Field::StreamAnswer
+        | Field::ToolKind
+        | Field::ToolName
+        | Field::ToolDescription
+        | Field::ToolSchema
+        | Field::ToolStrict
+        | Field::ToolChoice
+        | Field::ParallelCalls
+        | Field::Effort
+        | Field::AnswerFormat
+        | Field::FormatName
+        | Field::FormatSchema
+        | Field::FormatStrict
+        | Field::EndUser
+        | Field::ServiceTier
+        | Field::PermissionId
+        | Field::PermissionAction
+        | Field::PermissionCallId
+        | Field::PermissionInput
+        | Field::PermissionAnswer
+        | Field::PermissionMessage
+        | Field::QuestionId
+        | Field::QuestionCallId
+        | Field::QuestionText
+        | Field::QuestionOption
+        | Field::QuestionOptionAbout
+        | Field::QuestionMultiple
+        | Field::QuestionAnswer
+        | Field::QuestionDeclined
+        | Field::ErrorClass
+        | Field::ErrorStatus
+        | Field::ErrorCode
+        | Field::ErrorMessage
+        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+    }
+}
