@@ -140,23 +140,28 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
         return Vec::new();
     }
     let (source, fates) = (Source::of(case), Fates::of(&out.report));
-    let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, word) in birds {
-        *shared.entry(word).or_default() += 1;
+    // Leaves that must stay equal share a word: a value that is repeated is given up once.
+    let mut shared: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for (number, word) in birds {
+        let leaf = &source.leaves[*number];
+        let (leaves, lost) = shared.entry(word).or_default();
+        *leaves += 1;
+        *lost |= matches!(fates.at(leaf.frame, &leaf.span).0, Fate::Lost(_));
     }
     let mut breaches = Vec::new();
     for (number, word) in birds {
         let leaf = &source.leaves[*number];
         let (fate, field) = fates.at(leaf.frame, &leaf.span);
+        let (leaves, lost) = shared[word.as_str()];
         let is_there = find(&out.bytes, word.as_bytes()).is_some();
         let name = field.map_or("no field", Field::word);
         let how = match fate {
-            Fate::Mapped | Fate::Kept if is_there || fates.is_lost_late(field) => continue,
+            Fate::Mapped | Fate::Kept if is_there || lost || fates.is_lost_late(field) => continue,
             Fate::Mapped => format!("mapped ({name}), but its word is not in the output"),
             Fate::Kept => format!("kept ({name}), but its word is not in the output"),
             // Said elsewhere is said.
             Fate::Lost(Reason::Redundant | Reason::Merged) => continue,
-            Fate::Lost(reason) if is_there && shared[word.as_str()] == 1 => {
+            Fate::Lost(reason) if is_there && leaves == 1 => {
                 format!("lost ({name}, {}), but its word is in the output", reason.word())
             }
             Fate::Lost(_) => continue,

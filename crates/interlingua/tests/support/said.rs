@@ -30,8 +30,12 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     for key in keys {
         let (field, who) = key;
         let (before, after) = (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
-        let by_whom = *field == Field::MessageText && lost.contains(&Field::ItemAuthor);
-        if before != after && !lost.contains(field) && !by_whom {
+        let is_lost = match field {
+            Field::MessageText => lost.contains(field) || lost.contains(&Field::ItemAuthor),
+            Field::ReasoningText => lost.contains(field) || lost.contains(&Field::ReasoningSummary),
+            _ => lost.contains(field),
+        };
+        if before != after && !is_lost {
             let how = first_difference(before.as_bytes(), after.as_bytes());
             breaches.push(Breach::new(SAID, case, to, &format!("{}{who}", field.word()), how));
         }
@@ -88,8 +92,9 @@ fn say_item(item: &Item, said: &mut Said) {
         match content {
             Content::Item(inner) => say_item(inner, said),
             Content::Part(_, Part::Text(text)) => say(said, of.text(), &who, &text.decode()),
+            // Who has one of the two says the other as it.
             Content::Part(_, Part::Summary(text)) => {
-                say(said, Field::ReasoningSummary, "", &text.decode());
+                say(said, Field::ReasoningText, "", &text.decode());
             }
             Content::Part(_, Part::Refusal(text)) => say(said, Field::Refusal, "", &text.decode()),
             Content::Part(_, Part::Args(Args::Text(text))) => {

@@ -14,7 +14,8 @@ use super::{Case, Way, convert};
 pub const BACK: &str = "there and back: each difference has its loss";
 
 /// Converts to `to` and back, and names each difference that no lost row explains. A row explains a leaf by its native
-/// path on the way there; on the way back, where paths are those of the other dialect, by the field.
+/// path on the way there; on the way back, where paths are those of the other dialect, by the field. The place of a
+/// breach is the fixture and the path, so that an excuse can be for one fixture.
 pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
     let there = convert(case.way, to, &case.bytes);
     let back = convert(to, case.way, &there.bytes);
@@ -28,10 +29,33 @@ pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
         fields.entry(path).or_default().extend(more);
     }
     let reports = Reports { there: &there.report, back: &back.report, native: !is_stream };
-    let explained = |path: &str| reports.explain(path, fields.get(path));
-    let differences = differences(&before, &after);
-    let unexplained = differences.into_iter().filter(|(path, _)| !explained(path));
-    unexplained.map(|(path, how)| Breach::new(BACK, case, to, &path, how)).collect()
+    let (explained, rest): (Vec<_>, Vec<_>) = differences(&before, &after)
+        .into_iter()
+        .partition(|difference| reports.explain(&difference.path, fields.get(&difference.path)));
+    // A tag goes with the values that it is the tag of.
+    let parents: BTreeSet<&str> = explained.iter().map(|difference| parent(&difference.path)).collect();
+    let tag = |difference: &Difference| {
+        !fields.contains_key(&difference.path) && parents.contains(parent(&difference.path))
+    };
+    rest.into_iter()
+        .filter(|difference| !tag(difference))
+        .map(|Difference { sign, path, value }| {
+            Breach::new(BACK, case, to, &format!("{} {sign}{path}", case.name), format!("{sign} {value}"))
+        })
+        .collect()
+}
+
+/// A leaf that only one of two documents has.
+struct Difference {
+    /// `-`: it is gone, `+`: it is new, `~`: it stands in another order.
+    sign: char,
+    path: String,
+    value: String,
+}
+
+/// The path of the object that a leaf is a member of.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
 struct Reports<'r> {
@@ -65,28 +89,32 @@ fn fields_by_path(way: Way, document: &[u8]) -> BTreeMap<String, BTreeSet<Field>
         if let Claim::Taken(field) | Claim::Noted(field) = leaf.claim
             && field != Field::Structure
         {
-            fields.entry(leaf.path).or_default().insert(field);
+            let listed = match leaf.path.rsplit_once('/') {
+                Some((_, "content" | "system")) => format!("{}[]/text", leaf.path),
+                Some((_, "stop")) => format!("{}[]", leaf.path),
+                _ => leaf.path,
+            };
+            fields.entry(listed).or_default().insert(field);
         }
     }
     fields
 }
 
 /// Leaves of one document that the other does not have, and those that stand in another order.
-fn differences(before: &[u8], after: &[u8]) -> Vec<(String, String)> {
+fn differences(before: &[u8], after: &[u8]) -> Vec<Difference> {
     let (before, after) = (leaves(before), leaves(after));
     let nothing = Vec::new();
     let mut found = Vec::new();
     let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for path in paths {
-        let (before, after) =
-            (before.get(path).unwrap_or(&nothing), after.get(path).unwrap_or(&nothing));
-        let missing = without(before, after);
-        let added = without(after, before);
-        let common = (without(before, &missing), without(after, &added));
-        found.extend(missing.iter().map(|value| (path.clone(), format!("{value} is gone"))));
-        found.extend(added.iter().map(|value| (path.clone(), format!("{value} is new"))));
-        if common.0 != common.1 {
-            found.push((path.clone(), "in another order".to_owned()));
+        let mut find =
+            |sign: char, value: &String| found.push(Difference { sign, path: path.clone(), value: value.clone() });
+        let (before, after) = (before.get(path).unwrap_or(&nothing), after.get(path).unwrap_or(&nothing));
+        let (gone, new) = (without(before, after), without(after, before));
+        gone.iter().for_each(|value| find('-', value));
+        new.iter().for_each(|value| find('+', value));
+        if without(before, &gone) != without(after, &new) {
+            find('~', &"in another order".to_owned());
         }
     }
     found
@@ -120,6 +148,8 @@ fn flatten(value: &serde_json::Value, path: &mut String, leaves: &mut BTreeMap<S
     match value {
         serde_json::Value::Object(members) if !members.is_empty() => {
             for (name, member) in members {
+                let listed = as_list(name, member);
+                let member = listed.as_ref().unwrap_or(member);
                 path.push('/');
                 path.push_str(name);
                 flatten(member, path, leaves);
@@ -136,5 +166,15 @@ fn flatten(value: &serde_json::Value, path: &mut String, leaves: &mut BTreeMap<S
         // To these APIs a member that is null is one that is not there.
         serde_json::Value::Null => {}
         leaf => leaves.entry(path.clone()).or_default().push(leaf.to_string()),
+    }
+}
+
+/// What these APIs take both as a text and as a list of one.
+fn as_list(name: &str, member: &serde_json::Value) -> Option<serde_json::Value> {
+    let text = member.as_str()?;
+    match name {
+        "content" | "system" => Some(serde_json::json!([{"type": "text", "text": text}])),
+        "stop" => Some(serde_json::json!([text])),
+        _ => None,
     }
 }
