@@ -22,7 +22,11 @@ fn a_leaf_that_is_mapped_or_kept_shows_in_the_output() {
     let sources: Vec<Source<'_>> = cases.iter().map(Source::of).collect();
     let words = Words::of(&sources);
     drop(sources);
-    judge(cases.len(), everywhere(&cases, |source, to| leaf_law(source, to, &words, most(source.case))), LEAVES);
+    judge(
+        cases.len(),
+        everywhere(&cases, |source, to| leaf_law(source, to, &words, most(source.case))),
+        LEAVES,
+    );
 }
 
 #[test]

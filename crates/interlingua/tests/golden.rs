@@ -2,8 +2,8 @@
 //!
 //! A golden stands beside its fixture: `golden/<fixture>.<target>.<ext>`. Logs and live output become a record,
 //! universal events and the logs of other agents, small logs also what a live agent is told, wire documents their
-//! counterpart in every other wire dialect. Beside each stands its report (`.report.txt`). Fixtures of [`LARGE`] bytes or more have the report alone: they would double the
-//! repository and teach nothing that the smaller ones do not.
+//! counterpart in every other wire dialect. Beside each stands its report (`.report.txt`). Fixtures of [`LARGE`] bytes
+//! or more have the report alone: they would double the repository and teach nothing that the smaller ones do not.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "goldens are files, settings of a test run are variables")]

@@ -109,7 +109,12 @@ impl Mutation for DropsPermissions {
 
 #[test]
 fn a_writer_that_drops_a_permission_is_caught() {
-    caught("claude-stream", "2026-11/control.jsonl", mutant_writer::<DropsPermissions>(), &[LEAF, WRITER, CANARY]);
+    caught(
+        "claude-stream",
+        "2026-11/control.jsonl",
+        mutant_writer::<DropsPermissions>(),
+        &[LEAF, WRITER, CANARY],
+    );
 }
 
 // ---- Writers that say something else ---------------------------------------------------------------------------------
@@ -164,7 +169,9 @@ const TEXTS: (&str, &str) = ("Go on, please.", "Swap me.");
 struct SwappedTexts<const TO_LOG: bool>;
 
 fn swap_texts(event: Event<'_>) -> Event<'_> {
-    let Event::ItemDelta(Delta { item, part, value: Part::Text(text), arrival }) = event else { return event };
+    let Event::ItemDelta(Delta { item, part, value: Part::Text(text), arrival }) = event else {
+        return event;
+    };
     let text = match &*text.decode() {
         one if one == TEXTS.0 => Str::from_plain(TEXTS.1),
         two if two == TEXTS.1 => Str::from_plain(TEXTS.0),

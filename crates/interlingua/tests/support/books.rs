@@ -180,8 +180,9 @@ pub struct Essence {
 
 impl Essence {
     pub fn of(report: &Report) -> Self {
-        let Report { frames, read, leaves, mapped, kept, lost, kept_paths, lost_paths, notes, problems, .. } =
-            report;
+        let Report {
+            frames, read, leaves, mapped, kept, lost, kept_paths, lost_paths, notes, problems, ..
+        } = report;
         let row = |row: &Row| (row.path.clone(), row.reason, row.field, row.count);
         Self {
             counts: [*frames, *read, *leaves, *mapped, *kept, *lost],
@@ -213,7 +214,13 @@ pub struct Breach {
 
 impl Breach {
     pub fn new(law: &'static str, case: &Case, to: Way, place: &str, how: String) -> Self {
-        Self { law, from: case.way.0.name, to: to.0.name, place: place.to_owned(), how: format!("{case}: {how}") }
+        Self {
+            law,
+            from: case.way.0.name,
+            to: to.0.name,
+            place: place.to_owned(),
+            how: format!("{case}: {how}"),
+        }
     }
 }
 
@@ -247,7 +254,8 @@ pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
         .map(|(excuse, _)| format!("nothing needs this excuse any more: {excuse:?}"))
         .collect();
     lines.extend(
-        rest.iter().map(|((from, to, place), (count, how))| format!("{from} -> {to} `{place}` x{count}: {how}")),
+        rest.iter()
+            .map(|((from, to, place), (count, how))| format!("{from} -> {to} `{place}` x{count}: {how}")),
     );
     let shown = if std::env::var_os("INTERLINGUA_BREACHES").is_some() { usize::MAX } else { 40 };
     let text: Vec<&str> = lines.iter().take(shown).map(String::as_str).collect();

@@ -100,9 +100,11 @@ fn survives(source: &Source<'_>, before: &Seen, birds: &[(usize, String)]) -> bo
     };
     after.events.len() == before.events.len()
         && claims(&after) == claims(before)
-        && after.events.iter().zip(&before.events).all(|(after, before)| {
-            after == before || without_words(after) == without_words(before)
-        })
+        && after
+            .events
+            .iter()
+            .zip(&before.events)
+            .all(|(after, before)| after == before || without_words(after) == without_words(before))
 }
 
 /// An event as text, without canaries.
@@ -120,10 +122,15 @@ fn without_words(event: &str) -> String {
         };
         // An object that was given a member has it with its punctuation.
         let (before, after) = (&rest[..at], &rest[at + 2 + end + 2..]);
-        let member = [(",\\\\\\\"", "\\\\\\\":0"), ("\\\\\\\"", "\\\\\\\":0"), (",\\\"", "\\\":0"), ("\\\"", "\\\":0")];
-        let cut = member.iter().find_map(|(open, close)| {
-            Some((before.strip_suffix(open)?, after.strip_prefix(close)?))
-        });
+        let member = [
+            (",\\\\\\\"", "\\\\\\\":0"),
+            ("\\\\\\\"", "\\\\\\\":0"),
+            (",\\\"", "\\\":0"),
+            ("\\\"", "\\\":0"),
+        ];
+        let cut = member
+            .iter()
+            .find_map(|(open, close)| Some((before.strip_suffix(open)?, after.strip_prefix(close)?)));
         let (before, after) = cut.unwrap_or((before, after));
         text.push_str(before);
         rest = after;

@@ -79,7 +79,13 @@ pub fn leaf_law(source: &Source<'_>, to: Way, words: &Words, most: usize) -> Vec
         }
         let word = if kept { "kept" } else { "mapped" };
         let field = field.map_or("no field", Field::word);
-        breaches.push(Breach::new(LEAF, case, to, &leaf.path, format!("{word} ({field}), but no change shows")));
+        breaches.push(Breach::new(
+            LEAF,
+            case,
+            to,
+            &leaf.path,
+            format!("{word} ({field}), but no change shows"),
+        ));
     }
     breaches
 }
@@ -125,12 +131,8 @@ pub fn counting_law(source: &Source<'_>, to: Way) -> Vec<Breach> {
         same(&place, found, sum(lost_paths, true, Some(reason)));
     }
     // Counted anew, by someone else.
-    let unparsed: u64 = kept_paths
-        .iter()
-        .chain(lost_paths)
-        .filter(|row| row.path == "(unparsed)")
-        .map(|row| row.count)
-        .sum();
+    let unparsed: u64 =
+        kept_paths.iter().chain(lost_paths).filter(|row| row.path == "(unparsed)").map(|row| row.count).sum();
     if !nothing_written {
         same("the leaves of all frames", source.read + unparsed, *leaves);
     }

@@ -14,6 +14,7 @@ pub mod books;
 pub mod canary;
 pub mod compare;
 pub mod damage;
+pub mod grammar;
 pub mod leaves;
 pub mod mutants;
 pub mod readers;

@@ -71,8 +71,7 @@ fn with(way: Way, read: Option<MakeReader>, write: Option<WriteSpec>) -> Way {
         .iter()
         .map(|spec| {
             let same = spec.write.as_ref().map(|spec| WriteSpec { make: spec.make, says: spec.says });
-            let (read, write) =
-                if spec.role == way.1 { std::mem::take(&mut changed) } else { (None, None) };
+            let (read, write) = if spec.role == way.1 { std::mem::take(&mut changed) } else { (None, None) };
             RoleSpec {
                 role: spec.role,
                 framing: spec.framing,

@@ -54,8 +54,7 @@ pub fn reader_law(source: &Source<'_>, words: &Words, most: usize) -> Vec<Breach
 /// Looks where the values of the events lie in their frame: who claimed that place must have named the field.
 pub fn naming_law(case: &Case) -> Vec<Breach> {
     let found = Arc::new(Mutex::new(BTreeSet::new()));
-    let writer =
-        Places { values: Vec::new(), kinds: BTreeMap::new(), found: Arc::clone(&found) };
+    let writer = Places { values: Vec::new(), kinds: BTreeMap::new(), found: Arc::clone(&found) };
     let mut pipe = Pipe::with_writer(case.way, Box::new(writer), &Options::default()).expect("readable");
     pipe.finish_with(&case.bytes, &mut Vec::new());
     let found = std::mem::take(&mut *found.lock().expect("no panic while held"));

@@ -29,7 +29,8 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     for key in keys {
         let (field, who) = key;
-        let (before, after) = (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
+        let (before, after) =
+            (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
         let is_lost = match field {
             Field::MessageText => lost.contains(field) || lost.contains(&Field::ItemAuthor),
             Field::ReasoningText => lost.contains(field) || lost.contains(&Field::ReasoningSummary),

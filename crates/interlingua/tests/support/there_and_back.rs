@@ -22,7 +22,8 @@ pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
     let is_stream = case.way.1 == Role::Stream;
     // A stream is compared as the response that it adds up to: how it was cut says nothing.
     let whole = (case.way.0, if is_stream { Role::Response } else { case.way.1 });
-    let document = |bytes: &[u8]| if is_stream { convert(case.way, whole, bytes).bytes } else { bytes.to_vec() };
+    let document =
+        |bytes: &[u8]| if is_stream { convert(case.way, whole, bytes).bytes } else { bytes.to_vec() };
     let (before, after) = (document(&case.bytes), document(&back.bytes));
     let mut fields = fields_by_path(whole, &before);
     for (path, more) in fields_by_path(whole, &after) {
@@ -67,9 +68,8 @@ struct Reports<'r> {
 
 impl Reports<'_> {
     fn explain(&self, path: &str, fields: Option<&BTreeSet<Field>>) -> bool {
-        let of_field = |row: &Row| {
-            row.field.is_some_and(|field| fields.is_some_and(|fields| fields.contains(&field)))
-        };
+        let of_field =
+            |row: &Row| row.field.is_some_and(|field| fields.is_some_and(|fields| fields.contains(&field)));
         let covers = |row: &Row| {
             path.strip_prefix(&*row.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[']))
         };
@@ -107,8 +107,9 @@ fn differences(before: &[u8], after: &[u8]) -> Vec<Difference> {
     let mut found = Vec::new();
     let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for path in paths {
-        let mut find =
-            |sign: char, value: &String| found.push(Difference { sign, path: path.clone(), value: value.clone() });
+        let mut find = |sign: char, value: &String| {
+            found.push(Difference { sign, path: path.clone(), value: value.clone() })
+        };
         let (before, after) = (before.get(path).unwrap_or(&nothing), after.get(path).unwrap_or(&nothing));
         let (gone, new) = (without(before, after), without(after, before));
         gone.iter().for_each(|value| find('-', value));
