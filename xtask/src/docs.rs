@@ -1,24 +1,33 @@
-//! Documents made from the code: the dialect matrix in the README and the command-line reference.
+//! Documents made from the code: the dialect matrix in the README, what each dialect can say, and the command-line
+//! reference.
 //!
 //! Generated text stands between `<!-- name:begin -->` and `<!-- name:end -->`, or fills a whole file. Nobody edits
 //! it; `cargo xtask docs --check` fails when it is not what the code says.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{DIALECTS, Dialect, Plane, RoleSpec};
+use interlingua::ledger::Reason;
+use interlingua::model::{Field, Says, SaysTable};
 
 use crate::{Outcome, root};
 
 /// Writes the generated documents; with `--check` only compares them.
 pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
     let check = arguments.iter().any(|argument| argument == "--check");
-    let readme = Path::new("README.md");
-    let reference = Path::new("docs/cli-reference.md");
-    let wanted = [(readme, insert(&read(readme)?, "matrix", &matrix())?), (reference, cli_reference())];
-    for (path, text) in wanted {
-        if read(path).ok().as_deref() == Some(&text) {
+    let readme = PathBuf::from("README.md");
+    let matrix = insert(&read(&readme)?, "matrix", &matrix())?;
+    let mut wanted = vec![(readme, matrix), (PathBuf::from("docs/cli-reference.md"), cli_reference())];
+    for dialect in DIALECTS.iter().filter(|dialect| dialect.roles.iter().any(|spec| spec.write.is_some())) {
+        let folder = Path::new("crates/interlingua/src/dialects").join(dialect.name.replace('-', "_"));
+        let path = folder.join("README.md");
+        let text = insert(&read(&path)?, "says", &says(dialect))?;
+        wanted.push((path, text));
+    }
+    for (path, text) in &wanted {
+        if read(path).ok().as_deref() == Some(text) {
             continue;
         }
         if check {
@@ -76,6 +85,47 @@ fn matrix() -> String {
         );
     }
     table
+}
+
+/// What a dialect can say of the model: its tables, one for all roles that share it.
+fn says(dialect: &Dialect) -> String {
+    let mut tables: Vec<(Vec<&str>, SaysTable)> = Vec::new();
+    for spec in dialect.roles {
+        let Some(write) = &spec.write else { continue };
+        let same = |says: SaysTable| Field::ALL.iter().all(|field| says(*field) == (write.says)(*field));
+        match tables.iter_mut().find(|(_, says)| same(*says)) {
+            Some((roles, _)) => roles.push(spec.role.word()),
+            None => tables.push((vec![spec.role.word()], write.says)),
+        }
+    }
+    let mut text = String::from("Made by `cargo xtask docs` from the writers' own tables.\n");
+    for (roles, says) in &tables {
+        let fields = |wanted: &dyn Fn(Says) -> bool| {
+            let words =
+                Field::ALL.iter().filter(|field| **field != Field::Structure && wanted(says(**field)));
+            words.map(|field| format!("`{}`", field.word())).collect::<Vec<_>>().join(", ")
+        };
+        let _ =
+            write!(text, "\n**A {} says** {}.\n", roles.join(" or "), fields(&|says| says == Says::Exactly));
+        let mut rows = String::new();
+        for field in Field::ALL {
+            let _ = match says(*field) {
+                Says::Emulated(how) => writeln!(rows, "| `{}` | emulated | {how} |", field.word()),
+                Says::Less(what) => writeln!(rows, "| `{}` | less | {what} |", field.word()),
+                Says::Exactly | Says::No(_) => Ok(()),
+            };
+        }
+        if !rows.is_empty() {
+            let _ = write!(text, "\n| field | says | how, or what of it is lost |\n|---|---|---|\n{rows}");
+        }
+        for reason in Reason::ALL {
+            let fields = fields(&|says| says == Says::No(reason));
+            if !fields.is_empty() {
+                let _ = write!(text, "\nLost (`{}`): {fields}.\n", reason.word());
+            }
+        }
+    }
+    text
 }
 
 /// What the program says about itself, one section a command.

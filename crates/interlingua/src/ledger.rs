@@ -37,6 +37,17 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Reason; 7] = [
+        Reason::NoSlot,
+        Reason::Narrowed,
+        Reason::Merged,
+        Reason::Redundant,
+        Reason::Foreign,
+        Reason::Refused,
+        Reason::Invalid,
+    ];
+
     /// The word in reports.
     pub const fn word(self) -> &'static str {
         match self {

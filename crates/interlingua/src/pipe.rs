@@ -143,10 +143,7 @@ impl Out<'_> {
 
     fn lose_fields(&mut self, each: &mut dyn FnMut(&mut crate::model::Show<'_>), reason: Reason) {
         each(&mut |field, value| match value.source() {
-            Some(text) => {
-                let leaves = if text.starts_with(['{', '[']) { Raw::new(text).leaves() } else { 1 };
-                self.lose_source(field, text, leaves, reason);
-            }
+            Some(text) => self.lose_source(field, text, value.leaves(), reason),
             None => self.lose(field, reason),
         });
     }

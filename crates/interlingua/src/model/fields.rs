@@ -381,6 +381,11 @@ pub trait Value {
         None
     }
 
+    /// Scalars and empty containers in it.
+    fn leaves(&self) -> u64 {
+        1
+    }
+
     /// Makes it another legal value of its type: a law changes every field and looks for the change.
     fn change(&mut self);
 }
@@ -398,6 +403,10 @@ impl Value for Str<'_> {
 impl Value for Raw<'_> {
     fn source(&self) -> Option<&str> {
         Some(self.as_str())
+    }
+
+    fn leaves(&self) -> u64 {
+        Raw::leaves(self)
     }
 
     fn change(&mut self) {
