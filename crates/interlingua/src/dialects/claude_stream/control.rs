@@ -21,36 +21,54 @@ enum Asked {
     Question { prompts: Vec<Prompt<'static>> },
 }
 
+impl Asked {
+    /// What a yes or no is in the model.
+    const fn answer(&self) -> Field {
+        match self {
+            Asked::Permission { .. } => Field::PermissionAnswer,
+            Asked::Question { .. } => Field::QuestionDeclined,
+        }
+    }
+}
+
 impl Requests {
     /// Reads a `control_request`. Returns whether it is one for a person.
     pub(super) fn request(&mut self, line: Val<'_>, out: &mut Sink<'_>) -> bool {
         let Some(request) = line.get("request") else { return false };
-        if !request.get("subtype").is_some_and(|subtype| subtype.is("can_use_tool")) {
+        let text = |object: Val<'_>, name| object.get(name).is_some_and(|val| val.str().is_some());
+        if !request.get("subtype").is_some_and(|subtype| subtype.is("can_use_tool"))
+            || !text(line, "request_id")
+            || !text(request, "tool_name")
+        {
             return false;
         }
-        let (Some(id), Some(action)) =
-            (line.take_str("request_id", Field::Unnamed), request.take_str("tool_name", Field::Unnamed))
-        else {
-            return false;
-        };
-        request.note_str("subtype", Field::Unnamed);
-        let call_id = request.take_str("tool_use_id", Field::Unnamed);
+        request.note_str("subtype", Field::Structure);
         let input = request.get("input");
-        let prompts = match action.as_escaped() {
+        let prompts = match request.word("tool_name") {
             "AskUserQuestion" => input.map(prompts).unwrap_or_default(),
             "ExitPlanMode" => vec![plan()],
             _ => Vec::new(),
         };
+        let (id, call_id) = if prompts.is_empty() {
+            (Field::PermissionId, Field::PermissionCallId)
+        } else {
+            (Field::QuestionId, Field::QuestionCallId)
+        };
+        let id = line.take_str("request_id", id).unwrap_or_default();
+        let call_id = request.take_str("tool_use_id", call_id);
         let asked = if prompts.is_empty() {
+            let action = request.take_str("tool_name", Field::PermissionAction).unwrap_or_default();
             out.event(&Event::PermissionRequested(Permission {
                 id: id.clone(),
                 action: action.clone(),
                 call_id: call_id.clone(),
-                input: input.map(|input| input.take(Field::Unnamed)),
+                input: input.map(|input| input.take(Field::PermissionInput)),
                 answer: None,
             }));
             Asked::Permission { action: action.into_owned() }
         } else {
+            // The tool's name says that it is a question.
+            request.note_str("tool_name", Field::Structure);
             let owned = prompts.iter().cloned().map(own).collect();
             let (id, call_id) = (id.clone(), call_id.clone());
             out.event(&Event::QuestionRequested(Question {
@@ -69,36 +87,49 @@ impl Requests {
     /// Reads a `control_response`. Returns whether it answers a request we know.
     pub(super) fn response(&mut self, line: Val<'_>, out: &mut Sink<'_>) -> bool {
         let Some(response) = line.get("response") else { return false };
-        let Some(id) = response.get("request_id").and_then(|id| id.str()) else { return false };
-        let Some(at) = self.0.iter().position(|request| request.id == id) else { return false };
-        response.note_str("request_id", Field::Unnamed);
-        response.note_str("subtype", Field::Unnamed);
-        let request = self.0.remove(at);
+        let Some(request) = self.named(response) else { return false };
+        note_word(response, "subtype", &["success"], Field::Structure);
         let answer = response.get("response");
-        let allowed = answer
-            .and_then(|answer| answer.note_str("behavior", Field::Unnamed))
-            .is_some_and(|word| word.is("allow"));
+        let field = request.asked.answer();
+        let allowed = answer.is_some_and(|answer| {
+            note_word(answer, "behavior", &["allow", "deny"], field);
+            answer.word("behavior") == "allow"
+        });
         let input = answer.and_then(|answer| answer.get("updatedInput"));
         let rules = answer.and_then(|answer| answer.get("updatedPermissions"));
-        let message = answer.and_then(|answer| answer.take_str("message", Field::Unnamed));
-        let answers = input.and_then(|input| input.get("answers"));
         let lasting = rules.is_some_and(|rules| rules.elements().next().is_some());
         let verdict = match (allowed, lasting) {
             (true, true) => Answer::AcceptForSession,
             (true, false) => Answer::Accept,
-            (false, _) => Answer::Reject(message),
+            (false, _) => Answer::Reject(
+                // The refusal of a question has no reason in the model.
+                answer
+                    .filter(|_| matches!(request.asked, Asked::Permission { .. }))
+                    .and_then(|answer| answer.take_str("message", Field::PermissionMessage)),
+            ),
         };
-        request.resolve(verdict, answers, out);
+        let answers = input.and_then(|input| input.get("answers"));
+        request.resolve(verdict, input.filter(|_| allowed), answers, out);
         true
     }
 
     /// Reads a `control_cancel_request`: the agent no longer wants to know.
     pub(super) fn cancel(&mut self, line: Val<'_>, out: &mut Sink<'_>) -> bool {
-        let Some(id) = line.get("request_id").and_then(|id| id.str()) else { return false };
-        let Some(at) = self.0.iter().position(|request| request.id == id) else { return false };
-        line.note_str("request_id", Field::Unnamed);
-        self.0.remove(at).resolve(Answer::Reject(None), None, out);
+        let Some(request) = self.named(line) else { return false };
+        request.resolve(Answer::Reject(None), None, None, out);
         true
+    }
+
+    /// Takes the open request that `request_id` names off the list.
+    fn named(&mut self, answer: Val<'_>) -> Option<Request> {
+        let id = answer.get("request_id")?;
+        let at = self.0.iter().position(|request| id.str().as_ref() == Some(&request.id))?;
+        let request = self.0.remove(at);
+        id.note(match request.asked {
+            Asked::Permission { .. } => Field::PermissionId,
+            Asked::Question { .. } => Field::QuestionId,
+        });
+        Some(request)
     }
 
     /// Reads from a tool result what the answer must have been.
@@ -108,12 +139,15 @@ impl Requests {
             let Some(at) = self.0.iter().position(|request| request.call_id.as_ref() == Some(&call)) else {
                 continue;
             };
+            let field = self.0[at].asked.answer();
             let failed = block.get("is_error").and_then(|failed| failed.bool()) == Some(true);
             let decided = line.get("tool_result_meta").and_then(|meta| {
                 let meta = meta
                     .elements()
                     .find(|meta| meta.get("id").is_some_and(|id| id.str() == Some(call.clone())))?;
-                meta.get("permission_decision")?.note_str("decision", Field::Unnamed)
+                let decision = meta.get("permission_decision")?;
+                note_word(decision, "decision", &["accept", "reject"], field);
+                decision.get("decision")?.str()
             });
             let accepted = match decided {
                 Some(decision) => decision.is("accept"),
@@ -123,29 +157,28 @@ impl Requests {
             let reason = block.get("content").and_then(|content| content.str());
             let verdict = if accepted { Answer::Accept } else { Answer::Reject(reason) };
             let answers = line.get("tool_use_result").and_then(|result| result.get("answers"));
-            self.0.remove(at).resolve(verdict, answers, out);
+            self.0.remove(at).resolve(verdict, None, answers, out);
         }
     }
 }
 
 impl Request {
-    fn resolve(self, verdict: Answer<'_>, answers: Option<Val<'_>>, out: &mut Sink<'_>) {
+    fn resolve(
+        self,
+        verdict: Answer<'_>,
+        input: Option<Val<'_>>,
+        answers: Option<Val<'_>>,
+        out: &mut Sink<'_>,
+    ) {
         let Self { id, call_id, asked } = self;
         match asked {
             Asked::Permission { action } => {
-                let answer = Some(verdict);
-                out.event(&Event::PermissionResolved(Permission {
-                    id,
-                    action,
-                    call_id,
-                    input: None,
-                    answer,
-                }));
+                let (input, answer) = (input.map(|input| input.take(Field::PermissionInput)), Some(verdict));
+                out.event(&Event::PermissionResolved(Permission { id, action, call_id, input, answer }));
             }
             Asked::Question { prompts } => {
                 let declined = matches!(verdict, Answer::Reject(_));
                 let answers = answers.filter(|_| !declined).map(|given| {
-                    given.note(Field::Unnamed);
                     prompts.iter().enumerate().map(|(number, prompt)| chosen(number, prompt, given)).collect()
                 });
                 // A plan has one choice, and the verdict is it.
@@ -156,25 +189,30 @@ impl Request {
     }
 }
 
+/// Notes a member that is one of `words`; any other word decides nothing and is left alone.
+fn note_word(object: Val<'_>, name: &str, words: &[&str], field: Field) {
+    if words.contains(&object.word(name)) {
+        object.note_str(name, field);
+    }
+}
+
 /// The questions of `AskUserQuestion`, all of them.
 fn prompts<'t>(input: Val<'t>) -> Vec<Prompt<'t>> {
     let option = |option: Val<'t>| {
-        Some(match option.take_text(Field::Unnamed) {
+        Some(match option.take_text(Field::QuestionOption) {
             Some(label) => (label, None),
-            None => {
-                (option.take_str("label", Field::Unnamed)?, option.take_str("description", Field::Unnamed))
-            }
+            None => (
+                option.take_str("label", Field::QuestionOption)?,
+                option.take_str("description", Field::QuestionOptionAbout),
+            ),
         })
     };
     let prompt = |question: Val<'t>| {
-        let text = question.take_str("question", Field::Unnamed)?;
+        let text = question.take_str("question", Field::QuestionText)?;
         let options = question.get("options").into_iter().flat_map(|options| options.elements());
         let options = options.filter_map(option).collect();
-        Some(Prompt {
-            text,
-            options,
-            multiple: question.take_bool("multiSelect", Field::Unnamed) == Some(true),
-        })
+        let multiple = question.take_bool("multiSelect", Field::QuestionMultiple) == Some(true);
+        Some(Prompt { text, options, multiple })
     };
     input.get("questions").into_iter().flat_map(|questions| questions.elements()).filter_map(prompt).collect()
 }
@@ -189,12 +227,12 @@ fn chosen<'t>(number: usize, prompt: &Prompt<'_>, given: Val<'t>) -> Vec<Str<'t>
     let number = number.to_string();
     let of = |name: &Str<'_>| name.decode() == prompt.text.decode() || name.is(&number);
     let Some((_, answer)) = given.members().find(|(name, _)| of(name)) else { return Vec::new() };
-    match answer.str() {
+    match answer.note_text(Field::QuestionAnswer) {
         Some(text) if prompt.multiple => {
             text.decode().split(", ").map(|label| Str::from_plain(label)).collect()
         }
         Some(text) => vec![text],
-        None => answer.elements().filter_map(|label| label.str()).collect(),
+        None => answer.elements().filter_map(|label| label.note_text(Field::QuestionAnswer)).collect(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod control;
 mod read;
+mod says;
 mod write;
 
 use super::anthropic::blocks;
@@ -21,10 +22,7 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Live,
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::StreamReader::default())),
-        write: Some(WriteSpec {
-            make: |_| Box::new(write::StdinWriter::default()),
-            says: crate::model::says_everything,
-        }),
+        write: Some(WriteSpec { make: |_| Box::new(write::StdinWriter::default()), says: says::says }),
     }],
     sniff,
 };

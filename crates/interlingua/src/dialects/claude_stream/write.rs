@@ -1,11 +1,11 @@
 //! Events to what Claude Code reads on stdin (`--input-format stream-json`): prompts, answers and the interrupt. What
-//! only an agent can say has no line here and is given up, with the reason in the report.
+//! only an agent can say has no line here and is given up.
 
 use crate::emit::Emit;
 use crate::ledger::{Reason, Rest};
 use crate::model::{
-    Answer, Author, Event, ItemId, ItemKind, Media, MediaSource, Part, Permission, Prompt, Question, Stop,
-    StopClass,
+    Answer, Args, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
+    Part, Permission, Prompt, Question, Stop, StopClass, Turn,
 };
 use crate::pipe::{Out, Writer};
 use crate::tape::{Limits, TapeBuf};
@@ -13,63 +13,64 @@ use crate::text::{Raw, Str};
 
 #[derive(Default)]
 pub(super) struct StdinWriter {
-    prompts: Vec<(ItemId, Vec<Part<'static>>)>,
+    prompts: Vec<(ItemId, Vec<(u32, Part<'static>)>)>,
     /// What each open permission request would be done with: an allowance must repeat it.
     inputs: Vec<(Str<'static>, Raw<'static>)>,
     interrupts: u64,
 }
 
 impl Writer for StdinWriter {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match head.kind {
+            ItemKind::Message if head.author == Author::User => Ok(()),
+            ItemKind::Message
+            | ItemKind::Reasoning
+            | ItemKind::ToolCall(_)
+            | ItemKind::ToolResult(_)
+            | ItemKind::Notice(_) => Err(Reason::NoSlot),
+        }
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         match event {
-            Event::ItemStarted(head) if head.kind == ItemKind::Message && head.author == Author::User => {
-                self.prompts.push((head.id, Vec::new()));
-            }
-            Event::ItemDelta(delta) => match self.prompts.iter_mut().find(|(id, _)| *id == delta.item) {
-                Some((_, parts)) => parts.push(delta.value.clone().into_owned()),
-                None => out.ledger.lose("item/content", Reason::NoSlot, "\"\""),
-            },
-            Event::ItemCompleted(tail) => {
-                if let Some(at) = self.prompts.iter().position(|(id, _)| *id == tail.id) {
+            Event::ItemStarted(head) => self.prompts.push((head.id, Vec::new())),
+            Event::ItemDelta(delta) => self.grow(delta, out),
+            Event::ItemCompleted(ItemTail { id, status: _, native_status: _, is_error: _ }) => {
+                if let Some(at) = self.prompts.iter().position(|(known, _)| known == id) {
                     let (_, parts) = self.prompts.remove(at);
                     prompt(&parts, out);
                 }
             }
-            Event::PermissionRequested(Permission {
-                id,
-                action: _,
-                call_id: _,
-                input: Some(input),
-                answer: _,
-            }) => {
-                self.inputs.push((id.clone().into_owned(), input.clone().into_owned()));
+            Event::PermissionRequested(Permission { id, action: _, call_id: _, input, answer: _ }) => {
+                out.lose_str(Field::PermissionId, id, Reason::NoSlot);
+                for field in [Field::PermissionAction, Field::PermissionAnswer, Field::PermissionMessage] {
+                    out.lose(field, Reason::NoSlot);
+                }
+                if let Some(input) = input {
+                    self.inputs.push((id.clone().into_owned(), input.clone().into_owned()));
+                }
             }
-            Event::PermissionResolved(Permission { id, action, call_id: _, input, answer: Some(answer) }) => {
-                let asked = self.inputs.iter().position(|(known, _)| known == id);
-                let asked = asked.map(|at| self.inputs.swap_remove(at).1);
-                permission(id, action, input.as_ref().or(asked.as_ref()), answer, &mut out.json);
+            Event::PermissionResolved(permission) => self.permission(permission, out),
+            Event::QuestionRequested(_) => out.lose_event(Of::Message, event, Reason::NoSlot),
+            Event::QuestionResolved(question) => answer_question(question, out),
+            Event::TurnStarted(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ })
+            | Event::TurnEnded(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ })
+            | Event::Usage(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ }) => {
+                if let Some(Stop { class, raw, sequence: _ }) = stop {
+                    out.lose_some(Field::StopReason, raw.as_ref(), Reason::NoSlot);
+                    match (event, class) {
+                        // The turn ends because we say so: that is the interrupt.
+                        (Event::TurnEnded(_), StopClass::Cancelled) => self.interrupt(out),
+                        _ => out.lose(Field::StopReason, Reason::NoSlot),
+                    }
+                }
             }
-            Event::QuestionResolved(question) => answer_question(question, &mut out.json),
-            // The turn ends because we say so: that is the interrupt.
-            Event::TurnEnded(turn) if matches!(turn.stop, Some(Stop { class: StopClass::Cancelled, .. })) => {
-                self.interrupts += 1;
-                let id = format!("interrupt-{}", self.interrupts);
-                out.json.object().key("type").word("control_request").key("request_id").word(&id);
-                out.json.key("request").object().key("subtype").word("interrupt").end_object().end_object();
-                out.json.frame("\n");
-            }
+            // The table says that nothing of these is said.
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
             | Event::Request(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::Usage(_)
-            | Event::ItemStarted(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::Error(_) => out.ledger.note("what an agent says is not said to it"),
+            | Event::Error(_) => {}
         }
     }
 
@@ -77,29 +78,111 @@ impl Writer for StdinWriter {
         rest.lose(out.ledger, Reason::NoSlot);
     }
 
-    fn finish(&mut self, _: &mut Out<'_>) {}
+    fn finish(&mut self, out: &mut Out<'_>) {
+        for (_, input) in std::mem::take(&mut self.inputs) {
+            lose_input(&input, out);
+        }
+    }
 }
 
-fn prompt(parts: &[Part<'_>], out: &mut Out<'_>) {
+impl StdinWriter {
+    /// Gathers a part of a prompt. Only text and media can be told.
+    fn grow(&mut self, delta: &Delta<'_>, out: &mut Out<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        let Some((_, parts)) = self.prompts.iter_mut().find(|(id, _)| id == item) else { return };
+        match (value, parts.last_mut()) {
+            (Part::Text(text), Some((known, Part::Text(said)))) if known == part => said.push(text),
+            (Part::Text(_) | Part::Media(_), _) => parts.push((*part, value.clone().into_owned())),
+            (
+                Part::Summary(_)
+                | Part::Refusal(_)
+                | Part::Json(_)
+                | Part::Args(Args::Text(_) | Args::Json(_))
+                | Part::File(_)
+                | Part::Citation(_)
+                | Part::Opaque(_),
+                _,
+            ) => out.lose_part(Of::Message, value, Reason::NoSlot),
+        }
+    }
+
+    fn permission(&mut self, permission: &Permission<'_>, out: &mut Out<'_>) {
+        let Permission { id, action, call_id: _, input, answer } = permission;
+        let asked = self.inputs.iter().position(|(known, _)| known == id);
+        let asked = asked.map(|at| self.inputs.swap_remove(at).1);
+        if !matches!(answer, Some(Answer::AcceptForSession)) {
+            out.lose(Field::PermissionAction, Reason::NoSlot);
+        }
+        let allowed = match answer {
+            Some(Answer::Accept | Answer::AcceptForSession) => true,
+            Some(Answer::Reject(_)) => false,
+            None => {
+                return out.lose_event(
+                    Of::Message,
+                    &Event::PermissionResolved(permission.clone()),
+                    Reason::NoSlot,
+                );
+            }
+        };
+        if let (Some(input), false) = (input, allowed) {
+            out.lose_raw(Field::PermissionInput, input, Reason::NoSlot);
+        }
+        // An answer with an input of its own, or a refusal, does not repeat what was asked.
+        if let Some(asked) =
+            asked.as_ref().filter(|asked| !allowed || input.as_ref().is_some_and(|own| own != *asked))
+        {
+            lose_input(asked, out);
+        }
+        begin_response(id, &mut out.json);
+        let input = input.as_ref().or(asked.as_ref());
+        match answer {
+            Some(answer @ (Answer::Accept | Answer::AcceptForSession)) => {
+                if input.is_none() {
+                    out.ledger.note("an allowance without what it allows: an empty input was made up");
+                }
+                let json = &mut out.json;
+                json.key("behavior").word("allow").key("updatedInput").raw(input.unwrap_or(&Raw::new("{}")));
+                if *answer == Answer::AcceptForSession {
+                    allow_again(action, input, json);
+                }
+            }
+            Some(Answer::Reject(message)) => deny(message.as_ref(), &mut out.json),
+            None => {}
+        }
+        end_response(&mut out.json);
+    }
+
+    fn interrupt(&mut self, out: &mut Out<'_>) {
+        self.interrupts += 1;
+        let id = format!("interrupt-{}", self.interrupts);
+        out.json.object().key("type").word("control_request").key("request_id").word(&id);
+        out.json.key("request").object().key("subtype").word("interrupt").end_object().end_object();
+        out.json.frame("\n");
+    }
+}
+
+/// What a request asked to do has been mapped in its own frame; now nobody repeats it.
+fn lose_input(input: &Raw<'_>, out: &mut Out<'_>) {
+    let (leaves, bytes) = (input.leaves(), input.as_str().len() as u64);
+    out.ledger.lose_late(Field::PermissionInput, Reason::NoSlot, leaves, bytes);
+}
+
+fn prompt(parts: &[(u32, Part<'_>)], out: &mut Out<'_>) {
     // Tool results are the agent's own; a message that holds nothing else is not a prompt.
     if parts.is_empty() {
-        return;
+        return out.lose(Field::ItemAuthor, Reason::NoSlot);
     }
     let json = &mut out.json;
     json.object().key("type").word("user").key("message").object().key("role").word("user").key("content");
-    if let [Part::Text(text)] = parts {
+    if let [(_, Part::Text(text))] = parts {
         json.str(text);
     } else {
         json.array();
-        for part in parts {
-            match part {
-                Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-                    json.object().key("type").word("text").key("text").str(text).end_object();
-                }
-                Part::Media(media) => put_media(media, json),
-                Part::Json(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) => {
-                    out.ledger.lose("message/content", Reason::NoSlot, "\"\"");
-                }
+        for (_, part) in parts {
+            if let Part::Text(text) = part {
+                json.object().key("type").word("text").key("text").str(text).end_object();
+            } else if let Part::Media(media) = part {
+                put_media(media, json);
             }
         }
         json.end_array();
@@ -121,55 +204,61 @@ fn put_media(media: &Media<'_>, json: &mut Emit<'_>) {
     json.end_object().opt_str("title", name.as_ref()).end_object();
 }
 
-fn permission(
-    id: &Str<'_>,
-    action: &Str<'_>,
-    input: Option<&Raw<'_>>,
-    answer: &Answer<'_>,
-    json: &mut Emit<'_>,
-) {
-    begin_response(id, json);
-    match answer {
-        Answer::Accept | Answer::AcceptForSession => {
-            json.key("behavior").word("allow").key("updatedInput").raw(input.unwrap_or(&Raw::new("{}")));
-            if *answer == Answer::AcceptForSession {
-                allow_again(action, input, json);
-            }
+fn answer_question(question: &Question<'_>, out: &mut Out<'_>) {
+    let Question { id, call_id: _, prompts, answers, declined } = question;
+    let answers = answers.as_ref().filter(|_| !declined);
+    let Some(answers) = answers else {
+        // A refusal names the request, and nothing else of it.
+        lose_question(question, out);
+        if !declined {
+            out.lose(Field::QuestionDeclined, Reason::NoSlot);
         }
-        Answer::Reject(message) => deny(message.as_ref(), json),
+        begin_response(id, &mut out.json);
+        deny(None, &mut out.json);
+        return end_response(&mut out.json);
+    };
+    for label in answers.iter().skip(prompts.len()).flatten() {
+        out.lose_str(Field::QuestionAnswer, label, Reason::NoSlot);
     }
+    let json = &mut out.json;
+    begin_response(id, json);
+    json.key("behavior").word("allow").key("updatedInput").object().key("questions").array();
+    for Prompt { text, options, multiple } in prompts {
+        json.object().key("question").str(text).key("header").word("").key("options").array();
+        for (label, about) in options {
+            json.object().key("label").str(label).opt_str("description", about.as_ref()).end_object();
+        }
+        json.end_array().key("multiSelect").bool(*multiple).end_object();
+    }
+    json.end_array().key("answers").object();
+    for (prompt, chosen) in prompts.iter().zip(answers) {
+        json.key(prompt.text.as_escaped()).open_string();
+        for (number, label) in chosen.iter().enumerate() {
+            if number > 0 {
+                json.piece(&Str::escaped(", "));
+            }
+            json.piece(label);
+        }
+        json.close_string();
+    }
+    json.end_object().end_object();
     end_response(json);
 }
 
-fn answer_question(question: &Question<'_>, json: &mut Emit<'_>) {
-    let Question { id, call_id: _, prompts, answers, declined } = question;
-    begin_response(id, json);
-    match answers {
-        Some(answers) if !declined => {
-            json.key("behavior").word("allow").key("updatedInput").object().key("questions").array();
-            for Prompt { text, options, multiple } in prompts {
-                json.object().key("question").str(text).key("header").word("").key("options").array();
-                for (label, about) in options {
-                    json.object().key("label").str(label).opt_str("description", about.as_ref()).end_object();
-                }
-                json.end_array().key("multiSelect").bool(*multiple).end_object();
-            }
-            json.end_array().key("answers").object();
-            for (prompt, chosen) in prompts.iter().zip(answers) {
-                json.key(prompt.text.as_escaped()).open_string();
-                for (number, label) in chosen.iter().enumerate() {
-                    if number > 0 {
-                        json.piece(&Str::escaped(", "));
-                    }
-                    json.piece(label);
-                }
-                json.close_string();
-            }
-            json.end_object().end_object();
+/// Gives up what a question asks and what was chosen.
+fn lose_question(question: &Question<'_>, out: &mut Out<'_>) {
+    let Question { id: _, call_id: _, prompts, answers, declined: _ } = question;
+    for Prompt { text, options, multiple: _ } in prompts {
+        out.lose_str(Field::QuestionText, text, Reason::NoSlot);
+        for (label, about) in options {
+            out.lose_str(Field::QuestionOption, label, Reason::NoSlot);
+            out.lose_some(Field::QuestionOptionAbout, about.as_ref(), Reason::NoSlot);
         }
-        Some(_) | None => deny(None, json),
+        out.lose(Field::QuestionMultiple, Reason::NoSlot);
     }
-    end_response(json);
+    for label in answers.iter().flatten().flatten() {
+        out.lose_str(Field::QuestionAnswer, label, Reason::NoSlot);
+    }
 }
 
 fn begin_response(id: &Str<'_>, json: &mut Emit<'_>) {
