@@ -1,5 +1,5 @@
 //! What the wire dialects share: which events make up a request or an answer, names that every target accepts, calls
-//! paired with their results, content that is a string or a list, and losses of whole parts. Nothing here knows a
+//! paired with their results, content that is a string or a list, and losses that are found late. Nothing here knows a
 //! vendor's words, but for the text part, which happens to look the same everywhere.
 
 use std::borrow::Cow;
@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Ledger, Reason, Rest};
 use crate::model::{
-    Args, Delta, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Notice, Opaque, Part, Request, StopClass, ToolCall, ToolResult, Turn, Usage,
+    Args, Author, CallKind, Delta, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, ItemTail,
+    Of, Request, Says, SaysTable, Status, Stop, StopClass, Tool, ToolChoice, Turn, Usage,
 };
 use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Limits, TapeBuf, Val};
@@ -18,6 +18,8 @@ use crate::text::{Raw, Str};
 /// Writes a request. What no target has a place for is left to [`Asking`].
 pub(crate) trait Ask: Send {
     fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>);
+    /// Whether the conversation has a place for such an item here.
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason>;
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>);
     fn delta(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Out<'_>);
     fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Out<'_>);
@@ -33,23 +35,31 @@ pub(crate) struct Asking<T> {
 }
 
 impl<T: Ask> Writer for Asking<T> {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        self.ask.takes(head)
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         match event {
             Event::Request(request) if !self.begun => {
                 self.begun = true;
                 self.ask.settings(request, out);
             }
+            // One call of a model has one set of settings, and they come first.
+            Event::Request(_) => out.lose_event(Of::Message, event, Reason::Refused),
             Event::ItemStarted(head) => {
                 if !std::mem::replace(&mut self.begun, true) {
                     self.ask.settings(&Request::default(), out);
                 }
-                lose_place(head, out.ledger);
                 self.ask.started(head, event, out);
             }
             Event::ItemDelta(delta) => self.ask.delta(delta, event, out),
-            Event::ItemCompleted(tail) => self.ask.completed(tail, event, out),
-            Event::Request(_)
-            | Event::SessionStarted(_)
+            Event::ItemCompleted(tail) => {
+                lose_status(tail, out);
+                self.ask.completed(tail, event, out);
+            }
+            // A request says nothing of these, as its table declares.
+            Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
             | Event::TurnStarted(_)
@@ -59,7 +69,7 @@ impl<T: Ask> Writer for Asking<T> {
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)
             | Event::QuestionResolved(_)
-            | Event::Error(_) => out.ledger.note("only settings and messages have a place in a request"),
+            | Event::Error(_) => {}
         }
     }
 
@@ -74,12 +84,28 @@ impl<T: Ask> Writer for Asking<T> {
 
 /// Writes one answer, whole or as a stream.
 pub(crate) trait Answer: Send {
+    /// When the answer's id, model, time and first counts are written.
+    const HEAD: Head;
+    /// What an answer of this dialect says.
+    const SAYS: SaysTable;
+
     /// The turn begins; the facts are known.
     fn begin(&mut self, facts: &Facts, out: &mut Out<'_>);
     /// An event about items, or the end of the turn, before which everything held back must go out.
     fn item(&mut self, event: &Event<'_>, out: &mut Out<'_>);
     fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>);
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>);
+}
+
+/// When the head of an answer is written, and which counts stand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// When all is known: a failure stands in place of everything said before it.
+    AtTheEnd,
+    /// At once, without counts.
+    AtOnce,
+    /// At once, with the counts known by then; those of the end follow.
+    AtOnceWithCounts,
 }
 
 /// One answer and no more: it begins once, and ends or fails once.
@@ -98,58 +124,152 @@ pub(crate) struct Facts {
     pub(crate) model: Option<Str<'static>>,
     pub(crate) time: Option<Raw<'static>>,
     pub(crate) usage: Option<Usage>,
+    /// The counts that stand in the head.
+    told: Option<Usage>,
+    /// The frame that the counts came in.
+    counted: u64,
+}
+
+impl Facts {
+    /// The counts that are not written yet, by name.
+    fn untold(&self) -> [(Field, Option<u64>); 6] {
+        let told = buckets(&self.told.unwrap_or_default()).map(|(_, count)| count);
+        let mut counts = buckets(&self.usage.unwrap_or_default());
+        for ((_, count), told) in counts.iter_mut().zip(told) {
+            *count = count.filter(|_| *count != told);
+        }
+        counts
+    }
+}
+
+/// The buckets of a usage, by name.
+fn buckets(usage: &Usage) -> [(Field, Option<u64>); 6] {
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = *usage;
+    [
+        (Field::UsageInput, input),
+        (Field::UsageCacheRead, cache_read),
+        (Field::UsageCacheWrite, cache_write),
+        (Field::UsageCacheWriteLong, cache_write_long),
+        (Field::UsageOutput, output),
+        (Field::UsageReasoning, reasoning),
+    ]
 }
 
 impl<T: Answer> Answering<T> {
-    fn learn(&mut self, turn: &Turn<'_>, ledger: &mut Ledger) {
-        let Turn { id, model, time, stop: _, usage, cost } = turn;
+    /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
+    fn learn(&mut self, turn: &Turn<'_>, out: &mut Out<'_>) {
+        let Turn { id, model, time, stop: _, usage, cost: _ } = turn;
+        let open = !self.begun || T::HEAD == Head::AtTheEnd;
         let facts = &mut self.facts;
-        facts.id = id.clone().map(Str::into_owned).or_else(|| facts.id.take());
-        facts.model = model.clone().map(Str::into_owned).or_else(|| facts.model.take());
-        facts.time = time.clone().map(Raw::into_owned).or_else(|| facts.time.take());
-        if let Some(usage) = usage {
-            facts.usage.get_or_insert_default().overwrite(usage);
+        for (field, known, news) in
+            [(Field::TurnId, &mut facts.id, id), (Field::TurnModel, &mut facts.model, model)]
+        {
+            match (&known, news) {
+                (None, Some(news)) if open => *known = Some(news.clone().into_owned()),
+                (Some(known), Some(news)) if known.as_escaped() == news.as_escaped() => {}
+                (_, Some(news)) => out.lose_str(field, news, Reason::Merged),
+                (_, None) => {}
+            }
         }
-        if let Some(cost) = cost {
-            ledger.lose("turn/cost", Reason::NoSlot, cost.as_str());
+        match (&facts.time, time) {
+            (None, Some(news)) if open => facts.time = Some(news.clone().into_owned()),
+            (Some(known), Some(news)) if known.as_str() == news.as_str() => {}
+            (_, Some(news)) => out.lose_raw(Field::TurnTime, news, Reason::Merged),
+            (_, None) => {}
         }
+        let Some(usage) = usage else { return };
+        // Counts that later ones replace are told only if the head had them.
+        for ((field, then), (_, now)) in facts.untold().into_iter().zip(buckets(usage)) {
+            if let (Some(then), Some(now)) = (then, now)
+                && then != now
+            {
+                lose_count::<T>(field, then, facts.counted, Reason::Redundant, out);
+            }
+        }
+        facts.usage.get_or_insert_default().overwrite(usage);
+        facts.counted = out.ledger.frame_number();
     }
 
     fn begin(&mut self, out: &mut Out<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             self.answer.begin(&self.facts, out);
+            if T::HEAD == Head::AtOnceWithCounts {
+                self.facts.told = self.facts.usage;
+            }
         }
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
         self.done = true;
+        match T::HEAD {
+            // What was gathered gives way to the failure.
+            Head::AtTheEnd => out.ledger.nothing_written(),
+            Head::AtOnce | Head::AtOnceWithCounts => {
+                for (field, count) in self.facts.untold() {
+                    if let Some(count) = count {
+                        lose_count::<T>(field, count, self.facts.counted, Reason::NoSlot, out);
+                    }
+                }
+            }
+        }
         self.answer.fail(failure, out);
     }
 }
 
+/// Whether an answer says anything of the field. If not, its leaf was booked with its frame, and once is enough.
+fn says_some<T: Answer>(field: Field) -> bool {
+    !matches!((T::SAYS)(field), Says::No(_))
+}
+
+/// Gives up a count that was told in `frame`.
+fn lose_count<T: Answer>(field: Field, count: u64, frame: u64, reason: Reason, out: &mut Out<'_>) {
+    if frame == out.ledger.frame_number() {
+        out.lose(field, reason);
+    } else if says_some::<T>(field) {
+        out.ledger.lose_late(field, reason, 1, u64::from(count.checked_ilog10().unwrap_or(0)) + 1);
+    }
+}
+
 impl<T: Answer> Writer for Answering<T> {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match &head.kind {
+            _ if self.done => Err(Reason::Refused),
+            ItemKind::Message if head.author == Author::Assistant => Ok(()),
+            ItemKind::Reasoning => Ok(()),
+            ItemKind::ToolCall(call) => client_runs(call.kind),
+            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => Err(Reason::NoSlot),
+        }
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         if self.done {
-            return lose_late(event, out.ledger);
+            // There is one answer, and it has ended or failed.
+            return out.lose_event(Of::Message, event, Reason::Refused);
         }
         match event {
-            Event::ItemStarted(_) | Event::ItemDelta(_) | Event::ItemCompleted(_) => {
-                if let Event::ItemStarted(head) = event {
-                    lose_place(head, out.ledger);
-                }
+            Event::ItemStarted(_) | Event::ItemDelta(_) => {
                 self.begin(out);
+                self.answer.item(event, out);
+            }
+            Event::ItemCompleted(tail) => {
+                lose_status(tail, out);
                 self.answer.item(event, out);
             }
             Event::TurnStarted(turn) => {
-                self.learn(turn, out.ledger);
+                self.learn(turn, out);
+                lose_stop::<T>(turn.stop.as_ref(), Reason::NoSlot, out);
                 self.begin(out);
             }
-            Event::Usage(turn) => self.learn(turn, out.ledger),
+            Event::Usage(turn) => {
+                self.learn(turn, out);
+                lose_stop::<T>(turn.stop.as_ref(), Reason::NoSlot, out);
+            }
             Event::TurnEnded(turn) => {
                 self.begin(out);
                 self.answer.item(event, out);
-                self.learn(turn, out.ledger);
+                self.learn(turn, out);
                 if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
+                    lose_stop::<T>(turn.stop.as_ref(), Reason::Narrowed, out);
                     return self.fail(&UNREADABLE, out);
                 }
                 self.done = true;
@@ -157,11 +277,9 @@ impl<T: Answer> Writer for Answering<T> {
             }
             Event::Error(failure) => {
                 self.answer.item(event, out);
-                if let Some(status) = failure.status {
-                    out.ledger.lose("error/status", Reason::NoSlot, &status.to_string());
-                }
                 self.fail(failure, out);
             }
+            // An answer says nothing of these, as its table declares.
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
@@ -169,9 +287,7 @@ impl<T: Answer> Writer for Answering<T> {
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_) => {
-                out.ledger.note("only a model's answer has a place in a response");
-            }
+            | Event::QuestionResolved(_) => {}
         }
     }
 
@@ -184,24 +300,55 @@ impl<T: Answer> Writer for Answering<T> {
     }
 }
 
-/// Books what a source says after its answer has ended or failed.
-fn lose_late(event: &Event<'_>, ledger: &mut Ledger) {
-    match event {
-        Event::ItemStarted(head) => lose_head(head, Reason::Refused, ledger),
-        Event::ItemDelta(delta) => lose_part(&delta.value, Reason::Refused, ledger),
-        Event::ItemCompleted(tail) => lose_tail(tail, Reason::Refused, ledger),
-        Event::Request(_)
-        | Event::SessionStarted(_)
-        | Event::SessionUpdated(_)
-        | Event::SessionEnded(_)
-        | Event::TurnStarted(_)
-        | Event::TurnEnded(_)
-        | Event::Usage(_)
-        | Event::PermissionRequested(_)
-        | Event::PermissionResolved(_)
-        | Event::QuestionRequested(_)
-        | Event::QuestionResolved(_)
-        | Event::Error(_) => ledger.note("said after the end of the answer, and left out"),
+/// Only calls that the client runs have a place: the provider ran the others and keeps their state, so no one else can
+/// replay them.
+pub(crate) fn client_runs(kind: CallKind) -> Result<(), Reason> {
+    match kind {
+        CallKind::Function | CallKind::FreeText | CallKind::Vendor => Ok(()),
+        CallKind::Server | CallKind::Mcp => Err(Reason::NoSlot),
+    }
+}
+
+/// Books the end of an item where no word says how it ended: only a call that is cut off shows it.
+fn lose_status(tail: &ItemTail<'_>, out: &mut Out<'_>) {
+    let ItemTail { id: _, status, native_status, is_error: _ } = tail;
+    out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
+    if *status == Status::Failed {
+        out.lose(Field::ItemStatus, Reason::NoSlot);
+    }
+}
+
+/// Books why an answer stopped.
+fn lose_stop<T: Answer>(stop: Option<&Stop<'_>>, reason: Reason, out: &mut Out<'_>) {
+    let Some(Stop { class: _, raw, sequence }) = stop else { return };
+    for (field, text) in [(Field::StopReason, raw), (Field::StopSequence, sequence)] {
+        out.lose_some(field, text.as_ref().filter(|_| says_some::<T>(field)), reason);
+    }
+}
+
+/// A text that waits until it is known whether the target takes it, and the frame it came in.
+#[derive(Debug)]
+pub(crate) struct Held {
+    text: String,
+    frame: u64,
+}
+
+impl Held {
+    pub(crate) fn new(text: &Str<'_>, out: &Out<'_>) -> Self {
+        Self { text: text.as_escaped().to_owned(), frame: out.ledger.frame_number() }
+    }
+
+    pub(crate) fn text(&self) -> Str<'_> {
+        Str::escaped(&self.text)
+    }
+
+    /// Gives it up. If its frame is still there, it is taken for the last value of that field that was not given up.
+    pub(crate) fn lose(&self, field: Field, reason: Reason, out: &mut Out<'_>) {
+        if self.frame == out.ledger.frame_number() {
+            out.lose_str(field, &self.text(), reason);
+        } else {
+            out.ledger.lose_late(field, reason, 1, self.text.len() as u64);
+        }
     }
 }
 
@@ -240,13 +387,13 @@ pub(crate) fn class_of_status(status: u16) -> FailureClass {
 }
 
 /// An end user's id of at most `most` characters: a longer one is replaced by a hash, which tells nothing of the person.
-pub(crate) fn user_id<'a>(user: &'a Str<'a>, most: usize, ledger: &mut Ledger) -> Str<'a> {
+pub(crate) fn user_id<'a>(user: &'a Str<'a>, most: usize, out: &mut Out<'_>) -> Str<'a> {
     let plain = user.decode();
     if plain.chars().count() <= most {
         return user.reborrow();
     }
-    lose_str("request/user", Reason::Refused, user, ledger);
-    ledger.note("end user's id too long for the target: replaced by a hash of it");
+    out.lose_str(Field::EndUser, user, Reason::Refused);
+    out.ledger.note("end user's id too long for the target: replaced by a hash of it");
     Str::from_plain(&format!("user_{:016x}", fingerprint(plain.as_bytes())))
 }
 
@@ -305,6 +452,14 @@ impl Pairing {
         };
         let at = self.0.iter().position(|open| open == id.as_escaped())?;
         self.0.remove(at)
+    }
+
+    /// Whether there is a call for a result with that id.
+    pub(crate) fn expects(&self, id: Option<&Str<'_>>) -> bool {
+        match id {
+            Some(id) => self.0.iter().any(|open| open == id.as_escaped()),
+            None => self.is_waiting(),
+        }
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
@@ -469,10 +624,38 @@ pub(crate) fn tool_name<'a>(name: &'a Str<'a>, ledger: &mut Ledger) -> Str<'a> {
     new
 }
 
+/// Books what a request says about the choice of tools, where there is nothing to choose.
+pub(crate) fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Out<'_>) {
+    match choice {
+        Some(ToolChoice::Named(name)) => out.lose_str(Field::ToolChoice, name, Reason::Refused),
+        Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {
+            out.lose(Field::ToolChoice, Reason::Refused);
+        }
+        None => {}
+    }
+    if parallel.is_some() {
+        out.lose(Field::ParallelCalls, Reason::Refused);
+    }
+}
+
+/// Books a tool that no client runs.
+pub(crate) fn lose_tool(tool: &Tool<'_>, out: &mut Out<'_>) {
+    let Tool { kind: _, name, description, schema, strict } = tool;
+    out.lose_str(Field::ToolName, name, Reason::NoSlot);
+    out.lose_some(Field::ToolDescription, description.as_ref(), Reason::NoSlot);
+    if let Some(schema) = schema {
+        out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
+    }
+    if strict.is_some() {
+        out.lose(Field::ToolStrict, Reason::NoSlot);
+    }
+    out.lose(Field::ToolKind, Reason::NoSlot);
+}
+
 /// Members that are `null` or an empty list say nothing: they are understood, whatever their name.
 pub(crate) fn note_blanks(object: Val<'_>) {
     for (_, value) in object.members().filter(|(_, value)| is_blank(*value)) {
-        value.note(Field::Unnamed);
+        value.note(Field::Structure);
     }
 }
 
@@ -485,82 +668,11 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
     }
 }
 
-/// Books what a log says about the place of an item: no message on the wire has an id, a time or a parent.
-fn lose_place(head: &ItemHead<'_>, ledger: &mut Ledger) {
-    let ItemHead { id: _, kind: _, author: _, within: _, native_id, parent, time, model, shape: _ } = head;
-    for (path, text) in [("item/native_id", native_id), ("item/parent", parent), ("item/model", model)] {
-        lose_some(path, Reason::NoSlot, text.as_ref(), ledger);
+/// Notes a member that says only what the values beside it are, if it has the expected value; any other stays where it is.
+pub(crate) fn note_tag(object: Val<'_>, name: &str, expected: &[&str]) {
+    if let Some(tag) = object.get(name).filter(|tag| expected.iter().any(|word| tag.is(word))) {
+        tag.note(Field::Structure);
     }
-    if let Some(time) = time {
-        ledger.lose("item/time", Reason::NoSlot, time.as_str());
-    }
-}
-
-/// Books an item's head as lost.
-pub(crate) fn lose_head(head: &ItemHead<'_>, reason: Reason, ledger: &mut Ledger) {
-    match &head.kind {
-        ItemKind::Message | ItemKind::Reasoning => {}
-        ItemKind::ToolCall(call) => {
-            let ToolCall { call_id, kind: _, namespace, name } = call;
-            lose_str("tool_call/name", reason, name, ledger);
-            lose_some("tool_call/call_id", reason, call_id.as_ref(), ledger);
-            lose_some("tool_call/namespace", reason, namespace.as_ref(), ledger);
-        }
-        ItemKind::ToolResult(ToolResult { call_id, name }) => {
-            lose_some("tool_result/call_id", reason, call_id.as_ref(), ledger);
-            lose_some("tool_result/name", reason, name.as_ref(), ledger);
-        }
-        ItemKind::Notice(Notice { event_type }) => {
-            lose_some("notice", reason, event_type.as_ref(), ledger);
-        }
-    }
-}
-
-/// Books the end of an item whose head was lost.
-pub(crate) fn lose_tail(tail: &ItemTail<'_>, reason: Reason, ledger: &mut Ledger) {
-    let ItemTail { id: _, status: _, native_status: _, is_error } = tail;
-    if let Some(is_error) = is_error {
-        ledger.lose("tool_result/is_error", reason, if *is_error { "true" } else { "false" });
-    }
-}
-
-/// Books a piece of an item as lost.
-pub(crate) fn lose_part(part: &Part<'_>, reason: Reason, ledger: &mut Ledger) {
-    match part {
-        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-            lose_str("text", reason, text, ledger);
-        }
-        Part::Media(Media { media_type, source, name }) => {
-            let (MediaSource::Base64(place) | MediaSource::Url(place) | MediaSource::File(place)) = source;
-            lose_str("media/source", reason, place, ledger);
-            lose_some("media/media_type", reason, media_type.as_ref(), ledger);
-            lose_some("media/name", reason, name.as_ref(), ledger);
-        }
-        Part::Args(Args::Text(text)) => lose_str("tool_call/args", reason, text, ledger),
-        Part::Args(Args::Json(json)) => ledger.lose("tool_call/args", reason, json.as_str()),
-        Part::Json(json) => ledger.lose("json", reason, json.as_str()),
-        Part::Citation(json) => ledger.lose("citation", reason, json.as_str()),
-        Part::File(FileRef { path, action, diff }) => {
-            lose_str("file/path", reason, path, ledger);
-            lose_str("file/action", reason, action, ledger);
-            lose_some("file/diff", reason, diff.as_ref(), ledger);
-        }
-        Part::Opaque(Opaque { kind: _, issuer: _, value }) => {
-            lose_str("reasoning/opaque", reason, value, ledger);
-        }
-    }
-}
-
-/// Books a string as lost, if there is one.
-pub(crate) fn lose_some(path: &str, reason: Reason, text: Option<&Str<'_>>, ledger: &mut Ledger) {
-    if let Some(text) = text {
-        lose_str(path, reason, text, ledger);
-    }
-}
-
-/// Books a string as lost.
-pub(crate) fn lose_str(path: &str, reason: Reason, text: &Str<'_>, ledger: &mut Ledger) {
-    ledger.lose(path, reason, &format!("\"{}\"", text.as_escaped()));
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Content blocks, as the Messages API, Claude Code's logs and its live output all write them.
 
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Opaque, OpaqueKind,
-    Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Opaque,
+    OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
 };
 use crate::pipe::Sink;
 use crate::tape::{Kind, Val};
@@ -22,7 +22,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
 
 /// Reads a message's content: a string, or blocks. Unknown blocks stay where they are.
 pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
-    if let Some(text) = content.take_text(Field::Unnamed) {
+    if let Some(text) = content.take_text(Field::MessageText) {
         out.delta(message, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {
@@ -32,65 +32,92 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>
 
 /// Reads one whole block of `message`, which is its part `number`.
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) {
-    let Some(item) = open_block(block, number, message, out) else { return };
+    let Some(item) = open_block(block, Extent::Whole, number, message, out) else { return };
     if let Some(input) = said(block, "input") {
-        out.delta(item, 0, Part::Args(Args::Json(input.take(Field::Unnamed))));
+        out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
     }
     out.complete(item);
 }
 
+/// How much of a block there is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// Its beginning: pieces follow, and what is empty so far says nothing.
+    Beginning,
+}
+
 /// Reads the beginning of a block, which may be all of it. Returns the item that is open now, if the block is one.
-pub(crate) fn open_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) -> Option<ItemId> {
+pub(super) fn open_block(
+    block: Val<'_>,
+    extent: Extent,
+    number: u32,
+    message: ItemId,
+    out: &mut Sink<'_>,
+) -> Option<ItemId> {
+    let says = |text: &Str<'_>| extent == Extent::Whole || !text.is_empty();
     let kind = block.get("type").and_then(|kind| kind.str())?;
     let kind = kind.as_escaped();
-    let item = match kind {
+    match kind {
         "text" => {
-            out.delta(message, number, Part::Text(block.take_str("text", Field::Unnamed)?));
+            let text = block.take_str("text", Field::MessageText)?;
+            block.note_str("type", Field::Structure);
+            if says(&text) {
+                out.delta(message, number, Part::Text(text));
+            }
             None
         }
         // A block without anything we could take is not one of ours, whatever it calls itself.
         "thinking" | "redacted_thinking" if has_str(block, &["thinking", "data"]) => {
-            Some(open_thinking(block, message, out))
+            block.note_str("type", Field::Structure);
+            Some(open_thinking(block, &says, message, out))
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use"
             if has_str(block, &["id", "name"]) || said(block, "input").is_some() =>
         {
+            block.note_str("type", Field::CallKind);
             let mut head = out.head(ItemKind::ToolCall(call(block, kind)), Author::Assistant);
             head.within = Some(message);
             Some(out.start(head))
         }
         "image" | "document" => {
-            out.delta(message, number, Part::Media(read_media(block)?));
+            let media = read_media(block, Of::Message)?;
+            out.delta(message, number, Part::Media(media));
             None
         }
         // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
         _ if (kind == "tool_result" || kind.ends_with("_tool_result"))
             && (has_str(block, &["tool_use_id"]) || said(block, "content").is_some()) =>
         {
+            block.note_str("type", Field::Structure);
             read_result(block, message, out);
             None
         }
         // Anything else keeps its bytes and its name; the report will show it.
-        _ => return None,
-    };
-    block.note_str("type", Field::Unnamed);
-    item
+        _ => None,
+    }
 }
 
-fn open_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) -> ItemId {
+fn open_thinking(
+    block: Val<'_>,
+    says: &dyn Fn(&Str<'_>) -> bool,
+    message: ItemId,
+    out: &mut Sink<'_>,
+) -> ItemId {
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(message);
     let item = out.start(head);
-    let text = block.take_str("thinking", Field::Unnamed);
-    let signed = text.is_some();
-    if let Some(text) = text {
+    let text = block.take_str("thinking", Field::ReasoningText);
+    // A signature is one of a text; without it, it would pass for encrypted thinking.
+    let signature = text.as_ref().and_then(|_| block.take_str("signature", Field::Signature));
+    if let Some(text) = text.filter(says) {
         out.delta(item, 0, Part::Text(text));
     }
-    // A signature is one of a text; without it, it would pass for encrypted thinking.
-    if signed && let Some(value) = block.take_str("signature", Field::Unnamed) {
+    if let Some(value) = signature.filter(says) {
         out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Signature, issuer: ISSUER, value }));
     }
-    if let Some(value) = block.take_str("data", Field::Unnamed) {
+    if let Some(value) = block.take_str("data", Field::Encrypted) {
         out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value }));
     }
     item
@@ -99,14 +126,18 @@ fn open_thinking(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) -> ItemId 
 /// The call a `tool_use` block makes, without its input.
 pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
     ToolCall {
-        call_id: block.take_str("id", Field::Unnamed),
+        call_id: block.take_str("id", Field::CallId),
         kind: match kind {
             "server_tool_use" => CallKind::Server,
             "mcp_tool_use" => CallKind::Mcp,
             _ => CallKind::Function,
         },
-        namespace: if kind == "mcp_tool_use" { block.take_str("server_name", Field::Unnamed) } else { None },
-        name: block.take_str("name", Field::Unnamed).unwrap_or_default(),
+        namespace: if kind == "mcp_tool_use" {
+            block.take_str("server_name", Field::CallNamespace)
+        } else {
+            None
+        },
+        name: block.take_str("name", Field::CallName).unwrap_or_default(),
     }
 }
 
@@ -117,31 +148,31 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
         list.kind() == Kind::Array
             && list.elements().all(|part| is_text(part) || media_member(part).is_some())
     });
-    let result = ToolResult { call_id: block.take_str("tool_use_id", Field::Unnamed), name: None };
+    let result = ToolResult { call_id: block.take_str("tool_use_id", Field::ResultCallId), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.within = Some(message);
     head.shape = if list { Shape::List } else { Shape::One };
     let id = out.start(head);
     if let Some(content) = content {
-        if let Some(text) = content.take_text(Field::Unnamed) {
+        if let Some(text) = content.take_text(Field::ResultText) {
             out.delta(id, 0, Part::Text(text));
         } else if list {
             for (number, part) in content.elements().enumerate() {
-                let value = match part.take_str("text", Field::Unnamed) {
-                    Some(text) => Part::Text(text),
-                    None => match read_media(part) {
-                        Some(media) => Part::Media(media),
-                        None => continue,
-                    },
+                let value = if is_text(part) {
+                    part.note_str("type", Field::Structure);
+                    part.take_str("text", Field::ResultText).map(Part::Text)
+                } else {
+                    read_media(part, Of::Result).map(Part::Media)
                 };
-                part.note_str("type", Field::Unnamed);
-                out.delta(id, number as u32, value);
+                if let Some(value) = value {
+                    out.delta(id, number as u32, value);
+                }
             }
         } else {
-            out.delta(id, 0, Part::Json(content.take(Field::Unnamed)));
+            out.delta(id, 0, Part::Json(content.take(Field::ResultJson)));
         }
     }
-    let is_error = block.take_bool("is_error", Field::Unnamed);
+    let is_error = block.take_bool("is_error", Field::ResultIsError);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
 }
@@ -174,38 +205,46 @@ fn media_member(block: Val<'_>) -> Option<&'static str> {
     has_str(source, &[member]).then_some(member)
 }
 
-fn read_media(block: Val<'_>) -> Option<Media<'_>> {
+/// Reads the media of a block in an item of that kind.
+fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
     let member = media_member(block)?;
     let source = block.get("source")?;
-    let place = source.take_str(member, Field::Unnamed)?;
+    block.note_str("type", Field::Structure);
+    source.note_str("type", Field::Structure);
+    let place = source.take_str(member, of.media())?;
     let place = match member {
         "data" => MediaSource::Base64(place),
         "url" => MediaSource::Url(place),
         _ => MediaSource::File(place),
     };
-    source.note_str("type", Field::Unnamed);
     // A document by address is always a PDF; nothing else tells it from a picture once it is media.
     let pdf =
         || block.get("type").filter(|kind| kind.is("document")).map(|_| Str::escaped("application/pdf"));
-    let media_type = source.take_str("media_type", Field::Unnamed).or_else(pdf);
-    Some(Media { media_type, source: place, name: block.take_str("title", Field::Unnamed) })
+    let media_type = source.take_str("media_type", Field::MediaType).or_else(pdf);
+    Some(Media { media_type, source: place, name: block.take_str("title", Field::MediaName) })
 }
 
 /// Reads a usage object, which stays where it is.
 pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
     let thinking = usage
         .get("output_tokens_details")
-        .and_then(|details| details.note_u64("thinking_tokens", Field::Unnamed));
+        .and_then(|details| details.note_u64("thinking_tokens", Field::UsageReasoning));
     let by_age = usage.get("cache_creation");
-    let short = by_age.and_then(|ages| ages.note_u64("ephemeral_5m_input_tokens", Field::Unnamed));
-    let long = by_age.and_then(|ages| ages.note_u64("ephemeral_1h_input_tokens", Field::Unnamed));
-    let written = usage.note_u64("cache_creation_input_tokens", Field::Unnamed);
+    let long = by_age.and_then(|ages| ages.note_u64("ephemeral_1h_input_tokens", Field::UsageCacheWriteLong));
+    let short = by_age.and_then(|ages| ages.get("ephemeral_5m_input_tokens")).filter(|n| n.u64().is_some());
+    let written = usage.note_u64("cache_creation_input_tokens", Field::UsageCacheWrite);
+    let by_ages = short.and_then(|short| short.u64()?.checked_add(long.unwrap_or(0)));
+    // The sum and its parts say the same; a part that does not fit stays where it is.
+    if let Some(short) = short.filter(|_| by_ages.is_some() && written.is_none_or(|sum| Some(sum) == by_ages))
+    {
+        short.note(Field::UsageCacheWrite);
+    }
     Usage {
-        input: usage.note_u64("input_tokens", Field::Unnamed),
-        cache_read: usage.note_u64("cache_read_input_tokens", Field::Unnamed),
-        cache_write: written.or(short.zip(long).map(|(short, long)| short.saturating_add(long))),
+        input: usage.note_u64("input_tokens", Field::UsageInput),
+        cache_read: usage.note_u64("cache_read_input_tokens", Field::UsageCacheRead),
+        cache_write: written.or(by_ages).or(long),
         cache_write_long: long,
-        output: usage.note_u64("output_tokens", Field::Unnamed),
+        output: usage.note_u64("output_tokens", Field::UsageOutput),
         reasoning: thinking,
     }
 }

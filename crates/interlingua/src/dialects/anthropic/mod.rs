@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod read;
+mod says;
 mod write;
 
 use super::wire::{Answering, Asking};
@@ -24,7 +25,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::RequestReader)),
             write: Some(WriteSpec {
                 make: |_| Box::new(Asking::<write::request::RequestWriter>::default()),
-                says: crate::model::says_everything,
+                says: says::request,
             }),
         },
         RoleSpec {
@@ -33,7 +34,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::ResponseReader)),
             write: Some(WriteSpec {
                 make: |_| Box::new(Answering::<write::response::Response>::default()),
-                says: crate::model::says_everything,
+                says: says::answer,
             }),
         },
         RoleSpec {
@@ -42,7 +43,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::StreamReader::default())),
             write: Some(WriteSpec {
                 make: |_| Box::new(Answering::<write::stream::Stream>::default()),
-                says: crate::model::says_everything,
+                says: says::answer,
             }),
         },
     ],
@@ -50,7 +51,7 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 /// The words of `error.type`. The first word of a class is the one we write.
-const ERRORS: &[(&str, FailureClass)] = &[
+pub(super) const ERRORS: &[(&str, FailureClass)] = &[
     ("invalid_request_error", FailureClass::InvalidRequest),
     ("invalid_request_error", FailureClass::ContextTooLong),
     ("authentication_error", FailureClass::Authentication),

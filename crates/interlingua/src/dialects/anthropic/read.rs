@@ -1,8 +1,9 @@
 //! Requests, responses and streams to events. A whole response says the same events as its stream: both open their
 //! blocks with [`blocks::open_block`] and begin and end their turn here.
 
-use super::{ERRORS, TOO_LONG, blocks};
-use crate::dialects::wire::note_blanks;
+use super::blocks::{self, Extent};
+use super::{ERRORS, TOO_LONG};
+use crate::dialects::wire::{note_blanks, note_tag};
 use crate::error::Code;
 use crate::model::{
     Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Opaque,
@@ -33,8 +34,8 @@ impl Reader for RequestReader {
                 // A role we do not know stays where it is, with all it says.
                 _ => continue,
             };
-            message.note_str("role", Field::Unnamed);
             if let Some(content) = message.get("content") {
+                message.note_str("role", Field::ItemAuthor);
                 said(content, author, out);
             }
         }
@@ -52,39 +53,37 @@ fn said(content: Val<'_>, author: Author, out: &mut Sink<'_>) {
 fn request(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
     let output = root.get("output_config");
-    let effort = output.and_then(|output| output.take_str("effort", Field::Unnamed));
+    let effort = output.and_then(|output| output.take_str("effort", Field::Effort));
     let choice = root.get("tool_choice");
     Request {
-        model: root.take_str("model", Field::Unnamed),
-        max_tokens: root.take_raw("max_tokens", Field::Unnamed),
+        model: root.take_str("model", Field::RequestModel),
+        max_tokens: root.take_raw("max_tokens", Field::MaxTokens),
         // Gone from the current types, but older clients and models still use them.
-        temperature: root.take_raw("temperature", Field::Unnamed),
-        top_p: root.take_raw("top_p", Field::Unnamed),
+        temperature: root.take_raw("temperature", Field::Temperature),
+        top_p: root.take_raw("top_p", Field::TopP),
         stop: texts(root.get("stop_sequences")),
-        stream: root.take_bool("stream", Field::Unnamed),
+        stream: root.take_bool("stream", Field::StreamAnswer),
         tools: root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect(),
         parallel_calls: choice
-            .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::Unnamed))
+            .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::ParallelCalls))
             .map(|disabled| !disabled),
         tool_choice: choice.and_then(tool_choice),
         effort: effort.or_else(|| no_thinking(root)),
         format: output.and_then(|output| output.get("format")).and_then(|format| {
-            format.get("type").filter(|kind| kind.is("json_schema"))?.note(Field::Unnamed);
-            Some(Format::Schema {
-                name: None,
-                schema: format.take_raw("schema", Field::Unnamed)?,
-                strict: None,
-            })
+            let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
+            let schema = format.take_raw("schema", Field::FormatSchema)?;
+            kind.note(Field::AnswerFormat);
+            Some(Format::Schema { name: None, schema, strict: None })
         }),
-        user: root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::Unnamed)),
-        service_tier: root.take_str("service_tier", Field::Unnamed),
+        user: root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser)),
+        service_tier: root.take_str("service_tier", Field::ServiceTier),
     }
 }
 
 fn texts(list: Option<Val<'_>>) -> Vec<Str<'_>> {
     list.into_iter()
         .flat_map(|list| list.elements())
-        .filter_map(|text| text.take_text(Field::Unnamed))
+        .filter_map(|text| text.take_text(Field::StopTexts))
         .collect()
 }
 
@@ -94,15 +93,16 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
     if kind.is_some_and(|kind| !kind.is("custom")) {
         return None;
     }
+    let name = tool.take_str("name", Field::ToolName)?;
     if let Some(kind) = kind {
-        kind.note(Field::Unnamed);
+        kind.note(Field::ToolKind);
     }
     Some(Tool {
         kind: CallKind::Function,
-        name: tool.take_str("name", Field::Unnamed)?,
-        description: tool.take_str("description", Field::Unnamed),
-        schema: tool.take_raw("input_schema", Field::Unnamed),
-        strict: tool.take_bool("strict", Field::Unnamed),
+        name,
+        description: tool.take_str("description", Field::ToolDescription),
+        schema: tool.take_raw("input_schema", Field::ToolSchema),
+        strict: tool.take_bool("strict", Field::ToolStrict),
     })
 }
 
@@ -112,17 +112,22 @@ fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
         "auto" => ToolChoice::Auto,
         "any" => ToolChoice::Required,
         "none" => ToolChoice::None,
-        "tool" => ToolChoice::Named(choice.take_str("name", Field::Unnamed)?),
+        "tool" => {
+            let name = choice.take_str("name", Field::ToolChoice)?;
+            // The name is the choice.
+            kind.note(Field::Structure);
+            return Some(ToolChoice::Named(name));
+        }
         _ => return None,
     };
-    kind.note(Field::Unnamed);
+    kind.note(Field::ToolChoice);
     Some(parsed)
 }
 
 /// Thinking switched off is the lowest effort.
 fn no_thinking(root: Val<'_>) -> Option<Str<'_>> {
     let kind = root.get("thinking")?.get("type").filter(|kind| kind.is("disabled"))?;
-    kind.note(Field::Unnamed);
+    kind.note(Field::Effort);
     Some(Str::escaped("none"))
 }
 
@@ -147,12 +152,12 @@ impl Reader for ResponseReader {
 
 /// Begins the turn and its message; `message` is a whole one or that of `message_start`.
 fn begin(message: Val<'_>, out: &mut Sink<'_>) -> ItemId {
-    message.note_str("type", Field::Unnamed);
-    message.note_str("role", Field::Unnamed);
+    note_tag(message, "type", &["message"]);
+    note_tag(message, "role", &["assistant"]);
     note_blanks(message);
     out.event(&Event::TurnStarted(Turn {
-        id: message.take_str("id", Field::Unnamed),
-        model: message.take_str("model", Field::Unnamed),
+        id: message.take_str("id", Field::TurnId),
+        model: message.take_str("model", Field::TurnModel),
         usage: usage(message),
         ..Turn::default()
     }));
@@ -167,16 +172,16 @@ fn usage(message: Val<'_>) -> Option<Usage> {
 
 /// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.
 fn stop(place: Val<'_>) -> Option<Stop<'_>> {
-    let sequence = place.take_str("stop_sequence", Field::Unnamed);
-    Some(blocks::stop(place.take_str("stop_reason", Field::Unnamed)?, sequence))
+    let reason = place.take_str("stop_reason", Field::StopReason)?;
+    Some(blocks::stop(reason, place.take_str("stop_sequence", Field::StopSequence)))
 }
 
 fn failure(root: Val<'_>, out: &mut Sink<'_>) {
-    root.note_str("type", Field::Unnamed);
+    note_tag(root, "type", &["error"]);
     note_blanks(root);
     let error = root.get("error");
-    let word = error.and_then(|error| error.take_str("type", Field::Unnamed));
-    let message = error.and_then(|error| error.take_str("message", Field::Unnamed)).unwrap_or_default();
+    let word = error.and_then(|error| error.take_str("type", Field::ErrorCode));
+    let message = error.and_then(|error| error.take_str("message", Field::ErrorMessage)).unwrap_or_default();
     let known = ERRORS.iter().find(|(known, _)| word.as_ref().is_some_and(|word| word.is(known)));
     let class = match known.map(|(_, class)| *class) {
         Some(FailureClass::InvalidRequest) if message.decode().contains(TOO_LONG) => {
@@ -190,16 +195,20 @@ fn failure(root: Val<'_>, out: &mut Sink<'_>) {
         status: None,
         code: word,
         message,
-        request_id: root.take_str("request_id", Field::Unnamed),
+        request_id: root.take_str("request_id", Field::ErrorRequestId),
     }));
 }
 
-/// Reads a stream, event by event. Claude Code's live output carries the same events.
+/// Reads a stream, event by event.
 #[derive(Default)]
 pub(crate) struct StreamReader {
     message: Option<ItemId>,
+    /// The id of the answer.
+    id: Option<Str<'static>>,
     /// Open blocks by index, with the item each is; the text of the message is none.
     open: Vec<(u64, Option<ItemId>)>,
+    /// Blocks so far.
+    count: u64,
     stop: Option<Stop<'static>>,
     usage: Option<Usage>,
 }
@@ -211,91 +220,125 @@ impl Reader for StreamReader {
 }
 
 impl StreamReader {
-    /// Reads one event.
-    pub(crate) fn event(&mut self, event: Val<'_>, out: &mut Sink<'_>) {
-        let kind = event.get("type").and_then(|kind| kind.str());
-        match kind.as_ref().map_or("", Str::as_escaped) {
+    /// Reads one event. One that we do not know, or that comes where it means nothing, keeps its name; the report will
+    /// show it.
+    fn event(&mut self, event: Val<'_>, out: &mut Sink<'_>) {
+        let Some(kind) = event.get("type") else { return };
+        match kind.str().as_ref().map_or("", Str::as_escaped) {
             "message_start" => {
-                if let Some(message) = event.get("message") {
-                    self.message = Some(begin(message, out));
-                }
+                let Some(message) = event.get("message") else { return };
+                kind.note(Field::Structure);
+                self.id = message.get("id").and_then(|id| id.str()).map(Str::into_owned);
+                self.count = 0;
+                self.message = Some(begin(message, out));
             }
             "content_block_start" => self.block_start(event, out),
             "content_block_delta" => self.block_delta(event, out),
             "content_block_stop" => {
-                let Some(index) = event.note_u64("index", Field::Unnamed) else { return };
-                let at = self.open.iter().position(|(open, _)| *open == index);
-                if let Some((_, Some(item))) = at.map(|at| self.open.remove(at)) {
+                let index = event.get("index").and_then(|index| index.u64());
+                let Some(at) = self.open.iter().rposition(|(open, _)| Some(*open) == index) else { return };
+                // All that it says is that the block is complete.
+                kind.note(Field::ItemStatus);
+                event.note_u64("index", Field::ItemStatus);
+                if let (_, Some(item)) = self.open.remove(at) {
                     out.complete(item);
                 }
             }
             "message_delta" => {
-                if let Some(delta) = event.get("delta") {
-                    note_blanks(delta);
-                    self.stop = stop(delta).map(Stop::into_owned).or_else(|| self.stop.take());
-                }
-                // Counts are totals so far: the last ones stand.
-                if let Some(later) = usage(event) {
-                    self.usage.get_or_insert_default().overwrite(&later);
-                }
+                kind.note(Field::Structure);
+                self.message_delta(event, out);
             }
-            "message_stop" => self.end(out),
-            "error" => return failure(event, out),
-            "ping" => {}
-            // An event we do not know keeps its name; the report will show it.
-            _ => return,
+            "message_stop" if self.message.is_some() => {
+                // The reason came before; this is the end that it is the reason of.
+                kind.note(Field::StopReason);
+                self.end(out);
+            }
+            "error" => failure(event, out),
+            _ => {}
         }
-        event.note_str("type", Field::Unnamed);
+    }
+
+    fn message_delta(&mut self, event: Val<'_>, out: &mut Sink<'_>) {
+        if let Some(delta) = event.get("delta") {
+            note_blanks(delta);
+            // The first reason stands: another one later stays where it is.
+            let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
+            if known.is_none_or(|known| delta.get("stop_reason").is_some_and(|word| word.is(&known.decode())))
+            {
+                self.stop = stop(delta).map(Stop::into_owned).or_else(|| self.stop.take());
+            }
+        }
+        // Counts are totals so far: the last ones stand.
+        let Some(later) = usage(event) else { return };
+        if let Some(earlier) = self.usage.filter(|earlier| *earlier != later) {
+            let id = self.id.clone();
+            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        }
+        self.usage.get_or_insert_default().overwrite(&later);
     }
 
     fn block_start(&mut self, event: Val<'_>, out: &mut Sink<'_>) {
         let (Some(message), Some(block)) = (self.message, event.get("content_block")) else { return };
-        let Some(index) = event.note_u64("index", Field::Unnamed) else { return };
+        let Some(index) = event.get("index") else { return };
+        let Some(number) = index.u64() else { return };
+        note_tag(event, "type", &["content_block_start"]);
+        // A number out of order stays where it is: we count ourselves.
+        if number == self.count {
+            index.note(Field::Structure);
+        }
+        self.count += 1;
         note_blanks(block);
-        let item = blocks::open_block(block, index as u32, message, out);
-        self.open.push((index, item));
+        let item = blocks::open_block(block, Extent::Beginning, number as u32, message, out);
+        self.open.push((number, item));
         let Some(item) = item else { return };
         if let Some(input) = block.get("input") {
             // Usually `{}`, and the arguments follow in pieces.
             if input.members().next().is_none() {
-                input.note(Field::Unnamed);
+                input.note(Field::CallArgs);
             } else {
-                out.delta(item, 0, Part::Args(Args::Json(input.take(Field::Unnamed))));
+                out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
             }
         }
     }
 
     fn block_delta(&mut self, event: Val<'_>, out: &mut Sink<'_>) {
         let (Some(message), Some(delta)) = (self.message, event.get("delta")) else { return };
-        let Some(index) = event.get("index").and_then(|index| index.u64()) else { return };
-        let open = self.open.iter().find(|(open, _)| *open == index).and_then(|(_, item)| *item);
+        let Some(index) = event.get("index") else { return };
+        let Some(number) = index.u64() else { return };
+        let open = self.open.iter().rfind(|(open, _)| *open == number).map(|(_, item)| *item);
         let kind = delta.get("type").and_then(|kind| kind.str());
         let (item, part, value) = match (kind.as_ref().map_or("", Str::as_escaped), open) {
             ("text_delta", _) => {
-                (message, index as u32, delta.take_str("text", Field::Unnamed).map(Part::Text))
+                (message, number as u32, delta.take_str("text", Field::MessageText).map(Part::Text))
             }
             ("citations_delta", _) => {
-                (message, index as u32, delta.take_raw("citation", Field::Unnamed).map(Part::Citation))
+                (message, number as u32, delta.take_raw("citation", Field::Citation).map(Part::Citation))
             }
-            ("thinking_delta", Some(item)) => {
-                (item, 0, delta.take_str("thinking", Field::Unnamed).map(Part::Text))
+            ("thinking_delta", Some(Some(item))) => {
+                (item, 0, delta.take_str("thinking", Field::ReasoningText).map(Part::Text))
             }
-            ("signature_delta", Some(item)) => {
+            ("signature_delta", Some(Some(item))) => {
                 let opaque = |value| Opaque { kind: OpaqueKind::Signature, issuer: blocks::ISSUER, value };
-                (item, 1, delta.take_str("signature", Field::Unnamed).map(opaque).map(Part::Opaque))
+                (item, 1, delta.take_str("signature", Field::Signature).map(opaque).map(Part::Opaque))
             }
-            ("input_json_delta", Some(item)) => (
-                item,
-                0,
-                delta.take_str("partial_json", Field::Unnamed).map(|text| Part::Args(Args::Text(text))),
-            ),
+            ("input_json_delta", Some(Some(item))) => {
+                let text = delta.take_str("partial_json", Field::CallArgs);
+                (item, 0, text.map(|text| Part::Args(Args::Text(text))))
+            }
             // A delta we do not know, or of a block we do not know, stays where it is.
             _ => return,
         };
         let Some(value) = value else { return };
-        delta.note_str("type", Field::Unnamed);
-        event.note_u64("index", Field::Unnamed);
-        out.piece(item, part, value);
+        note_tag(event, "type", &["content_block_delta"]);
+        delta.note_str("type", Field::Structure);
+        // Text is understood without its block, but then its number says nothing.
+        if open.is_some_and(|open| open.is_none() == (item == message)) {
+            index.note(Field::Structure);
+        }
+        let empty = matches!(&value, Part::Text(text) | Part::Args(Args::Text(text)) if text.is_empty());
+        if !empty {
+            out.piece(item, part, value);
+        }
     }
 
     fn end(&mut self, out: &mut Sink<'_>) {

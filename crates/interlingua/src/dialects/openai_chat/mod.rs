@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions: requests, whole responses and errors, streams. Also what most other vendors speak.
 
 mod read;
+mod says;
 mod write;
 
 use super::wire::{Answering, Asking};
@@ -23,7 +24,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::request::RequestReader)),
             write: Some(WriteSpec {
                 make: |_| Box::new(Asking::<write::request::RequestWriter>::default()),
-                says: crate::model::says_everything,
+                says: says::request,
             }),
         },
         RoleSpec {
@@ -32,7 +33,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::ResponseReader)),
             write: Some(WriteSpec {
                 make: |_| Box::new(Answering::<write::response::Response>::default()),
-                says: crate::model::says_everything,
+                says: says::answer,
             }),
         },
         RoleSpec {
@@ -41,7 +42,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::StreamReader::default())),
             write: Some(WriteSpec {
                 make: |_| Box::new(Answering::<write::stream::Stream>::default()),
-                says: crate::model::says_everything,
+                says: says::answer,
             }),
         },
     ],

@@ -8,13 +8,13 @@ mod settings;
 pub(super) mod stream;
 
 use super::{ERRORS, TOO_LONG, blocks};
-use crate::dialects::wire::{self, Content, Facts, Input, Letters};
-use crate::emit::Emit;
-use crate::ledger::{Ledger, Reason};
+use crate::dialects::wire::{self, Content, Facts, Held, Input, Letters};
+use crate::emit::{Emit, EmitState};
+use crate::ledger::Reason;
 use crate::lifecycle::Sequential;
 use crate::model::{
-    Args, Author, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
+    Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind,
+    ItemTail, Media, MediaSource, Of, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
 };
 use crate::pipe::Out;
 use crate::text::Str;
@@ -38,6 +38,10 @@ pub(super) enum Piece<'a> {
 
 /// Where blocks go.
 pub(super) trait Form {
+    /// Whether there is a place for a piece of such an item.
+    fn takes(&self, of: Of, delta: &Delta<'_>) -> Result<(), Reason> {
+        takes(of, &delta.value)
+    }
     fn open(&mut self, block: Block<'_>, out: &mut Out<'_>);
     fn piece(&mut self, piece: Piece<'_>, out: &mut Out<'_>);
     fn close(&mut self, out: &mut Out<'_>);
@@ -46,11 +50,12 @@ pub(super) trait Form {
 /// The blocks of an assistant's message, one after the other.
 #[derive(Default)]
 pub(super) struct Blocks {
+    /// What each open item is, in the order they came: pieces without a place are given up when they come.
+    items: Vec<(ItemId, Of)>,
     order: Sequential,
     /// The item whose pieces come now; anything else that grows is the message.
     current: Option<(ItemId, Current)>,
     open: Open,
-    dropped: Vec<ItemId>,
     /// A tool use was written.
     pub(super) calls: bool,
     /// The id of the answer, unless this is a request.
@@ -73,8 +78,24 @@ enum Open {
 }
 
 impl Blocks {
-    /// Takes an event about items; others are for the caller.
+    /// Takes an event about items; others are for the caller. What is lost is booked here, before anything waits.
     pub(super) fn event(&mut self, event: &Event<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        match event {
+            Event::ItemStarted(head) => self.items.push((head.id, Of::item(&head.kind))),
+            Event::ItemDelta(delta) => {
+                let known = self.items.iter().rfind(|(item, _)| *item == delta.item);
+                let of = known.map_or(Of::Message, |(_, of)| *of);
+                if let Err(reason) = form.takes(of, delta) {
+                    return out.lose_part(of, &delta.value, reason);
+                }
+            }
+            Event::ItemCompleted(tail) => {
+                if let Some(at) = self.items.iter().rposition(|(item, _)| *item == tail.id) {
+                    self.items.remove(at);
+                }
+            }
+            _ => {}
+        }
         let mut order = std::mem::take(&mut self.order);
         order.event(event, &mut |event| match event {
             Event::ItemStarted(head) => self.started(head, form, out),
@@ -95,42 +116,31 @@ impl Blocks {
 
     fn started(&mut self, head: &ItemHead<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
         match &head.kind {
-            ItemKind::Message if head.author == Author::Assistant => {}
             ItemKind::Reasoning => self.current = Some((head.id, Current::Reasoning)),
-            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => match kind {
-                CallKind::Function | CallKind::FreeText | CallKind::Vendor => {
-                    let id = call_id_of(call_id.as_ref(), self.answer.as_ref(), head.id);
-                    if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
-                        out.ledger.note("tool call id replaced by one the target takes");
-                    }
-                    let name = wire::flat_name(namespace.as_ref(), name, out.ledger);
-                    self.close(form, out);
-                    form.open(Block::ToolUse { id: &id, name: &name }, out);
-                    (self.open, self.calls) = (Open::Other, true);
-                    self.current = Some((head.id, Current::Call(*kind)));
-                    if *kind == CallKind::FreeText {
-                        out.ledger.note("free text of a tool call became the member `input`");
-                        form.piece(Piece::Input(&Args::Text(Str::plain("{\"input\":\""))), out);
-                    }
+            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
+                let id = call_id_of(call_id.as_ref(), self.answer.as_ref(), head.id);
+                if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
+                    out.ledger.note("tool call id replaced by one the target takes");
                 }
-                // The provider ran it and keeps its state: no one else can replay it.
-                CallKind::Server | CallKind::Mcp => self.drop(head, out),
-            },
-            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => self.drop(head, out),
+                let name = wire::flat_name(namespace.as_ref(), name, out.ledger);
+                self.close(form, out);
+                form.open(Block::ToolUse { id: &id, name: &name }, out);
+                (self.open, self.calls) = (Open::Other, true);
+                self.current = Some((head.id, Current::Call(*kind)));
+                if *kind == CallKind::FreeText {
+                    out.ledger.note("free text of a tool call became the member `input`");
+                    form.piece(Piece::Input(&Args::Text(Str::plain("{\"input\":\""))), out);
+                }
+            }
+            // A message is its blocks; the others have no place here and do not come.
+            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => {}
         }
-    }
-
-    fn drop(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
-        wire::lose_head(head, Reason::NoSlot, out.ledger);
-        self.dropped.push(head.id);
     }
 
     fn delta(&mut self, delta: &Delta<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
-        if self.dropped.contains(item) {
-            return wire::lose_part(value, Reason::NoSlot, out.ledger);
-        }
-        match (self.current.filter(|(current, _)| current == item), value) {
+        let current = self.current.filter(|(current, _)| current == item).map(|(_, current)| current);
+        match (current, value) {
             (None, Part::Text(text) | Part::Summary(text)) => self.text(*item, *part, text, form, out),
             (None, Part::Refusal(text)) => {
                 out.ledger.note("refusal written as text");
@@ -140,38 +150,32 @@ impl Blocks {
                 out.ledger.note("JSON content written as text");
                 self.text(*item, *part, &Str::plain(json.as_str()), form, out);
             }
-            (Some((_, Current::Reasoning)), Part::Text(text) | Part::Summary(text)) => {
+            (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) => {
                 self.thinking(form, out);
                 form.piece(Piece::Thinking(text), out);
             }
-            (Some((_, Current::Reasoning)), Part::Opaque(opaque)) if opaque.issuer == blocks::ISSUER => {
-                let Opaque { kind, issuer: _, value } = opaque;
-                match kind {
-                    OpaqueKind::Signature if value.is_empty() => {}
-                    OpaqueKind::Signature => {
-                        self.thinking(form, out);
-                        form.piece(Piece::Signature(value), out);
-                    }
-                    OpaqueKind::Encrypted => {
-                        self.close(form, out);
-                        form.open(Block::Redacted(value), out);
-                        self.open = Open::Other;
-                    }
+            (Some(Current::Reasoning), Part::Opaque(Opaque { kind, issuer: _, value })) => match kind {
+                OpaqueKind::Signature if value.is_empty() => {}
+                OpaqueKind::Signature => {
+                    self.thinking(form, out);
+                    form.piece(Piece::Signature(value), out);
                 }
-            }
-            (Some((_, Current::Call(CallKind::FreeText))), Part::Args(Args::Text(text))) => {
+                OpaqueKind::Encrypted => {
+                    self.close(form, out);
+                    form.open(Block::Redacted(value), out);
+                    self.open = Open::Other;
+                }
+            },
+            (Some(Current::Call(CallKind::FreeText)), Part::Args(Args::Text(text))) => {
                 form.piece(Piece::Input(&Args::Text(Str::plain(text.as_escaped()))), out);
             }
-            (Some((_, Current::Call(_))), Part::Args(args)) => form.piece(Piece::Input(args), out),
-            (_, Part::Opaque(_)) => wire::lose_part(value, Reason::Foreign, out.ledger),
-            (_, value) => wire::lose_part(value, Reason::NoSlot, out.ledger),
+            (Some(Current::Call(_)), Part::Args(args)) => form.piece(Piece::Input(args), out),
+            // [`takes`] has sorted these out.
+            (None | Some(Current::Reasoning | Current::Call(_)), _) => {}
         }
     }
 
     fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
-        if text.is_empty() {
-            return;
-        }
         if self.open != Open::Text(item, part) {
             self.close(form, out);
             form.open(Block::Text, out);
@@ -190,10 +194,6 @@ impl Blocks {
 
     fn completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
         let ItemTail { id, status, native_status: _, is_error: _ } = tail;
-        if let Some(at) = self.dropped.iter().position(|dropped| dropped == id) {
-            self.dropped.remove(at);
-            return wire::lose_tail(tail, Reason::NoSlot, out.ledger);
-        }
         let mine = match self.current.filter(|(current, _)| current == id) {
             Some((_, current)) => {
                 self.current = None;
@@ -207,6 +207,21 @@ impl Blocks {
         if mine && *status != Status::Interrupted {
             self.close(form, out);
         }
+    }
+}
+
+/// Whether an assistant's message has a place for a piece of such an item.
+fn takes(of: Of, part: &Part<'_>) -> Result<(), Reason> {
+    match (of, part) {
+        (Of::Message, Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) if text.is_empty() => {
+            Err(Reason::Redundant)
+        }
+        (Of::Message, Part::Text(_) | Part::Summary(_) | Part::Refusal(_) | Part::Json(_))
+        | (Of::Reasoning, Part::Text(_) | Part::Summary(_))
+        | (Of::Call, Part::Args(_)) => Ok(()),
+        (Of::Reasoning, Part::Opaque(opaque)) if opaque.issuer == blocks::ISSUER => Ok(()),
+        (_, Part::Opaque(_)) => Err(Reason::Foreign),
+        (Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice, _) => Err(Reason::NoSlot),
     }
 }
 
@@ -225,8 +240,8 @@ pub(super) struct List {
     blank: Blank,
     open: Whole,
     count: u32,
-    thinking: String,
-    signature: String,
+    thinking: Vec<Held>,
+    signature: Option<Held>,
     input: Input,
 }
 
@@ -255,14 +270,21 @@ impl List {
             blank: Blank::default(),
             open: Whole::Text,
             count: 0,
-            thinking: String::new(),
-            signature: String::new(),
+            thinking: Vec::new(),
+            signature: None,
             input: Input::default(),
         }
     }
 }
 
 impl Form for List {
+    fn takes(&self, of: Of, delta: &Delta<'_>) -> Result<(), Reason> {
+        if self.rules == Rules::Request && of == Of::Message && self.blank.refuses(delta) {
+            return Err(Reason::Refused);
+        }
+        takes(of, &delta.value)
+    }
+
     fn open(&mut self, block: Block<'_>, _: &mut Out<'_>) {
         self.count += 1;
         self.open = match block {
@@ -286,27 +308,36 @@ impl Form for List {
         let (item, part) = (ItemId(0), self.count);
         match piece {
             Piece::Text(text) if self.rules == Rules::Answer => self.content.text(item, part, text),
-            Piece::Text(text) => self.blank.text(item, part, text, &mut self.content, out.ledger),
-            Piece::Thinking(text) => self.thinking.push_str(text.as_escaped()),
+            Piece::Text(text) => self.blank.text(item, part, text, &mut self.content, out),
+            Piece::Thinking(text) => self.thinking.push(Held::new(text, out)),
             Piece::Signature(value) => {
-                self.signature.clear();
-                self.signature.push_str(value.as_escaped());
+                let later = Held::new(value, out);
+                if let Some(earlier) = self.signature.replace(later) {
+                    earlier.lose(Field::Signature, Reason::Merged, out);
+                }
             }
             Piece::Input(args) => self.input.add(args),
         }
     }
 
     fn close(&mut self, out: &mut Out<'_>) {
+        let (thinking, signature) = (std::mem::take(&mut self.thinking), self.signature.take());
         match self.open {
-            Whole::Text => self.blank.end(out.ledger),
+            Whole::Text => self.blank.end(out),
             Whole::Redacted => {}
-            Whole::Thinking if self.signature.is_empty() && self.rules == Rules::Request => {
-                wire::lose_str("reasoning/text", Reason::Refused, &Str::escaped(&self.thinking), out.ledger);
+            Whole::Thinking if signature.is_none() && self.rules == Rules::Request => {
+                for text in thinking.iter().rev() {
+                    text.lose(Field::ReasoningText, Reason::Refused, out);
+                }
             }
             Whole::Thinking => {
                 let mut json = self.content.part();
-                json.object().key("type").word("thinking").key("thinking").word(&self.thinking);
-                json.key("signature").word(&self.signature).end_object();
+                json.object().key("type").word("thinking").key("thinking").open_string();
+                for text in &thinking {
+                    json.piece(&text.text());
+                }
+                json.close_string().key("signature");
+                json.str(&signature.as_ref().map_or(Str::escaped(""), Held::text)).end_object();
             }
             Whole::ToolUse => {
                 let mut json = self.content.more();
@@ -315,8 +346,6 @@ impl Form for List {
                 json.end_object();
             }
         }
-        self.thinking.clear();
-        self.signature.clear();
     }
 }
 
@@ -324,83 +353,115 @@ impl Form for List {
 #[derive(Default)]
 pub(super) struct Blank {
     at: Option<(ItemId, u32)>,
-    held: Vec<String>,
+    held: Vec<Held>,
 }
 
 impl Blank {
+    /// Whether this is a whole text of nothing but space.
+    pub(super) fn refuses(&self, delta: &Delta<'_>) -> bool {
+        let Delta { item, part, value, arrival } = delta;
+        let (Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) = value else { return false };
+        *arrival == Arrival::Whole && self.at != Some((*item, *part)) && is_blank(text)
+    }
+
     pub(super) fn text(
         &mut self,
         item: ItemId,
         part: u32,
         text: &Str<'_>,
         content: &mut Content,
-        ledger: &mut Ledger,
+        out: &mut Out<'_>,
     ) {
-        let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
         let begun = self.at == Some((item, part)) && self.held.is_empty();
-        if !begun && !text.as_escaped().bytes().next().is_some_and(plain) && text.decode().trim().is_empty() {
+        if !begun && is_blank(text) {
             if self.at != Some((item, part)) {
-                self.end(ledger);
+                self.end(out);
                 self.at = Some((item, part));
             }
-            return self.held.push(text.as_escaped().to_owned());
+            return self.held.push(Held::new(text, out));
         }
         if self.at == Some((item, part)) {
             for held in self.held.drain(..) {
-                content.text(item, part, &Str::escaped(&held));
+                content.text(item, part, &held.text());
             }
         } else {
-            self.end(ledger);
+            self.end(out);
             self.at = Some((item, part));
         }
         content.text(item, part, text);
     }
 
     /// The text is complete.
-    pub(super) fn end(&mut self, ledger: &mut Ledger) {
+    pub(super) fn end(&mut self, out: &mut Out<'_>) {
         self.at = None;
         for held in self.held.drain(..) {
-            wire::lose_str("text", Reason::Refused, &Str::escaped(&held), ledger);
+            held.lose(Field::MessageText, Reason::Refused, out);
         }
     }
 }
 
-/// Writes a picture or a PDF; gives it back if the API takes no such thing.
-pub(super) fn write_media<'a>(media: &'a Media<'a>, json: &mut Emit<'_>) -> Result<(), Reason> {
+fn is_blank(text: &Str<'_>) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+    !text.as_escaped().bytes().next().is_some_and(plain) && text.decode().trim().is_empty()
+}
+
+/// Writes a picture or a PDF of an item of that kind, or gives it up if the API takes no such thing.
+pub(super) fn write_media(
+    of: Of,
+    part: &Part<'_>,
+    media: &Media<'_>,
+    out: &mut Out<'_>,
+) -> Option<EmitState> {
     let Media { media_type, source, name } = media;
-    let (word, member, place) = match source {
-        MediaSource::Base64(data) => ("base64", "data", data),
-        MediaSource::Url(url) => ("url", "url", url),
-        // Each provider has its own store of files.
-        MediaSource::File(_) => return Err(Reason::Foreign),
-    };
     let known = media_type.as_ref().map(Str::decode);
-    let kind = match known.as_deref() {
-        Some("application/pdf") => "document",
-        Some("image/jpeg" | "image/png" | "image/gif" | "image/webp") => "image",
-        None if matches!(source, MediaSource::Url(_)) => "image",
-        _ => return Err(Reason::Refused),
+    let kind = match (known.as_deref(), source) {
+        // Each provider has its own store of files.
+        (_, MediaSource::File(_)) => Err(Reason::Foreign),
+        (Some("application/pdf"), _) => Ok("document"),
+        (Some("image/jpeg" | "image/png" | "image/gif" | "image/webp"), _) | (None, MediaSource::Url(_)) => {
+            Ok("image")
+        }
+        (Some(_), MediaSource::Url(_)) | (_, MediaSource::Base64(_)) => Err(Reason::Refused),
     };
-    json.object().key("type").word(kind).key("source").object().key("type").word(word);
-    if matches!(source, MediaSource::Base64(_)) {
-        json.opt_str("media_type", media_type.as_ref());
-    }
-    json.key(member).str(place).end_object();
-    if kind == "document" {
-        json.opt_str("title", name.as_ref());
+    let kind = match kind {
+        Ok(kind) => kind,
+        Err(reason) => {
+            out.lose_part(of, part, reason);
+            return None;
+        }
+    };
+    let mut block = EmitState::default();
+    let mut json = block.hold();
+    json.object().key("type").word(kind).key("source").object();
+    match source {
+        MediaSource::Base64(data) => {
+            json.key("type").word("base64").opt_str("media_type", media_type.as_ref()).key("data").str(data);
+        }
+        MediaSource::Url(place) | MediaSource::File(place) => {
+            json.key("type").word("url").key("url").str(place);
+            // A document at an address is a PDF, a picture is any.
+            out.lose_some(
+                Field::MediaType,
+                media_type.as_ref().filter(|_| kind == "image"),
+                Reason::Narrowed,
+            );
+        }
     }
     json.end_object();
-    Ok(())
+    if kind == "document" {
+        json.opt_str("title", name.as_ref());
+    } else {
+        out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
+    }
+    json.end_object();
+    Some(block)
 }
 
 /// `"id":…,"type":"message","role":"assistant","model":…`
-pub(super) fn write_head(facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+pub(super) fn write_head(facts: &Facts, json: &mut Emit<'_>) {
     let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
     json.key("id").str(&text(&facts.id, "msg_unknown")).key("type").word("message");
     json.key("role").word("assistant").key("model").str(&text(&facts.model, "unknown"));
-    if let Some(time) = &facts.time {
-        ledger.lose("turn/time", Reason::NoSlot, time.as_str());
-    }
 }
 
 /// `"usage":{…}`; both sums are required.
@@ -423,44 +484,46 @@ pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>) {
 }
 
 /// `"stop_reason":…,"stop_sequence":…`
-pub(super) fn write_stop(stop: Option<&Stop<'_>>, calls: bool, json: &mut Emit<'_>, ledger: &mut Ledger) {
-    let sequence = stop.and_then(|stop| stop.sequence.as_ref());
+pub(super) fn write_stop(stop: Option<&Stop<'_>>, calls: bool, out: &mut Out<'_>) {
     // Whoever made calls waits for their results, whatever the source called it.
     let natural = if calls { "tool_use" } else { "end_turn" };
-    let word = match stop.map_or(StopClass::Other, |stop| stop.class) {
-        StopClass::End => natural,
-        StopClass::ToolUse if calls => natural,
-        StopClass::Sequence => "stop_sequence",
-        StopClass::MaxTokens => "max_tokens",
-        StopClass::ContextFull => "model_context_window_exceeded",
-        StopClass::Paused => "pause_turn",
-        StopClass::Refusal | StopClass::Filter => "refusal",
-        StopClass::ToolUse | StopClass::Cancelled | StopClass::Error | StopClass::Other => {
-            if let Some(raw) = stop.and_then(|stop| stop.raw.as_ref()) {
-                wire::lose_str("turn/stop", Reason::Narrowed, raw, ledger);
-            }
-            natural
-        }
+    let (word, exact) = match stop.map_or(StopClass::Other, |stop| stop.class) {
+        StopClass::End => (natural, true),
+        StopClass::ToolUse => (natural, calls),
+        StopClass::Sequence => ("stop_sequence", true),
+        StopClass::MaxTokens => ("max_tokens", true),
+        StopClass::ContextFull => ("model_context_window_exceeded", true),
+        StopClass::Paused => ("pause_turn", true),
+        StopClass::Refusal => ("refusal", true),
+        StopClass::Filter => ("refusal", false),
+        StopClass::Cancelled | StopClass::Error | StopClass::Other => (natural, false),
     };
-    json.key("stop_reason").word(word).key("stop_sequence");
-    match sequence {
-        Some(sequence) => json.str(sequence),
-        None => json.null(),
+    if !exact {
+        out.lose_some(Field::StopReason, stop.and_then(|stop| stop.raw.as_ref()), Reason::Narrowed);
+    }
+    out.json.key("stop_reason").word(word).key("stop_sequence");
+    match stop.and_then(|stop| stop.sequence.as_ref()) {
+        Some(sequence) => out.json.str(sequence),
+        None => out.json.null(),
     };
 }
 
 /// The body of an error, alone or as a stream event.
-pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
+pub(super) fn write_failure(failure: &Failure<'_>, out: &mut Out<'_>) {
     let Failure { class, status: _, code, message, request_id } = failure;
     let word = ERRORS.iter().find(|(_, known)| known == class).map_or("api_error", |(word, _)| word);
     if let Some(code) = code.as_ref().filter(|code| code.as_escaped() != word) {
-        wire::lose_str("error/code", Reason::NoSlot, code, ledger);
+        out.lose_str(Field::ErrorCode, code, Reason::NoSlot);
     }
-    json.object().key("type").word("error").key("error").object().key("type").word(word);
-    json.key("message").open_string();
+    if let FailureClass::Other | FailureClass::Incomplete = class {
+        out.lose(Field::ErrorClass, Reason::Narrowed);
+    }
+    out.json.object().key("type").word("error").key("error").object().key("type").word(word);
+    out.json.key("message").open_string();
     if *class == FailureClass::ContextTooLong && !message.decode().contains(TOO_LONG) {
-        ledger.note("message begun with the words by which clients know that the prompt is too long");
-        json.piece(&Str::escaped(TOO_LONG)).piece(&Str::escaped(": "));
+        out.ledger.note("message begun with the words by which clients know that the prompt is too long");
+        out.json.piece(&Str::escaped(TOO_LONG)).piece(&Str::escaped(": "));
     }
-    json.piece(message).close_string().end_object().opt_str("request_id", request_id.as_ref()).end_object();
+    out.json.piece(message).close_string().end_object();
+    out.json.opt_str("request_id", request_id.as_ref()).end_object();
 }

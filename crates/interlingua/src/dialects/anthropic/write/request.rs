@@ -5,10 +5,9 @@
 
 use super::{Blank, Blocks, List, Rules, settings, write_media};
 use crate::dialects::wire::{self, Ask, Content, Letters, Pairing};
-use crate::emit::EmitState;
 use crate::ledger::Reason;
 use crate::model::{
-    Author, CallKind, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Request, ToolResult,
+    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Request, ToolResult,
 };
 use crate::pipe::Out;
 use crate::text::Str;
@@ -49,7 +48,16 @@ enum Goes {
     User,
     Assistant,
     Result,
-    Nowhere(Reason),
+}
+
+impl Goes {
+    /// The kind of item that its pieces are of.
+    fn of(self) -> Of {
+        match self {
+            Goes::System | Goes::User | Goes::Assistant => Of::Message,
+            Goes::Result => Of::Result,
+        }
+    }
 }
 
 /// The result being gathered.
@@ -81,88 +89,101 @@ impl Default for RequestWriter {
 
 impl Ask for RequestWriter {
     fn settings(&mut self, request: &Request<'_>, out: &mut Out<'_>) {
-        settings::write(request, &mut out.json, out.ledger);
+        settings::write(request, out);
+    }
+
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match &head.kind {
+            ItemKind::Message | ItemKind::Reasoning => Ok(()),
+            ItemKind::ToolCall(call) => wire::client_runs(call.kind),
+            // A result that the provider itself produced, inside its answer.
+            ItemKind::ToolResult(_) if self.goes(head.within) == Some(Goes::Assistant) => Err(Reason::NoSlot),
+            ItemKind::ToolResult(result) => {
+                let id = result.call_id.as_ref().map(result_id);
+                if self.pairs.expects(id.as_ref()) { Ok(()) } else { Err(Reason::Refused) }
+            }
+            ItemKind::Notice(_) => Err(Reason::NoSlot),
+        }
     }
 
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>) {
-        let ItemHead { id, kind, author, within, native_id: _, parent: _, time: _, model: _, shape: _ } =
+        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
             head;
-        let inside = |goes| self.open.iter().any(|(open, known)| Some(*open) == *within && *known == goes);
         let goes = match (kind, author) {
-            // A result that the provider itself produced, inside its answer.
-            (ItemKind::ToolResult(_), _) if inside(Goes::Assistant) => {
-                self.blocks.event(event, &mut self.list, out);
-                Goes::Assistant
-            }
             (ItemKind::Message, Author::System) => Goes::System,
             (ItemKind::Message, Author::Developer) => {
-                out.ledger.lose("message/author", Reason::Narrowed, "\"developer\"");
+                out.lose(Field::ItemAuthor, Reason::Narrowed);
                 Goes::System
             }
             (ItemKind::Message, Author::Assistant) | (ItemKind::Reasoning | ItemKind::ToolCall(_), _) => {
                 self.assistant(out);
                 if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
+                    out.lose(Field::ItemAuthor, Reason::Merged);
                     out.ledger.note("assistant messages in a row joined");
                 }
-                if let ItemKind::ToolCall(call) = kind
-                    && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
-                {
+                if let ItemKind::ToolCall(call) = kind {
                     self.pairs.called(&super::call_id_of(call.call_id.as_ref(), None, *id));
                 }
                 self.blocks.event(event, &mut self.list, out);
                 Goes::Assistant
             }
             (ItemKind::Message, Author::User | Author::Tool) => {
+                if *author == Author::Tool {
+                    out.lose(Field::ItemAuthor, Reason::Narrowed);
+                }
                 self.user(out);
                 Goes::User
             }
-            (ItemKind::ToolResult(result), _) => self.answer(result, out),
-            (ItemKind::Notice(_), _) => Goes::Nowhere(Reason::NoSlot),
+            (ItemKind::ToolResult(result), _) => {
+                self.answer(result, out);
+                Goes::Result
+            }
+            // It has no place and does not come.
+            (ItemKind::Notice(_), _) => return,
         };
-        if let Goes::Nowhere(reason) = goes {
-            wire::lose_head(head, reason, out.ledger);
-        }
         self.open.push((*id, goes));
     }
 
     fn delta(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Out<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
-        let goes = self.open.iter().find(|(id, _)| id == item).map(|(_, goes)| *goes);
+        let Some(goes) = self.goes(Some(*item)) else { return };
+        if goes == Goes::Assistant {
+            self.assistant(out);
+            return self.blocks.event(event, &mut self.list, out);
+        }
+        if self.blank.refuses(delta) {
+            return out.lose_part(goes.of(), value, Reason::Refused);
+        }
         let content = match goes {
-            Some(Goes::Assistant) => {
-                self.assistant(out);
-                return self.blocks.event(event, &mut self.list, out);
-            }
-            Some(Goes::Nowhere(reason)) => return wire::lose_part(value, reason, out.ledger),
-            Some(Goes::System) => &mut self.system,
-            Some(Goes::Result) => &mut self.result.content,
-            Some(Goes::User) | None => &mut self.said,
+            Goes::System => &mut self.system,
+            Goes::Result => &mut self.result.content,
+            Goes::User | Goes::Assistant => &mut self.said,
         };
         match value {
-            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-                self.blank.text(*item, *part, text, content, out.ledger);
+            Part::Text(text) | Part::Summary(text) => self.blank.text(*item, *part, text, content, out),
+            Part::Refusal(text) => {
+                out.ledger.note("refusal written as text");
+                self.blank.text(*item, *part, text, content, out);
             }
             Part::Json(json) => {
                 out.ledger.note("JSON content written as text");
                 content.text(*item, *part, &Str::plain(json.as_str()));
             }
-            Part::Media(media) if goes != Some(Goes::System) => {
-                let mut block = EmitState::default();
-                match write_media(media, &mut block.hold()) {
-                    Ok(()) => _ = content.part().values(block.bytes()),
-                    Err(reason) => wire::lose_part(value, reason, out.ledger),
+            Part::Media(media) if goes != Goes::System => {
+                if let Some(block) = write_media(goes.of(), value, media, out) {
+                    content.part().values(block.bytes());
                 }
             }
             Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
-                wire::lose_part(value, Reason::NoSlot, out.ledger);
+                out.lose_part(goes.of(), value, Reason::NoSlot);
             }
-            Part::Opaque(_) => wire::lose_part(value, Reason::Foreign, out.ledger),
+            Part::Opaque(_) => out.lose_part(goes.of(), value, Reason::Foreign),
         }
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Out<'_>) {
         let ItemTail { id, status: _, native_status: _, is_error } = tail;
-        self.blank.end(out.ledger);
+        self.blank.end(out);
         let Some(at) = self.open.iter().position(|(open, _)| open == id) else { return };
         let (_, goes) = self.open.remove(at);
         match goes {
@@ -177,7 +198,6 @@ impl Ask for RequestWriter {
                 }
                 block.end_object();
             }
-            Goes::Nowhere(reason) => wire::lose_tail(tail, reason, out.ledger),
             Goes::System | Goes::User => {}
         }
     }
@@ -193,7 +213,17 @@ impl Ask for RequestWriter {
     }
 }
 
+/// The id of a call as its result names it.
+fn result_id<'a>(id: &'a Str<'_>) -> Str<'a> {
+    wire::alias(id, Letters::Word, usize::MAX)
+}
+
 impl RequestWriter {
+    /// Where the pieces of an open item go.
+    fn goes(&self, item: Option<ItemId>) -> Option<Goes> {
+        self.open.iter().rfind(|(open, _)| Some(*open) == item).map(|(_, goes)| *goes)
+    }
+
     /// The user speaks: in the turn that answers the calls, or in a new one.
     fn user(&mut self, out: &mut Out<'_>) {
         let joins = match self.turn {
@@ -223,22 +253,16 @@ impl RequestWriter {
         self.turn = Turn::Assistant;
     }
 
-    fn answer(&mut self, result: &ToolResult<'_>, out: &mut Out<'_>) -> Goes {
-        let ToolResult { call_id, name } = result;
-        if let Some(name) = name {
-            wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
-        }
-        let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Word, usize::MAX));
-        let Some(id) = self.pairs.answered(id.as_ref(), out.ledger) else {
-            return Goes::Nowhere(Reason::Refused);
-        };
+    /// A result of one of the calls that wait.
+    fn answer(&mut self, result: &ToolResult<'_>, out: &mut Out<'_>) {
+        let ToolResult { call_id, name: _ } = result;
+        let id = call_id.as_ref().map(result_id);
+        self.result.id = self.pairs.answered(id.as_ref(), out.ledger).unwrap_or_default();
+        self.result.content.clear();
         if self.turn == Turn::Assistant {
             self.end_assistant(out);
         }
         self.turn = Turn::User;
-        self.result.id = id;
-        self.result.content.clear();
-        Goes::Result
     }
 
     /// Writes the turn at hand; calls that got no result get one that says so.
@@ -275,6 +299,7 @@ impl RequestWriter {
         self.blocks.close(&mut self.list, out);
         (self.turn, self.spoke) = (Turn::Nobody, false);
         if self.list.content.is_empty() {
+            out.lose(Field::ItemAuthor, Reason::Refused);
             return out.ledger.note("a turn that says nothing was left out");
         }
         self.messages(out);
@@ -287,7 +312,7 @@ impl RequestWriter {
     /// Writes the system message that waits: in `system` if nothing was said before, as a message of its own where
     /// that may stand (after the user, before the assistant or at the end), else as marked user text. Never earlier.
     fn place_system(&mut self, next: Turn, out: &mut Out<'_>) {
-        self.blank.end(out.ledger);
+        self.blank.end(out);
         if self.system.is_empty() {
             return;
         }

@@ -1,8 +1,9 @@
 //! A whole response, or an error in its place. Nothing is written before the end is known.
 
 use super::{Blocks, List, Rules, write_failure, write_head, write_stop, write_usage};
-use crate::dialects::wire::{Answer, Facts};
-use crate::model::{Event, Failure, Turn};
+use crate::dialects::anthropic::says;
+use crate::dialects::wire::{Answer, Facts, Head};
+use crate::model::{Event, Failure, SaysTable, Turn};
 use crate::pipe::Out;
 
 pub(in super::super) struct Response {
@@ -17,6 +18,9 @@ impl Default for Response {
 }
 
 impl Answer for Response {
+    const HEAD: Head = Head::AtTheEnd;
+    const SAYS: SaysTable = says::answer;
+
     fn begin(&mut self, facts: &Facts, _: &mut Out<'_>) {
         self.blocks.answer.clone_from(&facts.id);
     }
@@ -27,17 +31,16 @@ impl Answer for Response {
 
     fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
         self.blocks.close(&mut self.list, out);
-        let json = &mut out.json;
-        write_head(facts, json.object(), out.ledger);
-        json.key("content").array();
-        self.list.content.write_parts(json);
-        json.end_array();
-        write_stop(turn.stop.as_ref(), self.blocks.calls, json, out.ledger);
-        write_usage(facts, json);
-        json.end_object();
+        write_head(facts, out.json.object());
+        out.json.key("content").array();
+        self.list.content.write_parts(&mut out.json);
+        out.json.end_array();
+        write_stop(turn.stop.as_ref(), self.blocks.calls, out);
+        write_usage(facts, &mut out.json);
+        out.json.end_object();
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
-        write_failure(failure, &mut out.json, out.ledger);
+        write_failure(failure, out);
     }
 }

@@ -3,7 +3,8 @@
 use crate::dialects::wire;
 use crate::emit::Emit;
 use crate::ledger::{Ledger, Reason};
-use crate::model::{CallKind, Format, Request, Tool, ToolChoice};
+use crate::model::{CallKind, Field, Format, Request, Tool, ToolChoice};
+use crate::pipe::Out;
 use crate::tape::{Limits, TapeBuf};
 use crate::text::{Raw, Str};
 
@@ -13,12 +14,13 @@ const MAX_TOKENS: u64 = 4096;
 const USER: usize = 256;
 
 /// Opens the request and writes everything before `system` and `messages`.
-pub(super) fn write(request: &Request<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
+pub(super) fn write(request: &Request<'_>, out: &mut Out<'_>) {
     let Request {
         model,
         max_tokens,
-        temperature,
-        top_p,
+        // Newer models refuse both.
+        temperature: _,
+        top_p: _,
         stop,
         stream,
         tools,
@@ -29,60 +31,63 @@ pub(super) fn write(request: &Request<'_>, json: &mut Emit<'_>, ledger: &mut Led
         user,
         service_tier,
     } = request;
-    json.object().opt_str("model", model.as_ref()).key("max_tokens");
+    out.json.object().opt_str("model", model.as_ref()).key("max_tokens");
     if let Some(most) = max_tokens {
-        json.raw(most);
+        out.json.raw(most);
     } else {
-        ledger.note("no output limit given: 4096 tokens");
-        json.u64(MAX_TOKENS);
-    }
-    for (path, value) in [("request/temperature", temperature), ("request/top_p", top_p)] {
-        if let Some(value) = value {
-            ledger.lose(path, Reason::Refused, value.as_str());
-        }
+        out.ledger.note("no output limit given: 4096 tokens");
+        out.json.u64(MAX_TOKENS);
     }
     if !stop.is_empty() {
-        json.key("stop_sequences").array();
+        out.json.key("stop_sequences").array();
         for text in stop {
-            json.str(text);
+            out.json.str(text);
         }
-        json.end_array();
+        out.json.end_array();
     }
-    json.opt_bool("stream", *stream);
-    write_effort(effort.as_ref(), format.as_ref(), json, ledger);
+    out.json.opt_bool("stream", *stream);
+    write_effort(effort.as_ref(), format.as_ref(), out);
     if let Some(user) = user {
-        let user = wire::user_id(user, USER, ledger);
-        json.key("metadata").object().key("user_id").str(&user).end_object();
+        let user = wire::user_id(user, USER, out);
+        out.json.key("metadata").object().key("user_id").str(&user).end_object();
     }
     match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
-        Some((_, "auto")) => _ = json.key("service_tier").word("auto"),
-        Some((_, "default" | "standard_only")) => _ = json.key("service_tier").word("standard_only"),
-        Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
+        Some((_, "auto")) => _ = out.json.key("service_tier").word("auto"),
+        Some((_, "default" | "standard_only")) => _ = out.json.key("service_tier").word("standard_only"),
+        Some((tier, _)) => out.lose_str(Field::ServiceTier, tier, Reason::Narrowed),
         None => {}
     }
+    let offered = |tool: &&Tool<'_>| wire::client_runs(tool.kind).is_ok();
+    for tool in tools.iter().filter(|tool| !offered(tool)) {
+        wire::lose_tool(tool, out);
+    }
+    let tools: Vec<&Tool<'_>> = tools.iter().filter(offered).collect();
     if !tools.is_empty() {
         let mut tape = TapeBuf::default();
-        json.key("tools").array();
-        for tool in tools {
-            write_tool(tool, &mut tape, json, ledger);
+        out.json.key("tools").array();
+        for tool in &tools {
+            write_tool(tool, &mut tape, out);
         }
-        json.end_array();
+        out.json.end_array();
     }
-    write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
+    write_choice(tool_choice.as_ref(), *parallel_calls, &tools, out);
 }
 
-fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, json: &mut Emit<'_>, ledger: &mut Ledger) {
+fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, out: &mut Out<'_>) {
     let Tool { kind, name, description, schema, strict } = tool;
-    let new = wire::tool_name(name, ledger);
-    json.object().key("name").str(&new).opt_str("description", description.as_ref());
-    json.opt_bool("strict", *strict).key("input_schema");
+    let new = wire::tool_name(name, out.ledger);
+    out.json.object().key("name").str(&new).opt_str("description", description.as_ref());
+    out.json.opt_bool("strict", *strict).key("input_schema");
     if *kind == CallKind::FreeText {
-        ledger.note("free-text tool offered as a function with the member `input`");
-        json.raw(&Raw::new(FREE_TEXT));
+        if let Some(schema) = schema {
+            out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
+        }
+        out.ledger.note("free-text tool offered as a function with the member `input`");
+        out.json.raw(&Raw::new(FREE_TEXT));
     } else {
-        write_schema(schema.as_ref(), tape, json, ledger);
+        write_schema(schema.as_ref(), tape, &mut out.json, out.ledger);
     }
-    json.end_object();
+    out.json.end_object();
 }
 
 const NO_ARGUMENTS: &str = "{\"type\":\"object\",\"properties\":{}}";
@@ -120,47 +125,37 @@ fn write_schema(schema: Option<&Raw<'_>>, tape: &mut TapeBuf, json: &mut Emit<'_
 }
 
 /// `thinking` and `output_config`: how hard to think, and in which form to answer.
-fn write_effort(
-    effort: Option<&Str<'_>>,
-    format: Option<&Format<'_>>,
-    json: &mut Emit<'_>,
-    ledger: &mut Ledger,
-) {
+fn write_effort(effort: Option<&Str<'_>>, format: Option<&Format<'_>>, out: &mut Out<'_>) {
     let word = match effort.map(|effort| (effort, effort.as_escaped())) {
         Some((_, word @ ("low" | "medium" | "high" | "xhigh" | "max"))) => Some(word),
         Some((_, "minimal")) => {
-            ledger.note("effort `minimal` raised to `low`");
+            out.ledger.note("effort `minimal` raised to `low`");
             Some("low")
         }
         Some((_, "none")) => {
-            json.key("thinking").object().key("type").word("disabled").end_object();
+            out.json.key("thinking").object().key("type").word("disabled").end_object();
             None
         }
         Some((effort, _)) => {
-            wire::lose_str("request/effort", Reason::Refused, effort, ledger);
+            out.lose_str(Field::Effort, effort, Reason::Refused);
             None
         }
         None => None,
     };
     let schema = match format {
-        Some(Format::Schema { name, schema, strict }) => {
-            if let Some(name) = name {
-                wire::lose_str("request/format/name", Reason::NoSlot, name, ledger);
-            }
+        Some(Format::Schema { name: _, schema, strict }) => {
             // Here an answer always matches its schema.
-            if let Some(strict) = strict {
-                let (reason, word) =
-                    if *strict { (Reason::Redundant, "true") } else { (Reason::Narrowed, "false") };
-                ledger.lose("request/format/strict", reason, word);
+            if *strict == Some(false) {
+                out.lose(Field::FormatStrict, Reason::Narrowed);
             }
             Some(schema)
         }
         Some(Format::JsonObject) => {
-            ledger.lose("request/format", Reason::NoSlot, "\"json_object\"");
+            out.lose(Field::AnswerFormat, Reason::NoSlot);
             None
         }
         Some(Format::Text) => {
-            ledger.lose("request/format", Reason::Redundant, "\"text\"");
+            out.lose(Field::AnswerFormat, Reason::Redundant);
             None
         }
         None => None,
@@ -168,7 +163,7 @@ fn write_effort(
     if word.is_none() && schema.is_none() {
         return;
     }
-    json.key("output_config").object();
+    let json = out.json.key("output_config").object();
     if let Some(word) = word {
         json.key("effort").word(word);
     }
@@ -181,38 +176,35 @@ fn write_effort(
 fn write_choice(
     choice: Option<&ToolChoice<'_>>,
     parallel: Option<bool>,
-    tools: &[Tool<'_>],
-    json: &mut Emit<'_>,
-    ledger: &mut Ledger,
+    tools: &[&Tool<'_>],
+    out: &mut Out<'_>,
 ) {
     if tools.is_empty() {
-        if choice.is_some() || parallel.is_some() {
-            ledger.note("tool settings without tools left out");
-        }
-        return;
+        return wire::lose_choice(choice, parallel, out);
     }
     let offered = |name: &Str<'_>| tools.iter().any(|tool| tool.name == *name);
     let (word, name) = match choice {
         Some(ToolChoice::None) => ("none", None),
         Some(ToolChoice::Required) => ("any", None),
         Some(ToolChoice::Named(name)) if offered(name) => ("tool", Some(name)),
-        Some(ToolChoice::Auto | ToolChoice::Named(_)) | None => ("auto", None),
+        Some(ToolChoice::Named(_)) => {
+            wire::lose_choice(choice, None, out);
+            ("auto", None)
+        }
+        Some(ToolChoice::Auto) | None => ("auto", None),
     };
-    if let Some(ToolChoice::Named(name)) = choice.filter(|_| word == "auto") {
-        wire::lose_str("request/tool_choice", Reason::Refused, name, ledger);
-    }
     // What the API does anyway need not be said.
     if word == "auto" && parallel.is_none() && choice != Some(&ToolChoice::Auto) {
         return;
     }
-    json.key("tool_choice").object().key("type").word(word);
+    out.json.key("tool_choice").object().key("type").word(word);
     if let Some(name) = name {
-        json.key("name").str(&wire::tool_name(name, ledger));
+        out.json.key("name").str(&wire::tool_name(name, out.ledger));
     }
     match parallel {
-        Some(_) if word == "none" => ledger.note("parallel calls without calls left out"),
-        Some(parallel) => _ = json.key("disable_parallel_tool_use").bool(!parallel),
+        Some(_) if word == "none" => wire::lose_choice(None, parallel, out),
+        Some(parallel) => _ = out.json.key("disable_parallel_tool_use").bool(!parallel),
         None => {}
     }
-    json.end_object();
+    out.json.end_object();
 }

@@ -1,9 +1,10 @@
 //! A stream: `message_start`, blocks one after the other, `message_delta`, `message_stop`; or `error` and nothing more.
 
 use super::{Block, Blocks, Form, Piece, write_failure, write_head, write_stop, write_usage};
-use crate::dialects::wire::{Answer, Facts};
+use crate::dialects::anthropic::says;
+use crate::dialects::wire::{Answer, Facts, Head};
 use crate::emit::Emit;
-use crate::model::{Args, Event, Failure, Turn};
+use crate::model::{Args, Event, Failure, SaysTable, Turn};
 use crate::pipe::Out;
 use crate::text::Str;
 
@@ -14,10 +15,13 @@ pub(in super::super) struct Stream {
 }
 
 impl Answer for Stream {
+    const HEAD: Head = Head::AtOnceWithCounts;
+    const SAYS: SaysTable = says::answer;
+
     fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
         self.blocks.answer.clone_from(&facts.id);
         begin("message_start", out).key("message").object();
-        write_head(facts, &mut out.json, out.ledger);
+        write_head(facts, &mut out.json);
         let json = &mut out.json;
         json.key("content").array().end_array().key("stop_reason").null().key("stop_sequence").null();
         write_usage(facts, json);
@@ -32,7 +36,7 @@ impl Answer for Stream {
     fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
         self.blocks.close(&mut self.frames, out);
         begin("message_delta", out).key("delta").object();
-        write_stop(turn.stop.as_ref(), self.blocks.calls, &mut out.json, out.ledger);
+        write_stop(turn.stop.as_ref(), self.blocks.calls, out);
         out.json.end_object();
         // All counts once more: what was not known at the start is known now.
         write_usage(facts, &mut out.json);
@@ -43,7 +47,7 @@ impl Answer for Stream {
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
         out.json.frame("event: error\ndata: ");
-        write_failure(failure, &mut out.json, out.ledger);
+        write_failure(failure, out);
         out.json.frame("\n\n");
     }
 }

@@ -1,6 +1,6 @@
 //! Content: a string, or a list of parts.
 
-use crate::model::{Field, Media, MediaSource, Part, Shape};
+use crate::model::{Field, Media, MediaSource, Of, Part, Shape};
 use crate::pipe::Sink;
 use crate::tape::Val;
 use crate::text::Str;
@@ -12,57 +12,61 @@ pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
     }
 }
 
-/// Reads a string or a list of parts. A part we do not know stays where it is.
+/// Reads a string or a list of parts of an item of that kind. A part we do not know stays where it is.
 pub(super) fn read_content(
     content: Val<'_>,
+    of: Of,
     out: &mut Sink<'_>,
     each: &mut dyn FnMut(u32, Part<'_>, &mut Sink<'_>),
 ) {
-    if let Some(text) = content.take_text(Field::Unnamed) {
+    if let Some(text) = content.take_text(of.text()) {
         each(0, Part::Text(text), out);
     }
     for (number, part) in content.elements().enumerate() {
         let Some(kind) = part.get("type").and_then(|kind| kind.str()) else { continue };
         let value = match kind.as_escaped() {
-            "text" => part.take_str("text", Field::Unnamed).map(Part::Text),
-            "refusal" => part.take_str("refusal", Field::Unnamed).map(Part::Refusal),
-            "image_url" => part.get("image_url").and_then(|image| image.get("url")).and_then(|url| {
-                let media = data_url(url).unwrap_or(Media {
-                    media_type: None,
-                    source: MediaSource::Url(url.str()?),
-                    name: None,
-                });
-                url.take(Field::Unnamed);
-                Some(Part::Media(media))
-            }),
-            "input_audio" => part.get("input_audio").and_then(|audio| {
-                let media_type = match audio.note_str("format", Field::Unnamed)?.as_escaped() {
-                    "wav" => Str::escaped("audio/wav"),
-                    "mp3" => Str::escaped("audio/mpeg"),
-                    _ => return None,
-                };
-                let source = MediaSource::Base64(audio.take_str("data", Field::Unnamed)?);
-                Some(Part::Media(Media { media_type: Some(media_type), source, name: None }))
-            }),
-            "file" => part.get("file").and_then(file).map(Part::Media),
+            "text" => part.take_str("text", of.text()).map(Part::Text),
+            "refusal" => part.take_str("refusal", Field::Refusal).map(Part::Refusal),
+            "image_url" => part.get("image_url").and_then(|image| picture(image.get("url")?, of)),
+            "input_audio" => part.get("input_audio").and_then(|audio| sound(audio, of)),
+            "file" => part.get("file").and_then(|inner| file(inner, of)),
             _ => None,
         };
         if let Some(value) = value {
-            part.note_str("type", Field::Unnamed);
+            part.note_str("type", Field::Structure);
             each(number as u32, value, out);
         }
     }
 }
 
-fn file(file: Val<'_>) -> Option<Media<'_>> {
+fn picture(url: Val<'_>, of: Of) -> Option<Part<'_>> {
+    let by_address = |url| Media { media_type: None, source: MediaSource::Url(url), name: None };
+    let media = data_url(url).or_else(|| url.str().map(by_address))?;
+    url.take(of.media());
+    Some(Part::Media(media))
+}
+
+fn sound(audio: Val<'_>, of: Of) -> Option<Part<'_>> {
+    let format = audio.get("format")?;
+    let media_type = match format.str()?.as_escaped() {
+        "wav" => Str::escaped("audio/wav"),
+        "mp3" => Str::escaped("audio/mpeg"),
+        _ => return None,
+    };
+    let source = MediaSource::Base64(audio.take_str("data", of.media())?);
+    format.note(Field::MediaType);
+    Some(Part::Media(Media { media_type: Some(media_type), source, name: None }))
+}
+
+fn file(file: Val<'_>, of: Of) -> Option<Part<'_>> {
     let mut media = if let Some(data) = file.get("file_data") {
-        data_url(data).inspect(|_| _ = data.take(Field::Unnamed))?
+        data_url(data).inspect(|_| _ = data.take(of.media()))?
     } else {
-        let source = MediaSource::File(file.take_str("file_id", Field::Unnamed)?);
+        let source = MediaSource::File(file.take_str("file_id", of.media())?);
         Media { media_type: None, source, name: None }
     };
-    media.name = file.take_str("filename", Field::Unnamed);
-    Some(media)
+    media.name = file.take_str("filename", Field::MediaName);
+    Some(Part::Media(media))
 }
 
 /// `data:image/png;base64,…`, cut where it stands.

@@ -5,14 +5,14 @@ pub(super) mod request;
 mod said;
 
 use super::{ERRORS, MORE_ERRORS};
-use crate::dialects::wire::{class_of_status, note_blanks};
+use crate::dialects::wire::{class_of_status, note_blanks, note_tag};
 use crate::error::Code;
 use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemKind, Status, Stop, StopClass, Turn, Usage,
 };
 use crate::pipe::{Doc, Reader, Sink};
 use crate::tape::{Kind, Val};
-use crate::text::Str;
+use crate::text::{Raw, Str};
 use said::Said;
 
 pub(super) struct ResponseReader;
@@ -32,9 +32,18 @@ impl Reader for ResponseReader {
 #[derive(Default)]
 pub(super) struct StreamReader {
     begun: bool,
+    /// What the first chunk said of the answer; the others repeat it.
+    head: Head,
     said: Said,
     stop: Option<Stop<'static>>,
     usage: Option<Usage>,
+}
+
+#[derive(Default)]
+struct Head {
+    id: Option<Str<'static>>,
+    model: Option<Str<'static>>,
+    created: Option<Raw<'static>>,
 }
 
 impl Reader for StreamReader {
@@ -50,24 +59,23 @@ impl Reader for StreamReader {
             return;
         }
         note_blanks(root);
-        root.note_str("object", Field::Unnamed);
-        // Padding that hides the length of tokens.
-        root.note_str("obfuscation", Field::Unnamed);
+        note_tag(root, "object", &["chat.completion", "chat.completion.chunk"]);
         let choices = || choices.into_iter().flat_map(|choices| choices.elements());
         let first = choices().next().is_some() && !std::mem::replace(&mut self.begun, true);
         if first {
-            out.event(&Event::TurnStarted(Turn {
-                id: root.take_str("id", Field::Unnamed),
-                model: root.take_str("model", Field::Unnamed),
-                time: root.take_raw("created", Field::Unnamed),
-                ..Turn::default()
-            }));
+            let id = root.take_str("id", Field::TurnId);
+            let model = root.take_str("model", Field::TurnModel);
+            let time = root.take_raw("created", Field::TurnTime);
+            self.head = Head {
+                id: id.clone().map(Str::into_owned),
+                model: model.clone().map(Str::into_owned),
+                created: time.clone().map(Raw::into_owned),
+            };
+            out.event(&Event::TurnStarted(Turn { id, model, time, ..Turn::default() }));
             let head = out.head(ItemKind::Message, Author::Assistant);
             self.said.message = Some(out.start(head));
         } else {
-            root.note_str("id", Field::Unnamed);
-            root.note_str("model", Field::Unnamed);
-            root.note_u64("created", Field::Unnamed);
+            self.head.note_repeated(root);
         }
         for (place, choice) in choices().enumerate() {
             // Only the first of several answers is told; the others stay where they are.
@@ -75,22 +83,19 @@ impl Reader for StreamReader {
             if index.unwrap_or(place as u64) > 0 {
                 continue;
             }
-            choice.note_u64("index", Field::Unnamed);
+            choice.note_u64("index", Field::Structure);
             note_blanks(choice);
             if let Some(said) = choice.get("delta").or_else(|| choice.get("message")) {
                 if said.leaves() == 1 && said.members().next().is_none() {
-                    said.note(Field::Unnamed);
+                    said.note(Field::Structure);
                 }
                 self.said.say(said, out);
             }
-            if let Some(reason) = choice.take_str("finish_reason", Field::Unnamed) {
-                self.stop =
-                    Some(Stop { class: self.class(&reason), raw: Some(reason.into_owned()), sequence: None });
-            }
+            self.stop(choice);
             // Kimi's place for it.
-            self.count(choice.get("usage"));
+            self.count(choice.get("usage"), out);
         }
-        self.count(root.get("usage"));
+        self.count(root.get("usage"), out);
     }
 
     fn sentinel(&mut self, text: &str, out: &mut Sink<'_>) -> bool {
@@ -110,10 +115,32 @@ impl Reader for StreamReader {
 }
 
 impl StreamReader {
-    fn count(&mut self, usage: Option<Val<'_>>) {
-        if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
-            self.usage.get_or_insert_default().overwrite(&read_usage(usage));
+    /// Why it stopped. The first reason stands; another one later stays where it is.
+    fn stop(&mut self, choice: Val<'_>) {
+        let Some(word) = choice.get("finish_reason").filter(|word| word.kind() == Kind::String) else {
+            return;
+        };
+        let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
+        if word.is("") {
+            // Some servers say nothing with an empty word.
+            word.note(Field::Structure);
+        } else if known.is_none_or(|known| word.text().trim_matches('"') == known.as_escaped())
+            && let Some(reason) = word.take_text(Field::StopReason)
+        {
+            self.stop =
+                Some(Stop { class: self.class(&reason), raw: Some(reason.into_owned()), sequence: None });
         }
+    }
+
+    /// Counts are totals so far: the last ones stand, and those before them are told as they are replaced.
+    fn count(&mut self, usage: Option<Val<'_>>, out: &mut Sink<'_>) {
+        let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) else { return };
+        let later = read_usage(usage);
+        if let Some(earlier) = self.usage.filter(|earlier| *earlier != later && self.begun) {
+            let id = self.head.id.clone();
+            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        }
+        self.usage.get_or_insert_default().overwrite(&later);
     }
 
     fn end(&mut self, out: &mut Sink<'_>) {
@@ -148,25 +175,50 @@ impl StreamReader {
     }
 }
 
+impl Head {
+    /// Notes what a later chunk says again; what it says differently stays where it is.
+    fn note_repeated(&self, root: Val<'_>) {
+        let Self { id, model, created } = self;
+        for (name, field, known) in [("id", Field::TurnId, id), ("model", Field::TurnModel, model)] {
+            let again = |val: &Val<'_>| val.str().as_ref() == known.as_ref();
+            if let Some(val) = root.get(name).filter(|_| known.is_some()).filter(again) {
+                val.note(field);
+            }
+        }
+        let again = |val: &Val<'_>| created.as_ref().is_some_and(|known| known.as_str() == val.text());
+        if let Some(val) = root.get("created").filter(again) {
+            val.note(Field::TurnTime);
+        }
+    }
+}
+
 /// `prompt_tokens` holds all input; what was read from and written to the cache is told apart beside it.
 fn read_usage(usage: Val<'_>) -> Usage {
     note_blanks(usage);
     let input = usage.get("prompt_tokens_details");
     let output = usage.get("completion_tokens_details");
     let of =
-        |details: Option<Val<'_>>, name| details.and_then(|details| details.note_u64(name, Field::Unnamed));
-    let cache_read = of(input, "cached_tokens").or_else(|| usage.note_u64("cached_tokens", Field::Unnamed));
-    let cache_write = of(input, "cache_write_tokens");
-    usage.note_u64("total_tokens", Field::Unnamed);
-    let uncached =
-        |all: u64| all.saturating_sub(cache_read.unwrap_or(0)).saturating_sub(cache_write.unwrap_or(0));
+        |details: Option<Val<'_>>, name, field| details.and_then(|details| details.note_u64(name, field));
+    let cache_read = of(input, "cached_tokens", Field::UsageCacheRead)
+        .or_else(|| usage.note_u64("cached_tokens", Field::UsageCacheRead));
+    let cache_write = of(input, "cache_write_tokens", Field::UsageCacheWrite);
+    let prompt = usage.get("prompt_tokens").and_then(|count| count.u64());
+    // A sum that is less than its parts stays where it is.
+    let uncached = prompt
+        .and_then(|all| all.checked_sub(cache_read.unwrap_or(0))?.checked_sub(cache_write.unwrap_or(0)))
+        .inspect(|_| _ = usage.note_u64("prompt_tokens", Field::UsageInput));
+    let output_count = usage.note_u64("completion_tokens", Field::UsageOutput);
+    let sum = prompt.zip(output_count).and_then(|(prompt, output)| prompt.checked_add(output));
+    if let Some(total) = usage.get("total_tokens").filter(|total| sum.is_some() && total.u64() == sum) {
+        total.note(Field::UsageOutput);
+    }
     Usage {
-        input: usage.note_u64("prompt_tokens", Field::Unnamed).map(uncached),
+        input: uncached,
         cache_read,
         cache_write,
         cache_write_long: None,
-        output: usage.note_u64("completion_tokens", Field::Unnamed),
-        reasoning: of(output, "reasoning_tokens"),
+        output: output_count,
+        reasoning: of(output, "reasoning_tokens", Field::UsageReasoning),
     }
 }
 
@@ -174,18 +226,29 @@ fn failure(error: Val<'_>, out: &mut Sink<'_>) {
     note_blanks(error);
     // A bare string is all that some servers say.
     let message = error
-        .take_text(Field::Unnamed)
-        .or_else(|| error.take_str("message", Field::Unnamed))
+        .take_text(Field::ErrorMessage)
+        .or_else(|| error.take_str("message", Field::ErrorMessage))
         .unwrap_or_default();
-    let code = error.take_str("code", Field::Unnamed);
-    // A type that says more than the code, and means nothing to us, stays where it is.
-    let kind = error
-        .get("type")
-        .filter(|kind| code.is_none() || kind.str().is_some_and(|kind| class_of(&kind).is_some()));
-    let kind = kind.and_then(|kind| kind.take_text(Field::Unnamed));
-    let status = error.take_u64("code", Field::Unnamed).and_then(|status| u16::try_from(status).ok());
-    let class = [&code, &kind].into_iter().flatten().find_map(class_of);
-    let class = class.or_else(|| status.map(class_of_status));
+    let code = error.take_str("code", Field::ErrorCode);
+    let status = error.get("code").and_then(|code| u16::try_from(code.u64()?).ok());
+    if status.is_some() {
+        error.take_u64("code", Field::ErrorStatus);
+    }
+    let kind = error.get("type").filter(|kind| kind.kind() == Kind::String);
+    let by_code = code.as_ref().and_then(class_of);
+    let by_kind = kind.and_then(|kind| class_of(&kind.str()?));
+    let class = by_code.or(by_kind).or_else(|| status.map(class_of_status));
+    // Without a code the type stands for it. Beside one it is understood if it says the class, or what that class is
+    // called; a type that says anything else stays where it is.
+    let called = |class| ERRORS.iter().find(|(known, _, _)| *known == class).map(|(_, kind, _)| *kind);
+    let kind = kind.and_then(|kind| match (&code, by_code) {
+        (None, _) => kind.take_text(Field::ErrorCode),
+        (Some(_), Some(class)) if called(class).is_some_and(|word| kind.is(word)) => {
+            kind.take_text(Field::ErrorClass)
+        }
+        (Some(_), None) if by_kind.is_some() => kind.take_text(Field::ErrorClass),
+        (Some(_), Some(_) | None) => None,
+    });
     let too_long =
         || ["context length", "context window"].iter().any(|words| message.decode().contains(words));
     let class = match class {

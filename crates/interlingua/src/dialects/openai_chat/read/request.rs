@@ -3,10 +3,10 @@
 use super::super::{ERROR_MARK, OK_MARK};
 use super::content::{read_content, shape};
 use super::said::Said;
-use crate::dialects::wire::note_blanks;
+use crate::dialects::wire::{note_blanks, note_tag};
 use crate::error::Code;
 use crate::model::{
-    Author, CallKind, Event, Field, Format, ItemKind, ItemTail, Part, Request, Status, Tool, ToolChoice,
+    Author, CallKind, Event, Field, Format, ItemKind, ItemTail, Of, Part, Request, Status, Tool, ToolChoice,
     ToolResult,
 };
 use crate::pipe::{Doc, Reader, Sink};
@@ -35,11 +35,12 @@ impl Reader for RequestReader {
                 _ => continue,
             };
             if author == Author::Tool {
-                message.note_str("role", Field::Unnamed);
+                message.note_str("role", Field::Structure);
                 note_blanks(message);
                 tool_result(message, out);
                 continue;
             }
+            message.note_str("role", Field::ItemAuthor);
             let mut head = out.head(ItemKind::Message, author);
             head.shape = shape(message.get("content"));
             let item = out.start(head);
@@ -53,37 +54,40 @@ impl Reader for RequestReader {
 
 fn request(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
-    if let Some(options) = root.get("stream_options")
-        && let Some(usage) = options.get("include_usage").filter(|usage| usage.bool() == Some(true))
-    {
-        usage.note(Field::Unnamed);
-    }
     // The words of 2023 say the same, in fewer ways.
     let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
     let stop = root.get("stop");
     let stops = stop.into_iter().flat_map(|stop| stop.elements());
+    let stream = root.take_bool("stream", Field::StreamAnswer);
+    // Usage at the end of a stream is what every other API gives unasked.
+    if stream == Some(true)
+        && let Some(options) = root.get("stream_options")
+        && let Some(usage) = options.get("include_usage").filter(|usage| usage.bool() == Some(true))
+    {
+        usage.note(Field::StreamAnswer);
+    }
     Request {
-        model: root.take_str("model", Field::Unnamed),
+        model: root.take_str("model", Field::RequestModel),
         max_tokens: root
-            .take_raw("max_completion_tokens", Field::Unnamed)
-            .or_else(|| root.take_raw("max_tokens", Field::Unnamed)),
-        temperature: root.take_raw("temperature", Field::Unnamed),
-        top_p: root.take_raw("top_p", Field::Unnamed),
+            .take_raw("max_completion_tokens", Field::MaxTokens)
+            .or_else(|| root.take_raw("max_tokens", Field::MaxTokens)),
+        temperature: root.take_raw("temperature", Field::Temperature),
+        top_p: root.take_raw("top_p", Field::TopP),
         stop: stop
-            .and_then(|stop| stop.take_text(Field::Unnamed))
+            .and_then(|stop| stop.take_text(Field::StopTexts))
             .into_iter()
-            .chain(stops.filter_map(|s| s.take_text(Field::Unnamed)))
+            .chain(stops.filter_map(|s| s.take_text(Field::StopTexts)))
             .collect(),
-        stream: root.take_bool("stream", Field::Unnamed),
+        stream,
         tools: list("tools").filter_map(tool).chain(list("functions").filter_map(function)).collect(),
         tool_choice: root.get("tool_choice").or_else(|| root.get("function_call")).and_then(tool_choice),
-        parallel_calls: root.take_bool("parallel_tool_calls", Field::Unnamed),
-        effort: root.take_str("reasoning_effort", Field::Unnamed),
+        parallel_calls: root.take_bool("parallel_tool_calls", Field::ParallelCalls),
+        effort: root.take_str("reasoning_effort", Field::Effort),
         format: root.get("response_format").and_then(format),
         user: root
-            .take_str("user", Field::Unnamed)
-            .or_else(|| root.take_str("safety_identifier", Field::Unnamed)),
-        service_tier: root.take_str("service_tier", Field::Unnamed),
+            .take_str("user", Field::EndUser)
+            .or_else(|| root.take_str("safety_identifier", Field::EndUser)),
+        service_tier: root.take_str("service_tier", Field::ServiceTier),
     }
 }
 
@@ -98,7 +102,7 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         None
     };
     if offered.is_some() {
-        tool.note_str("type", Field::Unnamed);
+        tool.note_str("type", Field::ToolKind);
     }
     offered
 }
@@ -108,13 +112,14 @@ fn function(inner: Val<'_>) -> Option<Tool<'_>> {
 }
 
 fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
+    let name = inner.take_str("name", Field::ToolName)?;
     note_blanks(inner);
     Some(Tool {
         kind,
-        name: inner.take_str("name", Field::Unnamed)?,
-        description: inner.take_str("description", Field::Unnamed),
-        schema: inner.take_raw("parameters", Field::Unnamed),
-        strict: inner.take_bool("strict", Field::Unnamed),
+        name,
+        description: inner.take_str("description", Field::ToolDescription),
+        schema: inner.take_raw("parameters", Field::ToolSchema),
+        strict: inner.take_bool("strict", Field::ToolStrict),
     })
 }
 
@@ -126,12 +131,17 @@ fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
             "required" => ToolChoice::Required,
             _ => return None,
         };
-        choice.note(Field::Unnamed);
+        choice.note(Field::ToolChoice);
         return Some(parsed);
     }
-    let inner = choice.get("function").or_else(|| choice.get("custom"));
-    let name = inner.unwrap_or(choice).take_str("name", Field::Unnamed)?;
-    choice.note_str("type", Field::Unnamed);
+    // `function_call` has the name itself.
+    let (kind, inner) = match (choice.get("function"), choice.get("custom")) {
+        (Some(inner), _) => ("function", inner),
+        (None, Some(inner)) => ("custom", inner),
+        (None, None) => ("function", choice),
+    };
+    let name = inner.take_str("name", Field::ToolChoice)?;
+    note_tag(choice, "type", &[kind]);
     Some(ToolChoice::Named(name))
 }
 
@@ -141,30 +151,28 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
         "text" => Format::Text,
         "json_object" => Format::JsonObject,
         "json_schema" => {
-            let schema = format.get("json_schema")?;
-            note_blanks(schema);
-            Format::Schema {
-                name: schema.take_str("name", Field::Unnamed),
-                schema: schema.take_raw("schema", Field::Unnamed)?,
-                strict: schema.take_bool("strict", Field::Unnamed),
-            }
+            let inner = format.get("json_schema")?;
+            let schema = inner.take_raw("schema", Field::FormatSchema)?;
+            note_blanks(inner);
+            let name = inner.take_str("name", Field::FormatName);
+            Format::Schema { name, schema, strict: inner.take_bool("strict", Field::FormatStrict) }
         }
         _ => return None,
     };
-    kind.note(Field::Unnamed);
+    kind.note(Field::AnswerFormat);
     Some(parsed)
 }
 
 fn tool_result(message: Val<'_>, out: &mut Sink<'_>) {
     let content = message.get("content");
-    let call_id = message.take_str("tool_call_id", Field::Unnamed);
-    let result = ToolResult { call_id, name: message.take_str("name", Field::Unnamed) };
+    let call_id = message.take_str("tool_call_id", Field::ResultCallId);
+    let result = ToolResult { call_id, name: message.take_str("name", Field::ResultName) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.shape = shape(content);
     let id = out.start(head);
     let mut is_error = None;
     if let Some(content) = content {
-        read_content(content, out, &mut |number, part, out| match part {
+        read_content(content, Of::Result, out, &mut |number, part, out| match part {
             Part::Text(text) if number == 0 => {
                 let escaped = text.as_escaped();
                 let rest = escaped.strip_prefix(ERROR_MARK);

@@ -4,7 +4,7 @@ use super::content::read_content;
 use crate::dialects::anthropic::blocks::ISSUER as ANTHROPIC;
 use crate::dialects::wire::{is_blank, note_blanks};
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Opaque, OpaqueKind, Part, Status,
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Of, Opaque, OpaqueKind, Part, Status,
     ToolCall,
 };
 use crate::pipe::Sink;
@@ -20,6 +20,8 @@ pub(super) struct Said {
     thought: Option<Thought>,
     pub(super) calls: Vec<Call>,
     pub(super) refused: bool,
+    /// The number of the last entry of `reasoning_details`.
+    last_entry: Option<u64>,
 }
 
 /// The reasoning that is open.
@@ -46,7 +48,7 @@ pub(super) struct Call {
 /// What an entry of `tool_calls` says.
 struct Fragment<'a> {
     index: Option<u64>,
-    id: Option<Str<'a>>,
+    id: Option<Val<'a>>,
     /// The name and the arguments.
     inner: Option<Val<'a>>,
     kind: CallKind,
@@ -71,20 +73,24 @@ impl Said {
         let (mut calls, mut lone) = (None, None);
         for (name, value) in delta.members() {
             match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(Field::Unnamed),
-                "role" => _ = value.note(Field::Unnamed),
-                "content" => content = Some(value),
-                "refusal" => refusal = Some(value),
-                "tool_calls" => calls = Some(value),
+                _ if is_blank(value) => _ = value.note(Field::Structure),
+                // A request's role is the author's; an answer is always the assistant's.
+                "role" if value.claimed() == Claim::Free && value.is("assistant") => {
+                    value.note(Field::Structure);
+                }
+                "content" | "refusal" if value.is("") => _ = value.note(Field::Structure),
+                "content" => content = content.or(Some(value)),
+                "refusal" => refusal = refusal.or(Some(value)),
+                "tool_calls" => calls = calls.or(Some(value)),
                 // The one call of 2023, without an id.
-                "function_call" => lone = Some(value),
-                "reasoning_details" => entries = Some(value),
+                "function_call" => lone = lone.or(Some(value)),
+                "reasoning_details" => entries = entries.or(Some(value)),
                 // Vendors' places for the text of reasoning; the API itself has none. Some say it under two names.
                 "reasoning_content" | "reasoning" | "reasoning_text"
                     if value.kind() == Kind::String
                         && shown.is_none_or(|shown: Val<'_>| shown.text() == value.text()) =>
                 {
-                    value.claim(Claim::Taken(Field::Unnamed));
+                    value.claim(Claim::Taken(Field::ReasoningText));
                     shown = Some(value);
                 }
                 // Anything else stays where it is.
@@ -95,27 +101,31 @@ impl Said {
             self.reason(shown, entries, message, out);
         }
         if let Some(content) = content {
-            read_content(content, out, &mut |number, part, out| match part {
-                Part::Text(text) if text.is_empty() => {}
-                part => {
-                    self.end_thought(out);
-                    self.refused |= matches!(part, Part::Refusal(_));
-                    out.delta(message, number, part);
-                }
+            read_content(content, Of::Message, out, &mut |number, part, out| {
+                self.end_thought(out);
+                self.refused |= matches!(part, Part::Refusal(_));
+                self.grow(message, number, part, out);
             });
         }
-        if let Some(text) =
-            refusal.and_then(|refusal| refusal.take_text(Field::Unnamed)).filter(|text| !text.is_empty())
-        {
+        if let Some(text) = refusal.and_then(|refusal| refusal.take_text(Field::Refusal)) {
             self.end_thought(out);
             self.refused = true;
-            out.delta(message, REFUSAL, Part::Refusal(text));
+            self.grow(message, REFUSAL, Part::Refusal(text), out);
         }
-        for entry in calls.into_iter().flat_map(|calls| calls.elements()) {
-            self.call(entry, message, out);
+        for (place, entry) in calls.into_iter().flat_map(|calls| calls.elements()).enumerate() {
+            self.call(entry, place as u64, message, out);
         }
         if let Some(lone) = lone {
             self.fragment(Fragment { inner: Some(lone), ..Fragment::NEW }, message, out);
+        }
+    }
+
+    /// Adds a part, or a piece of one if there are more to come.
+    fn grow(&self, item: ItemId, part: u32, value: Part<'_>, out: &mut Sink<'_>) {
+        if self.whole {
+            out.delta(item, part, value);
+        } else {
+            out.piece(item, part, value);
         }
     }
 
@@ -137,52 +147,71 @@ impl Said {
         if !shown.is_empty() {
             self.think(shown, |thought| !thought.signed, None, message, out);
         }
-        for entry in entries.into_iter().flat_map(|entries| entries.elements()) {
-            self.entry(entry, message, out);
+        for (place, entry) in entries.into_iter().flat_map(|entries| entries.elements()).enumerate() {
+            self.entry(entry, place as u64, message, out);
         }
     }
 
-    /// An entry of `reasoning_details`.
-    fn entry(&mut self, entry: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
-        let index = entry.get("index").and_then(|index| index.u64());
-        let Some(kind) = entry.get("type").and_then(|kind| kind.str()) else { return };
-        note_blanks(entry);
-        match kind.as_escaped() {
-            "reasoning.text" => {
-                let text = entry.take_str("text", Field::Unnamed).filter(|text| !text.is_empty());
-                if let Some(text) = text {
-                    let text = text.as_escaped();
-                    let known = self.thought.as_ref().is_some_and(|thought| thought.text == text);
-                    if !known {
-                        let joins = |thought: &Thought| {
-                            !thought.signed
-                                && (thought.text.is_empty() || thought.entry == index && index.is_some())
-                        };
-                        self.think(text, joins, index, message, out);
-                    }
-                }
-                if let Some(value) =
-                    entry.take_str("signature", Field::Unnamed).filter(|value| !value.is_empty())
-                {
-                    let thought =
-                        self.thought(|thought| !thought.signed || thought.entry == index, message, out);
-                    (thought.signed, thought.entry) = (true, index);
-                    let opaque = Opaque { kind: OpaqueKind::Signature, issuer: issuer(entry), value };
-                    out.delta(thought.item, 1, Part::Opaque(opaque));
+    /// An entry of `reasoning_details`, at that place of its list.
+    fn entry(&mut self, entry: Val<'_>, place: u64, message: ItemId, out: &mut Sink<'_>) {
+        let number = entry.get("index");
+        let index = number.and_then(|index| index.u64());
+        let Some(kind) = entry.get("type").filter(|kind| kind.kind() == Kind::String) else { return };
+        let text = |name| entry.get(name).filter(|val: &Val<'_>| val.kind() == Kind::String && !val.is(""));
+        if kind.is("reasoning.text") {
+            let (shown, signature) = (text("text"), text("signature"));
+            if let Some(shown) = shown {
+                let escaped = shown.str().unwrap_or_default();
+                let escaped = escaped.as_escaped();
+                let known = self.thought.as_ref().is_some_and(|thought| thought.text == escaped);
+                if known {
+                    shown.take(Field::ReasoningText);
+                } else {
+                    let joins = |thought: &Thought| {
+                        !thought.signed
+                            && (thought.text.is_empty() || thought.entry == index && index.is_some())
+                    };
+                    // The thought before it ends before this one is read, so that each is booked as itself.
+                    self.thought(joins, message, out);
+                    shown.take(Field::ReasoningText);
+                    self.think(escaped, |_| true, index, message, out);
                 }
             }
-            "reasoning.encrypted" => {
-                let Some(value) = entry.take_str("data", Field::Unnamed) else { return };
-                let item = self.thought(|_| false, message, out).item;
-                let opaque = Opaque { kind: OpaqueKind::Encrypted, issuer: issuer(entry), value };
-                out.delta(item, 1, Part::Opaque(opaque));
-                self.end_thought(out);
+            if let Some(signature) = signature {
+                let thought = self.thought(|thought| !thought.signed || thought.entry == index, message, out);
+                (thought.signed, thought.entry) = (true, index);
+                let item = thought.item;
+                self.state(OpaqueKind::Signature, signature, entry, item, out);
             }
+            if shown.is_none() && signature.is_none() {
+                return;
+            }
+        } else if let Some(data) = text("data").filter(|_| kind.is("reasoning.encrypted")) {
+            let item = self.thought(|_| false, message, out).item;
+            self.state(OpaqueKind::Encrypted, data, entry, item, out);
+            self.end_thought(out);
+        } else {
             // A summary, or a kind to come: what it shows also stands in the text beside it.
-            _ => return,
+            return;
         }
-        entry.note_str("type", Field::Unnamed);
-        entry.note_u64("index", Field::Unnamed);
+        kind.note(Field::Structure);
+        note_blanks(entry);
+        // A number says which entry a piece belongs to; one that we do not expect stays where it is.
+        let expected = match self.last_entry.filter(|_| !self.whole) {
+            Some(last) => index == Some(last) || index == last.checked_add(1),
+            None => index == Some(place),
+        };
+        if let Some(number) = number.filter(|_| expected) {
+            number.note(Field::Structure);
+        }
+        self.last_entry = index;
+    }
+
+    /// State that only its issuer can read.
+    fn state(&self, kind: OpaqueKind, value: Val<'_>, entry: Val<'_>, item: ItemId, out: &mut Sink<'_>) {
+        let issuer = issuer(entry);
+        let Some(value) = value.take_text(kind.field()) else { return };
+        self.grow(item, 1, Part::Opaque(Opaque { kind, issuer, value }), out);
     }
 
     fn think(
@@ -196,7 +225,8 @@ impl Said {
         let thought = self.thought(joins, message, out);
         thought.text.push_str(text);
         thought.entry = entry.or(thought.entry);
-        out.delta(thought.item, 0, Part::Text(Str::escaped(text)));
+        let item = thought.item;
+        self.grow(item, 0, Part::Text(Str::escaped(text)), out);
     }
 
     /// The open thought if it `joins`, else a new one.
@@ -222,18 +252,24 @@ impl Said {
         }
     }
 
-    /// An entry of `tool_calls`.
-    fn call(&mut self, entry: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
+    /// An entry of `tool_calls`, at that place of its list.
+    fn call(&mut self, entry: Val<'_>, place: u64, message: ItemId, out: &mut Sink<'_>) {
         let mut found = Fragment::NEW;
         for (name, value) in entry.members() {
             match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(Field::Unnamed),
+                _ if is_blank(value) => _ = value.note(Field::Structure),
                 "index" if value.u64().is_some() => {
-                    value.note(Field::Unnamed);
-                    found.index = value.u64();
+                    // It only tells pieces apart: one that tells nothing stays where it is.
+                    let next = if self.whole { place } else { self.calls.len() as u64 };
+                    let index = value.u64();
+                    let known = !self.whole && self.calls.iter().any(|call| call.index == index);
+                    if known || index == Some(next) {
+                        value.note(Field::Structure);
+                    }
+                    found.index = index;
                 }
-                "type" if value.is("function") || value.is("custom") => _ = value.note(Field::Unnamed),
-                "id" => found.id = value.take_text(Field::Unnamed).filter(|id| !id.is_empty()),
+                "type" if value.is("function") || value.is("custom") => _ = value.note(Field::CallKind),
+                "id" if value.kind() == Kind::String && !value.is("") => found.id = found.id.or(Some(value)),
                 "function" => found.inner = Some(value),
                 "custom" => (found.inner, found.kind) = (Some(value), CallKind::FreeText),
                 // Anything else stays where it is.
@@ -248,7 +284,8 @@ impl Said {
     fn fragment(&mut self, fragment: Fragment<'_>, message: ItemId, out: &mut Sink<'_>) {
         self.end_thought(out);
         let Fragment { index, id, inner, kind } = fragment;
-        let same_id = |call: &Call| id.as_ref().is_some_and(|id| call.id == id.as_escaped());
+        let named = id.and_then(|id| id.str());
+        let same_id = |call: &Call| named.as_ref().is_some_and(|id| call.id == id.as_escaped());
         let known = match index {
             _ if self.whole => None,
             Some(_) => self.calls.iter().rposition(|call| {
@@ -268,20 +305,14 @@ impl Said {
             self.calls.len() - 1
         });
         let Some(call) = self.calls.get_mut(at) else { return };
-        if let Some(id) = id.filter(|_| call.id.is_empty()) {
-            id.as_escaped().clone_into(&mut call.id);
-        }
+        // Id and name come once; servers that repeat them in each fragment mean the same call.
+        learn(id, Field::CallId, &mut call.id);
         let mut arguments = None;
         for (name, value) in inner.into_iter().flat_map(|inner| inner.members()) {
             match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(Field::Unnamed),
-                // It comes once; servers that repeat it in each fragment mean the same call.
-                "name" => {
-                    if let Some(name) = value.take_text(Field::Unnamed).filter(|_| call.name.is_empty()) {
-                        name.as_escaped().clone_into(&mut call.name);
-                    }
-                }
-                "arguments" | "input" => arguments = Some(value),
+                _ if is_blank(value) => _ = value.note(Field::Structure),
+                "name" => learn(Some(value), Field::CallName, &mut call.name),
+                "arguments" | "input" => arguments = arguments.or(Some(value)),
                 _ => {}
             }
         }
@@ -290,11 +321,11 @@ impl Said {
         }
         match (call.item, arguments) {
             (Some(item), Some(arguments)) => {
-                let value = match arguments.take_text(Field::Unnamed) {
+                let value = match arguments.take_text(Field::CallArgs) {
                     Some(text) if text.is_empty() => return,
                     Some(text) => Args::Text(text),
                     // Against the rules, but some servers send the object itself.
-                    None if arguments.kind() == Kind::Object => Args::Json(arguments.take(Field::Unnamed)),
+                    None if arguments.kind() == Kind::Object => Args::Json(arguments.take(Field::CallArgs)),
                     None => return,
                 };
                 // A function's arguments are JSON, but a piece of them is not; free text is what it is.
@@ -305,10 +336,11 @@ impl Said {
                 }
             }
             (None, Some(arguments)) => {
-                if let Some(text) = arguments.take_text(Field::Unnamed) {
+                if let Some(text) = arguments.take_text(Field::CallArgs) {
                     call.arguments.push_str(text.as_escaped());
                 } else if arguments.kind() == Kind::Object {
-                    call.arguments.push_str(Str::plain(arguments.take(Field::Unnamed).as_str()).as_escaped());
+                    call.arguments
+                        .push_str(Str::plain(arguments.take(Field::CallArgs).as_str()).as_escaped());
                 }
             }
             (_, None) => {}
@@ -357,9 +389,25 @@ impl Call {
     }
 }
 
-/// Whose state an entry of `reasoning_details` holds. We write Anthropic's without a format, others with their name.
+/// Learns what a call is called, once. The same again is understood; anything else stays where it is.
+fn learn(val: Option<Val<'_>>, field: Field, known: &mut String) {
+    let Some((val, text)) = val.and_then(|val| Some((val, val.str()?))) else { return };
+    if known.is_empty() {
+        text.as_escaped().clone_into(known);
+    }
+    if *known == text.as_escaped() {
+        val.take(field);
+    }
+}
+
+/// Whose state an entry of `reasoning_details` holds. We write Anthropic's without a format, others with their name; a
+/// format that says more than the name stays where it is.
 fn issuer(entry: Val<'_>) -> &'static str {
-    let Some(format) = entry.note_str("format", Field::Unnamed) else { return ANTHROPIC };
+    let Some(format) = entry.get("format").and_then(|format| format.str()) else { return ANTHROPIC };
     let known = [ANTHROPIC, "openai", "google", "xai"];
-    known.into_iter().find(|name| format.as_escaped().starts_with(name)).unwrap_or("unknown")
+    let issuer = known.into_iter().find(|name| format.as_escaped().starts_with(name)).unwrap_or("unknown");
+    if format.is(issuer) {
+        entry.note_str("format", Field::Issuer);
+    }
+    issuer
 }

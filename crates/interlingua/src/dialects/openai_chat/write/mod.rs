@@ -6,18 +6,18 @@ pub(super) mod response;
 pub(super) mod stream;
 
 use super::ERRORS;
-use crate::dialects::anthropic::blocks::ISSUER as ANTHROPIC;
-use crate::dialects::wire::{self, Content, Facts, Letters};
+use crate::dialects::anthropic::{ERRORS as ANTHROPIC_ERRORS, blocks::ISSUER as ANTHROPIC};
+use crate::dialects::wire::{self, Content, Facts, Held, Letters};
 use crate::emit::{Emit, EmitState};
-use crate::ledger::{Ledger, Reason};
+use crate::ledger::Reason;
 use crate::lifecycle::Sequential;
 use crate::model::{
-    Args, Author, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
+    Args, CallKind, Delta, Event, Failure, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Of, Opaque, OpaqueKind, Part, Status, Stop, StopClass, ToolCall, Usage,
 };
 use crate::pipe::Out;
 use crate::tape::TapeBuf;
-use crate::text::Str;
+use crate::text::{Raw, Str};
 
 /// Where an assistant's message goes. Calls come one after the other, each with all its arguments.
 pub(super) trait Form {
@@ -83,16 +83,17 @@ pub(super) enum State {
 /// What an assistant's message says, in order.
 #[derive(Default)]
 pub(super) struct Speech {
+    /// What each open item is, in the order they came: pieces without a place are given up when they come.
+    items: Vec<(ItemId, Of)>,
     order: Sequential,
     current: Option<(ItemId, Current)>,
-    dropped: Vec<ItemId>,
     state: State,
     calls: u64,
     details: u64,
     /// Reasoning with text that has been completed.
     thoughts: u64,
     thought: String,
-    signature: Option<(&'static str, Str<'static>)>,
+    signature: Option<(&'static str, Held)>,
     arguments: bool,
     pub(super) refused: bool,
     /// The id of the answer, unless this is a request.
@@ -118,8 +119,31 @@ impl Speech {
         (self.calls, self.details, self.thoughts, self.refused) = (0, 0, 0, false);
     }
 
-    /// Takes an event about items; others are for the caller.
+    /// Takes an event about items; others are for the caller. What is lost is booked here, before anything waits.
     pub(super) fn event(&mut self, event: &Event<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
+        match event {
+            Event::ItemStarted(head) => {
+                self.items.push((head.id, Of::item(&head.kind)));
+                if let ItemKind::ToolCall(call) = &head.kind
+                    && call.kind == CallKind::Vendor
+                {
+                    out.lose(Field::CallKind, Reason::Narrowed);
+                }
+            }
+            Event::ItemDelta(delta) => {
+                let known = self.items.iter().rfind(|(item, _)| *item == delta.item);
+                let of = known.map_or(Of::Message, |(_, of)| *of);
+                if let Err(reason) = self.takes(of, &delta.value) {
+                    return out.lose_part(of, &delta.value, reason);
+                }
+            }
+            Event::ItemCompleted(tail) => {
+                if let Some(at) = self.items.iter().rposition(|(item, _)| *item == tail.id) {
+                    self.items.remove(at);
+                }
+            }
+            _ => {}
+        }
         let mut order = std::mem::take(&mut self.order);
         order.event(event, &mut |event| match event {
             Event::ItemStarted(head) => self.started(head, form, out),
@@ -130,20 +154,31 @@ impl Speech {
         self.order = order;
     }
 
+    /// Whether a message has a place for a piece of such an item.
+    fn takes(&self, of: Of, part: &Part<'_>) -> Result<(), Reason> {
+        match (of, part) {
+            (Of::Message, Part::Text(text) | Part::Summary(text) | Part::Refusal(text))
+                if text.is_empty() =>
+            {
+                Err(Reason::Redundant)
+            }
+            (Of::Message, Part::Text(_) | Part::Summary(_) | Part::Refusal(_) | Part::Json(_))
+            | (Of::Reasoning, Part::Text(_) | Part::Summary(_))
+            | (Of::Call, Part::Args(_)) => Ok(()),
+            (Of::Reasoning, Part::Opaque(_)) if self.state == State::Carry => Ok(()),
+            (_, Part::Opaque(_)) => Err(Reason::Foreign),
+            (Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice, _) => Err(Reason::NoSlot),
+        }
+    }
+
     fn started(&mut self, head: &ItemHead<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
         match &head.kind {
-            ItemKind::Message if head.author == Author::Assistant => {}
             ItemKind::Reasoning => {
                 self.thought.clear();
                 self.current = Some((head.id, Current::Reasoning));
             }
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
-                let free_text = match kind {
-                    CallKind::Function | CallKind::Vendor => false,
-                    CallKind::FreeText => true,
-                    // The provider ran it and keeps its state: no one else can replay it.
-                    CallKind::Server | CallKind::Mcp => return self.drop(head, out),
-                };
+                let free_text = *kind == CallKind::FreeText;
                 let wrapped = free_text && !form.has_free_text();
                 let id = call_id_of(call_id.as_ref(), self.answer.as_ref(), head.id);
                 if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
@@ -160,23 +195,15 @@ impl Speech {
                     self.arguments(&Str::plain("{\"input\":\""), form, out);
                 }
             }
-            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => self.drop(head, out),
+            // A message is what it says; the others have no place here and do not come.
+            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => {}
         }
-    }
-
-    fn drop(&mut self, head: &ItemHead<'_>, out: &mut Out<'_>) {
-        wire::lose_head(head, Reason::NoSlot, out.ledger);
-        self.dropped.push(head.id);
     }
 
     fn delta(&mut self, delta: &Delta<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
-        if self.dropped.contains(item) {
-            return wire::lose_part(value, Reason::NoSlot, out.ledger);
-        }
         let current = self.current.filter(|(current, _)| current == item).map(|(_, current)| current);
         match (current, value) {
-            (_, Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) if text.is_empty() => {}
             (None, Part::Text(text) | Part::Summary(text)) => form.text(*item, *part, text, out),
             (None, Part::Refusal(text)) => {
                 self.refused = true;
@@ -186,18 +213,20 @@ impl Speech {
                 out.ledger.note("JSON content written as text");
                 form.text(*item, *part, &Str::plain(json.as_str()), out);
             }
+            // Reasoning that is only signed has an empty text.
+            (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) if text.is_empty() => {}
             (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) => {
                 self.thought.push_str(text.as_escaped());
                 form.reasoning(text, out);
-            }
-            (_, Part::Opaque(_)) if self.state == State::Lose => {
-                wire::lose_part(value, Reason::Foreign, out.ledger);
             }
             (Some(Current::Reasoning), Part::Opaque(opaque)) => match opaque.kind {
                 _ if opaque.value.is_empty() => {}
                 // A later signature replaces an earlier one: wait for the end.
                 OpaqueKind::Signature => {
-                    self.signature = Some((opaque.issuer, opaque.value.clone().into_owned()));
+                    let later = (opaque.issuer, Held::new(&opaque.value, out));
+                    if let Some((_, earlier)) = self.signature.replace(later) {
+                        earlier.lose(Field::Signature, Reason::Merged, out);
+                    }
                 }
                 OpaqueKind::Encrypted => self.detail(opaque, form, out),
             },
@@ -211,7 +240,8 @@ impl Speech {
                     None => self.arguments(&Str::plain(json.as_str()), form, out),
                 }
             }
-            (_, value) => wire::lose_part(value, Reason::NoSlot, out.ledger),
+            // [`Speech::takes`] has sorted these out.
+            (None | Some(Current::Reasoning | Current::Call | Current::Wrapped), _) => {}
         }
     }
 
@@ -232,15 +262,12 @@ impl Speech {
 
     fn completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
         let ItemTail { id, status, native_status: _, is_error: _ } = tail;
-        if let Some(at) = self.dropped.iter().position(|dropped| dropped == id) {
-            self.dropped.remove(at);
-            return wire::lose_tail(tail, Reason::NoSlot, out.ledger);
-        }
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else { return };
         self.current = None;
         match current {
             Current::Reasoning => {
                 if let Some((issuer, value)) = self.signature.take() {
+                    let value = value.text();
                     self.detail(&Opaque { kind: OpaqueKind::Signature, issuer, value }, form, out);
                 }
                 self.thoughts += u64::from(!self.thought.is_empty());
@@ -378,24 +405,31 @@ impl Message {
 }
 
 /// `"id":…,"object":…,"created":…,"model":…`
-pub(super) fn write_head(object: &str, facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+pub(super) fn write_head(object: &str, facts: &Facts, json: &mut Emit<'_>) {
     let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
     json.key("id").str(&text(&facts.id, "chatcmpl-unknown")).key("object").word(object).key("created");
-    match &facts.time {
-        Some(time) if time.as_str().bytes().all(|byte| byte.is_ascii_digit()) => _ = json.raw(time),
-        Some(time) => {
-            ledger.lose("turn/time", Reason::Narrowed, time.as_str());
-            json.u64(0);
-        }
-        None => _ = json.u64(0),
-    }
+    match facts.time.as_ref().filter(|time| is_seconds(time)) {
+        Some(time) => json.raw(time),
+        None => json.u64(0),
+    };
     json.key("model").str(&text(&facts.model, "unknown"));
 }
 
+/// Books a time that has no place in a head.
+pub(super) fn lose_time(facts: &Facts, out: &mut Out<'_>) {
+    if let Some(time) = facts.time.as_ref().filter(|time| !is_seconds(time)) {
+        out.lose_raw(Field::TurnTime, time, Reason::Narrowed);
+    }
+}
+
+fn is_seconds(time: &Raw<'_>) -> bool {
+    time.as_str().bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// `"usage":{…}`, if there is any.
-pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledger) {
+pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>) {
     let Some(usage) = facts.usage else { return };
-    let Usage { input: _, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+    let Usage { input: _, cache_read, cache_write, cache_write_long: _, output, reasoning } = usage;
     let (prompt, completion) = (usage.all_input().unwrap_or(0), output.unwrap_or(0));
     json.key("usage").object().key("prompt_tokens").u64(prompt).key("completion_tokens").u64(completion);
     json.key("total_tokens").u64(prompt.saturating_add(completion));
@@ -407,18 +441,12 @@ pub(super) fn write_usage(facts: &Facts, json: &mut Emit<'_>, ledger: &mut Ledge
         json.key("completion_tokens_details").object().key("reasoning_tokens").u64(reasoning).end_object();
     }
     json.end_object();
-    if let Some(long) = cache_write_long {
-        ledger.lose("usage/cache_write_long", Reason::NoSlot, &long.to_string());
-    }
 }
 
 /// The word for a stop reason; what it says less is booked.
-pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, ledger: &mut Ledger) -> &'static str {
+pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, out: &mut Out<'_>) -> &'static str {
     let natural = if speech.calls > 0 { "tool_calls" } else { "stop" };
-    let Some(Stop { class, raw, sequence }) = stop else { return natural };
-    if let Some(sequence) = sequence {
-        wire::lose_str("turn/stop/sequence", Reason::NoSlot, sequence, ledger);
-    }
+    let Some(Stop { class, raw, sequence: _ }) = stop else { return natural };
     let (word, exact) = match class {
         // Whoever made calls waits for their results, whatever the source called it.
         StopClass::End => (natural, true),
@@ -431,70 +459,88 @@ pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, ledger: &m
         StopClass::ContextFull => ("length", false),
         StopClass::Paused | StopClass::Cancelled | StopClass::Error | StopClass::Other => (natural, false),
     };
-    if let Some(raw) = raw.as_ref().filter(|_| !exact) {
-        wire::lose_str("turn/stop", Reason::Narrowed, raw, ledger);
+    if !exact {
+        out.lose_some(Field::StopReason, raw.as_ref(), Reason::Narrowed);
     }
     word
 }
 
 /// `{"error":{…}}`
-pub(super) fn write_failure(failure: &Failure<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
-    let Failure { class, status: _, code, message, request_id } = failure;
+pub(super) fn write_failure(failure: &Failure<'_>, out: &mut Out<'_>) {
+    let Failure { class, status: _, code, message, request_id: _ } = failure;
     let known = ERRORS.iter().find(|(known, _, _)| known == class);
     let (kind, fixed) = known.map_or(("error", None), |(_, kind, code)| (*kind, *code));
-    // A type of another API is said by the class already, unless we have no class for it.
-    let told = |code: &Str<'_>| *class != FailureClass::Other && code.as_escaped().ends_with("_error");
-    let own = code.as_ref().filter(|code| !told(code) && !code.is(kind));
-    json.object().key("error").object().key("message").str(message).key("type").word(kind);
-    json.key("param").null().key("code");
+    // Anthropic's word for the class is said by the class.
+    let told = |code: &Str<'_>| {
+        code.is(kind) || ANTHROPIC_ERRORS.iter().any(|(word, known)| known == class && code.is(word))
+    };
+    let own = code.as_ref().filter(|code| !told(code));
+    out.json.object().key("error").object().key("message").str(message).key("type").word(kind);
+    out.json.key("param").null().key("code");
     if let (Some(fixed), Some(own)) = (fixed, own)
         && !own.is(fixed)
     {
-        wire::lose_str("error/code", Reason::Narrowed, own, ledger);
+        out.lose_str(Field::ErrorCode, own, Reason::Narrowed);
     }
     match (fixed, own) {
-        (Some(code), _) => json.word(code),
-        (None, Some(code)) => json.str(code),
-        (None, None) => json.null(),
+        (Some(code), _) => out.json.word(code),
+        (None, Some(code)) => out.json.str(code),
+        (None, None) => out.json.null(),
     };
-    json.end_object().end_object();
-    if let Some(request_id) = request_id {
-        wire::lose_str("error/request_id", Reason::NoSlot, request_id, ledger);
-    }
+    out.json.end_object().end_object();
 }
 
-/// Writes a part with media; gives the reason back if the API takes no such thing.
-pub(super) fn write_media(media: &Media<'_>, json: &mut Emit<'_>) -> Result<(), Reason> {
+/// Writes a part with media of an item of that kind, or gives it up if the API takes no such thing.
+pub(super) fn write_media(
+    of: Of,
+    part: &Part<'_>,
+    media: &Media<'_>,
+    out: &mut Out<'_>,
+) -> Option<EmitState> {
     let Media { media_type, source, name } = media;
     let known = media_type.as_ref().map(Str::decode);
+    let mut block = EmitState::default();
+    let mut json = block.hold();
     let escaped = |text: &str| Str::from_plain(text);
-    match (known.as_deref(), source) {
-        (None, MediaSource::Url(url)) => {
+    let mut has_name = false;
+    let refused = match (known.as_deref(), source) {
+        (kind, MediaSource::Url(url)) if kind.is_none_or(|kind| kind.starts_with("image/")) => {
             json.object().key("type").word("image_url").key("image_url").object().key("url").str(url);
-        }
-        (Some(kind), MediaSource::Url(url)) if kind.starts_with("image/") => {
-            json.object().key("type").word("image_url").key("image_url").object().key("url").str(url);
+            out.lose_some(Field::MediaType, media_type.as_ref(), Reason::Narrowed);
+            None
         }
         (Some(kind), MediaSource::Base64(data)) if kind.starts_with("image/") => {
             json.object().key("type").word("image_url").key("image_url").object().key("url").open_string();
             json.piece(&escaped("data:")).piece(&escaped(kind)).piece(&escaped(";base64,"));
             json.piece(data).close_string();
+            None
         }
         (Some(kind @ ("audio/wav" | "audio/mpeg")), MediaSource::Base64(data)) => {
             let format = if kind == "audio/wav" { "wav" } else { "mp3" };
             json.object().key("type").word("input_audio").key("input_audio").object();
             json.key("data").str(data).key("format").word(format);
+            None
         }
         (Some(kind @ "application/pdf"), MediaSource::Base64(data)) => {
+            has_name = true;
+            if name.is_none() {
+                out.ledger.note("document without a name called `document.pdf`");
+            }
             json.object().key("type").word("file").key("file").object().key("filename");
             json.str(&name.clone().unwrap_or(Str::escaped("document.pdf"))).key("file_data").open_string();
             json.piece(&escaped("data:")).piece(&escaped(kind)).piece(&escaped(";base64,"));
             json.piece(data).close_string();
+            None
         }
         // Each provider has its own store of files.
-        (_, MediaSource::File(_)) => return Err(Reason::Foreign),
-        (_, MediaSource::Url(_) | MediaSource::Base64(_)) => return Err(Reason::NoSlot),
+        (_, MediaSource::File(_)) => Some(Reason::Foreign),
+        (_, MediaSource::Url(_) | MediaSource::Base64(_)) => Some(Reason::NoSlot),
+    };
+    if let Some(reason) = refused {
+        out.lose_part(of, part, reason);
+        return None;
     }
+    out.lose_some(Field::MediaName, name.as_ref().filter(|_| !has_name), Reason::NoSlot);
     json.end_object().end_object();
-    Ok(())
+    Some(block)
 }

@@ -6,11 +6,11 @@
 use super::super::{ERROR_MARK, OK_MARK};
 use super::{Message, Speech, State, Texts, write_media};
 use crate::dialects::wire::{self, Ask, Content, Letters, Pairing};
-use crate::emit::{Emit, EmitState};
-use crate::ledger::{Ledger, Reason};
+use crate::emit::EmitState;
+use crate::ledger::Reason;
 use crate::model::{
-    Author, CallKind, Delta, Event, Format, ItemHead, ItemId, ItemKind, ItemTail, Media, Part, Request, Tool,
-    ToolChoice, ToolResult,
+    Author, CallKind, Delta, Event, Field, Format, ItemHead, ItemId, ItemKind, ItemTail, Media, Of, Part,
+    Request, Tool, ToolChoice, ToolResult,
 };
 use crate::pipe::Out;
 use crate::text::Str;
@@ -44,7 +44,6 @@ enum Goes {
     Message(&'static str),
     Assistant,
     Result,
-    Nowhere(Reason),
 }
 
 /// The result being gathered: its texts, escaped.
@@ -90,7 +89,7 @@ impl Ask for RequestWriter {
             user,
             service_tier,
         } = request;
-        let (json, ledger) = (&mut out.json, &mut *out.ledger);
+        let json = &mut out.json;
         json.object().opt_str("model", model.as_ref()).opt_raw("max_completion_tokens", max_tokens.as_ref());
         json.opt_raw("temperature", temperature.as_ref()).opt_raw("top_p", top_p.as_ref());
         if !stop.is_empty() {
@@ -100,56 +99,69 @@ impl Ask for RequestWriter {
             }
             json.end_array();
         }
-        for text in stop.iter().skip(STOPS) {
-            wire::lose_str("request/stop", Reason::Refused, text, ledger);
-        }
         json.opt_bool("stream", *stream);
         if *stream == Some(true) {
-            ledger.note("usage in the stream asked for");
             json.key("stream_options").object().key("include_usage").bool(true).end_object();
+            out.ledger.note("usage in the stream asked for");
         }
-        json.opt_str("reasoning_effort", effort.as_ref());
-        write_format(format.as_ref(), json);
+        for text in stop.iter().skip(STOPS) {
+            out.lose_str(Field::StopTexts, text, Reason::Refused);
+        }
+        out.json.opt_str("reasoning_effort", effort.as_ref());
+        write_format(format.as_ref(), out);
         if let Some(user) = user {
-            json.key("user").str(&wire::user_id(user, USER, ledger));
+            let user = wire::user_id(user, USER, out);
+            out.json.key("user").str(&user);
         }
         match service_tier.as_ref().map(|tier| (tier, tier.as_escaped())) {
-            Some((_, "standard_only")) => _ = json.key("service_tier").word("default"),
+            Some((_, "standard_only")) => _ = out.json.key("service_tier").word("default"),
             Some((_, word @ ("auto" | "default" | "flex" | "scale" | "priority"))) => {
-                _ = json.key("service_tier").word(word);
+                _ = out.json.key("service_tier").word(word);
             }
-            Some((tier, _)) => wire::lose_str("request/service_tier", Reason::Narrowed, tier, ledger),
+            Some((tier, _)) => out.lose_str(Field::ServiceTier, tier, Reason::Narrowed),
             None => {}
         }
-        if !tools.is_empty() {
-            json.key("tools").array();
-            for tool in tools {
-                write_tool(tool, json, ledger);
-            }
-            json.end_array();
+        let offered = |tool: &&Tool<'_>| wire::client_runs(tool.kind).is_ok();
+        for tool in tools.iter().filter(|tool| !offered(tool)) {
+            wire::lose_tool(tool, out);
         }
-        write_choice(tool_choice.as_ref(), *parallel_calls, tools, json, ledger);
-        json.key("messages").array();
+        let tools: Vec<&Tool<'_>> = tools.iter().filter(offered).collect();
+        if !tools.is_empty() {
+            out.json.key("tools").array();
+            for tool in &tools {
+                write_tool(tool, out);
+            }
+            out.json.end_array();
+        }
+        write_choice(tool_choice.as_ref(), *parallel_calls, &tools, out);
+        out.json.key("messages").array();
+    }
+
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match &head.kind {
+            ItemKind::Message | ItemKind::Reasoning => Ok(()),
+            ItemKind::ToolCall(call) => wire::client_runs(call.kind),
+            // A result that the provider itself produced, inside its answer.
+            ItemKind::ToolResult(_) if self.goes(head.within) == Some(Goes::Assistant) => Err(Reason::NoSlot),
+            ItemKind::ToolResult(result) => {
+                let id = result.call_id.as_ref().map(result_id);
+                if self.pairs.expects(id.as_ref()) { Ok(()) } else { Err(Reason::Refused) }
+            }
+            ItemKind::Notice(_) => Err(Reason::NoSlot),
+        }
     }
 
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Out<'_>) {
-        let ItemHead { id, kind, author, within, native_id: _, parent: _, time: _, model: _, shape: _ } =
+        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
             head;
-        let inside = |goes| self.open.iter().any(|(open, known)| Some(*open) == *within && *known == goes);
         let goes = match (kind, author) {
-            // A result that the provider itself produced, inside its answer.
-            (ItemKind::ToolResult(_), _) if inside(Goes::Assistant) => {
-                self.speech.event(event, &mut self.assistant, out);
-                Goes::Assistant
-            }
             (ItemKind::Message, Author::Assistant) | (ItemKind::Reasoning | ItemKind::ToolCall(_), _) => {
                 self.assistant(out);
                 if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
+                    out.lose(Field::ItemAuthor, Reason::Merged);
                     out.ledger.note("assistant messages in a row joined");
                 }
-                if let ItemKind::ToolCall(call) = kind
-                    && matches!(call.kind, CallKind::Function | CallKind::FreeText | CallKind::Vendor)
-                {
+                if let ItemKind::ToolCall(call) = kind {
                     self.pairs.called(&super::call_id_of(call.call_id.as_ref(), None, *id));
                 }
                 self.speech.event(event, &mut self.assistant, out);
@@ -158,57 +170,57 @@ impl Ask for RequestWriter {
             (ItemKind::Message, author) => {
                 self.end_assistant(out);
                 // The difference from system is lost on most servers, and some refuse the word `developer`.
+                if let Author::Developer | Author::Tool = author {
+                    out.lose(Field::ItemAuthor, Reason::Narrowed);
+                }
                 match author {
-                    Author::System => Goes::Message("system"),
-                    Author::Developer => {
-                        out.ledger.lose("message/author", Reason::Narrowed, "\"developer\"");
-                        Goes::Message("system")
-                    }
+                    Author::System | Author::Developer => Goes::Message("system"),
                     Author::User | Author::Tool | Author::Assistant => Goes::Message("user"),
                 }
             }
             (ItemKind::ToolResult(result), _) => {
                 self.end_assistant(out);
-                self.answer(result, out)
+                self.answer(result, out);
+                Goes::Result
             }
-            (ItemKind::Notice(_), _) => Goes::Nowhere(Reason::NoSlot),
+            // It has no place and does not come.
+            (ItemKind::Notice(_), _) => return,
         };
-        if let Goes::Nowhere(reason) = goes {
-            wire::lose_head(head, reason, out.ledger);
-        }
         self.open.push((*id, goes));
     }
 
     fn delta(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Out<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
-        let Some(&(_, goes)) = self.open.iter().find(|(id, _)| id == item) else { return };
-        match goes {
+        let Some(goes) = self.goes(Some(*item)) else { return };
+        let of = match goes {
             Goes::Assistant => {
                 self.assistant(out);
                 return self.speech.event(event, &mut self.assistant, out);
             }
-            Goes::Nowhere(reason) => return wire::lose_part(value, reason, out.ledger),
-            Goes::Message(_) | Goes::Result => {}
-        }
+            Goes::Message(_) => Of::Message,
+            Goes::Result => Of::Result,
+        };
         let text = match value {
-            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => text.reborrow(),
+            Part::Text(text) | Part::Summary(text) => text.reborrow(),
+            Part::Refusal(text) => {
+                out.ledger.note("refusal written as text");
+                text.reborrow()
+            }
             Part::Json(json) => {
                 out.ledger.note("JSON content written as text");
                 Str::plain(json.as_str())
             }
             Part::Media(media) if goes == Goes::Message("user") => {
-                let mut block = EmitState::default();
-                match write_media(media, &mut block.hold()) {
-                    Ok(()) => _ = self.said.part().values(block.bytes()),
-                    Err(reason) => wire::lose_part(value, reason, out.ledger),
+                if let Some(block) = write_media(of, value, media, out) {
+                    self.said.part().values(block.bytes());
                 }
                 return;
             }
-            Part::Media(media) if goes == Goes::Result => return self.result_media(media, out),
+            Part::Media(media) if goes == Goes::Result => return self.result_media(value, media, out),
             Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
-                return wire::lose_part(value, Reason::NoSlot, out.ledger);
+                return out.lose_part(of, value, Reason::NoSlot);
             }
-            Part::Opaque(_) => return wire::lose_part(value, Reason::Foreign, out.ledger),
+            Part::Opaque(_) => return out.lose_part(of, value, Reason::Foreign),
         };
         if goes == Goes::Result {
             self.result.text(*part, &text);
@@ -225,7 +237,7 @@ impl Ask for RequestWriter {
             Goes::Assistant => self.speech.event(event, &mut self.assistant, out),
             Goes::Result => {
                 if *is_error == Some(false) {
-                    out.ledger.lose("tool_result/is_error", Reason::Redundant, "false");
+                    out.lose(Field::ResultIsError, Reason::Redundant);
                 }
                 self.result.write(*is_error == Some(true), out);
             }
@@ -240,8 +252,8 @@ impl Ask for RequestWriter {
                     out.json.end_object();
                 }
             }
-            Goes::Nowhere(reason) => wire::lose_tail(tail, reason, out.ledger),
-            Goes::Message(_) => {}
+            // A message that says nothing is left out.
+            Goes::Message(_) => out.lose(Field::ItemAuthor, Reason::Redundant),
         }
     }
 
@@ -252,7 +264,17 @@ impl Ask for RequestWriter {
     }
 }
 
+/// The id of a call as its result names it.
+fn result_id<'a>(id: &'a Str<'_>) -> Str<'a> {
+    wire::alias(id, Letters::Any, 64)
+}
+
 impl RequestWriter {
+    /// Where the pieces of an open item go.
+    fn goes(&self, item: Option<ItemId>) -> Option<Goes> {
+        self.open.iter().rfind(|(open, _)| Some(*open) == item).map(|(_, goes)| *goes)
+    }
+
     fn assistant(&mut self, out: &mut Out<'_>) {
         if !self.speaking {
             self.settle(out);
@@ -267,29 +289,22 @@ impl RequestWriter {
         }
         self.spoke = false;
         if self.assistant.is_empty() {
+            out.lose(Field::ItemAuthor, Reason::Redundant);
             return out.ledger.note("a turn that says nothing was left out");
         }
         self.assistant.write(&mut out.json);
     }
 
-    fn answer(&mut self, result: &ToolResult<'_>, out: &mut Out<'_>) -> Goes {
-        let ToolResult { call_id, name } = result;
-        if let Some(name) = name {
-            wire::lose_str("tool_result/name", Reason::Redundant, name, out.ledger);
-        }
-        let id = call_id.as_ref().map(|id| wire::alias(id, Letters::Any, 64));
-        let Some(id) = self.pairs.answered(id.as_ref(), out.ledger) else {
-            return Goes::Nowhere(Reason::Refused);
-        };
+    /// A result of one of the calls that wait.
+    fn answer(&mut self, result: &ToolResult<'_>, out: &mut Out<'_>) {
+        let ToolResult { call_id, name: _ } = result;
+        let id = call_id.as_ref().map(result_id);
+        let id = self.pairs.answered(id.as_ref(), out.ledger).unwrap_or_default();
         self.result = Answer { id, ..Answer::default() };
-        Goes::Result
     }
 
-    fn result_media(&mut self, media: &Media<'_>, out: &mut Out<'_>) {
-        let mut block = EmitState::default();
-        if let Err(reason) = write_media(media, &mut block.hold()) {
-            return wire::lose_part(&Part::Media(media.clone()), reason, out.ledger);
-        }
+    fn result_media(&mut self, part: &Part<'_>, media: &Media<'_>, out: &mut Out<'_>) {
+        let Some(block) = write_media(Of::Result, part, media, out) else { return };
         out.ledger.note("media of a tool result moved into a user message after the results");
         self.media_count += 1;
         let number = self.media_count;
@@ -363,9 +378,9 @@ impl Answer {
     }
 }
 
-fn write_format(format: Option<&Format<'_>>, json: &mut Emit<'_>) {
+fn write_format(format: Option<&Format<'_>>, out: &mut Out<'_>) {
     let Some(format) = format else { return };
-    json.key("response_format").object().key("type");
+    let json = out.json.key("response_format").object().key("type");
     match format {
         Format::Text => _ = json.word("text"),
         Format::JsonObject => _ = json.word("json_object"),
@@ -373,15 +388,22 @@ fn write_format(format: Option<&Format<'_>>, json: &mut Emit<'_>) {
             json.word("json_schema").key("json_schema").object();
             json.key("name").str(&name.clone().unwrap_or(Str::escaped("response")));
             json.opt_bool("strict", *strict).key("schema").raw(schema).end_object();
+            if name.is_none() {
+                out.ledger.note("schema of the answer called `response`");
+            }
         }
     }
-    json.end_object();
+    out.json.end_object();
 }
 
-fn write_tool(tool: &Tool<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
+fn write_tool(tool: &Tool<'_>, out: &mut Out<'_>) {
     let Tool { kind, name, description, schema, strict } = tool;
-    let new = wire::tool_name(name, ledger);
+    if *kind == CallKind::Vendor {
+        out.lose(Field::ToolKind, Reason::Narrowed);
+    }
+    let new = wire::tool_name(name, out.ledger);
     let kind = if *kind == CallKind::FreeText { "custom" } else { "function" };
+    let json = &mut out.json;
     json.object().key("type").word(kind).key(kind).object().key("name").str(&new);
     json.opt_str("description", description.as_ref()).opt_raw("parameters", schema.as_ref());
     json.opt_bool("strict", *strict).end_object().end_object();
@@ -390,33 +412,29 @@ fn write_tool(tool: &Tool<'_>, json: &mut Emit<'_>, ledger: &mut Ledger) {
 fn write_choice(
     choice: Option<&ToolChoice<'_>>,
     parallel: Option<bool>,
-    tools: &[Tool<'_>],
-    json: &mut Emit<'_>,
-    ledger: &mut Ledger,
+    tools: &[&Tool<'_>],
+    out: &mut Out<'_>,
 ) {
     if tools.is_empty() {
-        if choice.is_some() || parallel.is_some() {
-            ledger.note("tool settings without tools left out");
-        }
-        return;
+        return wire::lose_choice(choice, parallel, out);
     }
     match choice {
-        Some(ToolChoice::Auto) => _ = json.key("tool_choice").word("auto"),
-        Some(ToolChoice::None) => _ = json.key("tool_choice").word("none"),
-        Some(ToolChoice::Required) => _ = json.key("tool_choice").word("required"),
+        Some(ToolChoice::Auto) => _ = out.json.key("tool_choice").word("auto"),
+        Some(ToolChoice::None) => _ = out.json.key("tool_choice").word("none"),
+        Some(ToolChoice::Required) => _ = out.json.key("tool_choice").word("required"),
         Some(ToolChoice::Named(name)) => match tools.iter().find(|tool| tool.name == *name) {
             Some(tool) => {
                 let kind = if tool.kind == CallKind::FreeText { "custom" } else { "function" };
-                json.key("tool_choice").object().key("type").word(kind).key(kind).object();
-                json.key("name").str(&wire::tool_name(name, ledger)).end_object().end_object();
+                out.json.key("tool_choice").object().key("type").word(kind).key(kind).object();
+                out.json.key("name").str(&wire::tool_name(name, out.ledger)).end_object().end_object();
             }
-            None => wire::lose_str("request/tool_choice", Reason::Refused, name, ledger),
+            None => wire::lose_choice(choice, None, out),
         },
         None => {}
     }
-    if choice != Some(&ToolChoice::None) {
-        json.opt_bool("parallel_tool_calls", parallel);
-    } else if parallel.is_some() {
-        ledger.note("parallel calls without calls left out");
+    if choice == Some(&ToolChoice::None) {
+        wire::lose_choice(None, parallel, out);
+    } else {
+        out.json.opt_bool("parallel_tool_calls", parallel);
     }
 }

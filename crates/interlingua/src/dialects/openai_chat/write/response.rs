@@ -1,8 +1,9 @@
 //! A whole response, or an error in its place. Nothing is written before the end is known.
 
-use super::{Message, Speech, Texts, finish_reason, write_failure, write_head, write_usage};
-use crate::dialects::wire::{Answer, Facts};
-use crate::model::{Event, Failure, Turn};
+use super::{Message, Speech, Texts, finish_reason, lose_time, write_failure, write_head, write_usage};
+use crate::dialects::openai_chat::says;
+use crate::dialects::wire::{Answer, Facts, Head};
+use crate::model::{Event, Failure, SaysTable, Turn};
 use crate::pipe::Out;
 
 pub(in super::super) struct Response {
@@ -17,6 +18,9 @@ impl Default for Response {
 }
 
 impl Answer for Response {
+    const HEAD: Head = Head::AtTheEnd;
+    const SAYS: SaysTable = says::answer;
+
     fn begin(&mut self, facts: &Facts, _: &mut Out<'_>) {
         self.speech.answer.clone_from(&facts.id);
     }
@@ -26,17 +30,18 @@ impl Answer for Response {
     }
 
     fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
+        lose_time(facts, out);
+        let reason = finish_reason(turn.stop.as_ref(), &self.speech, out);
         let json = &mut out.json;
-        write_head("chat.completion", facts, json.object(), out.ledger);
+        write_head("chat.completion", facts, json.object());
         json.key("choices").array().object().key("index").u64(0).key("message");
         self.message.write(json);
-        let reason = finish_reason(turn.stop.as_ref(), &self.speech, out.ledger);
         json.key("finish_reason").word(reason).end_object().end_array();
-        write_usage(facts, json, out.ledger);
+        write_usage(facts, json);
         json.end_object();
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
-        write_failure(failure, &mut out.json, out.ledger);
+        write_failure(failure, out);
     }
 }

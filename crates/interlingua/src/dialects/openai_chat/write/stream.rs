@@ -1,10 +1,11 @@
 //! A stream of chunks. Clients join the strings of deltas, so whatever is not meant to grow is said once: the role in
 //! the first chunk, id and name in a call's first fragment. Usage comes last, then `[DONE]`; after an error nothing.
 
-use super::{Detail, Form, Head, Speech, finish_reason, write_failure, write_head, write_usage};
-use crate::dialects::wire::{Answer, Facts};
+use super::{Detail, Form, Head, Speech, finish_reason, lose_time, write_failure, write_head, write_usage};
+use crate::dialects::openai_chat::says;
+use crate::dialects::wire::{self, Answer, Facts};
 use crate::emit::{Emit, EmitState};
-use crate::model::{Event, Failure, ItemId, Turn};
+use crate::model::{Event, Failure, ItemId, SaysTable, Turn};
 use crate::pipe::Out;
 use crate::text::Str;
 
@@ -15,9 +16,13 @@ pub(in super::super) struct Stream {
 }
 
 impl Answer for Stream {
+    const HEAD: wire::Head = wire::Head::AtOnce;
+    const SAYS: SaysTable = says::answer;
+
     fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
         self.speech.answer.clone_from(&facts.id);
-        write_head("chat.completion.chunk", facts, &mut self.chunks.head.hold(), out.ledger);
+        lose_time(facts, out);
+        write_head("chat.completion.chunk", facts, &mut self.chunks.head.hold());
         self.chunks.delta(out, |json| _ = json.key("role").word("assistant").key("content").word(""));
     }
 
@@ -26,11 +31,11 @@ impl Answer for Stream {
     }
 
     fn end(&mut self, turn: &Turn<'_>, facts: &Facts, out: &mut Out<'_>) {
-        let reason = finish_reason(turn.stop.as_ref(), &self.speech, out.ledger);
+        let reason = finish_reason(turn.stop.as_ref(), &self.speech, out);
         self.chunks.chunk(out, Some(reason), |_| {});
         if facts.usage.is_some() {
             self.chunks.begin(out).key("choices").array().end_array();
-            write_usage(facts, &mut out.json, out.ledger);
+            write_usage(facts, &mut out.json);
             out.json.end_object().frame("\n\n");
         }
         out.json.frame("data: [DONE]\n\n");
@@ -38,7 +43,7 @@ impl Answer for Stream {
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Out<'_>) {
         out.json.frame("data: ");
-        write_failure(failure, &mut out.json, out.ledger);
+        write_failure(failure, out);
         out.json.frame("\n\n");
     }
 }

@@ -1,0 +1,217 @@
+//! What requests and answers of the Chat Completions API say of each field of the model.
+
+use crate::ledger::Reason;
+use crate::model::{Field, Says};
+
+/// A request.
+pub(super) const fn request(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Unnamed
+        | Field::RequestModel
+        | Field::MaxTokens
+        | Field::Temperature
+        | Field::TopP
+        | Field::StreamAnswer
+        | Field::ToolDescription
+        | Field::ToolSchema
+        | Field::ToolStrict
+        | Field::Effort
+        | Field::AnswerFormat
+        | Field::FormatName
+        | Field::FormatSchema
+        | Field::FormatStrict
+        | Field::ResultText
+        | Field::CallArgs => Says::Exactly,
+        Field::ToolName | Field::CallName | Field::CallId | Field::ResultCallId => {
+            Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
+        }
+        Field::CallNamespace => Says::Emulated("put before the name"),
+        Field::MessageJson | Field::ResultJson => Says::Emulated("written as text"),
+        Field::StopTexts => Says::Less("no more than four"),
+        Field::ToolKind => Says::Less("functions and free-text tools only"),
+        Field::CallKind => Says::Less("functions and free-text calls only"),
+        Field::ToolChoice => Says::Less("without such a tool there is no choice"),
+        Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
+        Field::EndUser => Says::Less("a longer one than 64 characters is replaced by a hash"),
+        Field::ServiceTier => Says::Less("words of other providers are lost"),
+        Field::ItemAuthor => Says::Less("developers are not told from the system; messages in a row are joined"),
+        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
+        Field::MessageText | Field::Refusal | Field::ReasoningText | Field::ReasoningSummary => {
+            Says::Less("empty texts of the assistant are left out")
+        }
+        Field::MessageMedia | Field::ResultMedia => {
+            Says::Less("of the user, and of results after them: pictures, sound and PDF documents, but no files of other providers")
+        }
+        Field::MediaType => Says::Less("media at an address have no type of their own"),
+        Field::MediaName => Says::Less("only documents have one"),
+        Field::ResultIsError => Says::Less("a failed result begins with `[tool error]`; that it went well is not said"),
+        // The call has the name.
+        Field::ResultName => Says::No(Reason::Redundant),
+        // A backend gets no state that it did not issue, and this API issues none.
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
+        // No word on the wire is about sessions, or about what an agent asks a person.
+        Field::SessionId
+        | Field::SessionParent
+        | Field::SessionCwd
+        | Field::SessionVersion
+        | Field::SessionModel
+        | Field::SessionProvider
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::SessionTitle
+        | Field::SessionStart
+        | Field::SessionAgent
+        | Field::SessionEndStatus
+        | Field::SessionEndMessage
+        | Field::PermissionId
+        | Field::PermissionAction
+        | Field::PermissionCallId
+        | Field::PermissionInput
+        | Field::PermissionAnswer
+        | Field::PermissionMessage
+        | Field::QuestionId
+        | Field::QuestionCallId
+        | Field::QuestionText
+        | Field::QuestionOption
+        | Field::QuestionOptionAbout
+        | Field::QuestionMultiple
+        | Field::QuestionAnswer
+        | Field::QuestionDeclined
+        // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
+        | Field::ItemId
+        | Field::ItemParent
+        | Field::ItemTime
+        | Field::ItemModel
+        | Field::NoticeType
+        | Field::NoticeText
+        | Field::FilePath
+        | Field::FileAction
+        | Field::FileDiff
+        | Field::Citation
+        // These are an answer's.
+        | Field::TurnId
+        | Field::TurnModel
+        | Field::TurnTime
+        | Field::StopReason
+        | Field::StopSequence
+        | Field::Cost
+        | Field::UsageInput
+        | Field::UsageCacheRead
+        | Field::UsageCacheWrite
+        | Field::UsageCacheWriteLong
+        | Field::UsageOutput
+        | Field::UsageReasoning
+        | Field::ErrorClass
+        | Field::ErrorStatus
+        | Field::ErrorCode
+        | Field::ErrorMessage
+        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+    }
+}
+
+/// An answer, whole or as a stream.
+pub(super) const fn answer(field: Field) -> Says {
+    match field {
+        Field::Structure | Field::Unnamed | Field::ErrorMessage | Field::CallArgs => Says::Exactly,
+        Field::CallName | Field::CallId => {
+            Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
+        }
+        Field::CallNamespace => Says::Emulated("put before the name"),
+        Field::MessageJson => Says::Emulated("written as text"),
+        Field::TurnId | Field::TurnModel => Says::Less("the first of several answers"),
+        Field::TurnTime => Says::Less("seconds only"),
+        Field::UsageInput
+        | Field::UsageCacheRead
+        | Field::UsageCacheWrite
+        | Field::UsageOutput
+        | Field::UsageReasoning => Says::Less("counts that later ones replace, and those of an answer that failed"),
+        Field::StopReason => Says::Less("reasons without a word become `stop`, `length` or `content_filter`"),
+        Field::ItemAuthor => Says::Less("only the assistant speaks"),
+        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
+        Field::MessageText | Field::Refusal | Field::ReasoningText | Field::ReasoningSummary => {
+            Says::Less("empty texts are left out")
+        }
+        Field::Signature | Field::Encrypted | Field::Issuer => {
+            Says::Less("the last signature of a text; in `reasoning_details`, as other gateways write it")
+        }
+        Field::CallKind => Says::Less("functions and free-text calls only, and in streams functions"),
+        Field::ErrorClass | Field::ErrorCode => Says::Less("a code beside that of its class"),
+        Field::UsageCacheWriteLong
+        | Field::StopSequence
+        | Field::Cost
+        | Field::ErrorStatus
+        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+        // No word on the wire is about sessions, or about what an agent asks a person.
+        Field::SessionId
+        | Field::SessionParent
+        | Field::SessionCwd
+        | Field::SessionVersion
+        | Field::SessionModel
+        | Field::SessionProvider
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::SessionTitle
+        | Field::SessionStart
+        | Field::SessionAgent
+        | Field::SessionEndStatus
+        | Field::SessionEndMessage
+        | Field::PermissionId
+        | Field::PermissionAction
+        | Field::PermissionCallId
+        | Field::PermissionInput
+        | Field::PermissionAnswer
+        | Field::PermissionMessage
+        | Field::QuestionId
+        | Field::QuestionCallId
+        | Field::QuestionText
+        | Field::QuestionOption
+        | Field::QuestionOptionAbout
+        | Field::QuestionMultiple
+        | Field::QuestionAnswer
+        | Field::QuestionDeclined
+        // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
+        | Field::ItemId
+        | Field::ItemParent
+        | Field::ItemTime
+        | Field::ItemModel
+        | Field::NoticeType
+        | Field::NoticeText
+        | Field::FilePath
+        | Field::FileAction
+        | Field::FileDiff
+        | Field::Citation
+        // These are a request's.
+        | Field::RequestModel
+        | Field::MaxTokens
+        | Field::Temperature
+        | Field::TopP
+        | Field::StopTexts
+        | Field::StreamAnswer
+        | Field::ToolKind
+        | Field::ToolName
+        | Field::ToolDescription
+        | Field::ToolSchema
+        | Field::ToolStrict
+        | Field::ToolChoice
+        | Field::ParallelCalls
+        | Field::Effort
+        | Field::AnswerFormat
+        | Field::FormatName
+        | Field::FormatSchema
+        | Field::FormatStrict
+        | Field::EndUser
+        | Field::ServiceTier
+        | Field::ResultCallId
+        | Field::ResultName
+        | Field::ResultText
+        | Field::ResultMedia
+        | Field::ResultJson
+        | Field::ResultIsError
+        | Field::MessageMedia
+        | Field::MediaType
+        | Field::MediaName => Says::No(Reason::NoSlot),
+    }
+}
