@@ -166,8 +166,8 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
             Fate::Mapped | Fate::Kept if is_there || lost || fates.is_lost_late(field) => continue,
             Fate::Mapped => format!("mapped ({name}), but its word is not in the output"),
             Fate::Kept => format!("kept ({name}), but its word is not in the output"),
-            // Said elsewhere is said.
-            Fate::Lost(Reason::Redundant | Reason::Merged) => continue,
+            // What is said elsewhere, or rewritten, may well be there in part.
+            Fate::Lost(Reason::Redundant | Reason::Merged | Reason::Narrowed | Reason::Refused) => continue,
             Fate::Lost(reason) if is_there && leaves == 1 => {
                 format!("lost ({name}, {}), but its word is in the output", reason.word())
             }

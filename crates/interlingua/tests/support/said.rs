@@ -97,7 +97,8 @@ fn say_item(item: &Item, said: &mut Said) {
             Content::Part(_, Part::Summary(text)) => {
                 say(said, Field::ReasoningText, "", &text.decode());
             }
-            Content::Part(_, Part::Refusal(text)) => say(said, Field::Refusal, "", &text.decode()),
+            // To decline is to say something.
+            Content::Part(_, Part::Refusal(text)) => say(said, of.text(), &who, &text.decode()),
             Content::Part(_, Part::Args(Args::Text(text))) => {
                 say(said, Field::CallArgs, "", &as_value(&text.decode()));
             }

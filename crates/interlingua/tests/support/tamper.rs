@@ -22,33 +22,34 @@ pub fn writer_law(case: &Case, to: Way, most: usize) -> Vec<Breach> {
     let mut tried: BTreeMap<Field, usize> = BTreeMap::new();
     let mut breaches = Vec::new();
     for seat in seen.seats {
-        let Seat { event: _, field, nth, frame } = seat;
+        let Seat { field, frame, .. } = seat;
         let count = tried.entry(field).or_default();
         *count += 1;
         if *count > most {
             continue;
         }
-        let (after, _) = run(case, spec, Some(seat));
-        let changed = after.bytes != before.bytes;
+        let changes = |tampering: Tampering| run(case, spec, Some(tampering)).0.bytes != before.bytes;
+        let told = |tampering: Tampering| {
+            let after = run(case, spec, Some(tampering)).0;
+            after.bytes != before.bytes || Essence::of(&after.report) != essence
+        };
         let how = match (spec.says)(field) {
-            Says::Exactly | Says::Emulated(_) if !changed => "said to be said, but no change shows",
+            Says::Exactly | Says::Emulated(_) if !seat.tamperings().into_iter().any(changes) => {
+                "said to be said, but no change shows"
+            }
             Says::Exactly | Says::Emulated(_) if !seen.refused && fates.gives_up(field) => {
                 "said to be said, but lost here"
             }
             Says::Exactly | Says::Emulated(_) => continue,
-            Says::Less(_) => {
-                let told = changed || Essence::of(&after.report) != essence;
-                // A value that no leaf said cannot be booked.
-                if told || !fates.is_mapped_in(frame, field) || fates.is_lost_in(frame, field) {
-                    continue;
-                }
-                "said to be said in part, but neither a change nor a loss shows"
-            }
-            Says::No(_) if changed => "said not to be said, but a change shows",
+            // A value that no leaf said cannot be booked.
+            Says::Less(_) if !fates.is_mapped_in(frame, field) || fates.is_lost_in(frame, field) => continue,
+            Says::Less(_) if seat.tamperings().into_iter().any(told) => continue,
+            Says::Less(_) => "said to be said in part, but neither a change nor a loss shows",
+            Says::No(_) if changes(seat.once()) => "said not to be said, but a change shows",
             Says::No(_) if fates.is_mapped_in(frame, field) => "said not to be said, but booked as mapped",
             Says::No(_) => continue,
         };
-        let how = format!("{how} (value {nth} of its name in an event of frame {frame})");
+        let how = format!("{how} (value {} of its name in an event of frame {frame})", seat.nth);
         breaches.push(Breach::new(WRITER, case, to, field.word(), how));
     }
     breaches
@@ -64,9 +65,46 @@ struct Seat {
 }
 
 impl Seat {
-    /// Our word and the source's word for one thing have one name; a writer may go by either, so both change.
-    fn is_at(&self, field: Field, nth: usize) -> bool {
-        field == self.field && (nth == self.nth || matches!(field, Field::StopReason | Field::ItemStatus))
+    fn once(self) -> Tampering {
+        Tampering { seat: self, steps: 1, later: false }
+    }
+
+    /// Ways to change the value, from the least on. Of a few words several may be said as one, so more than the next is
+    /// tried; what is told of a turn or a session is told again, and the last word counts.
+    fn tamperings(self) -> Vec<Tampering> {
+        let word = self.field.word();
+        let is_retold = ["turn/", "usage/", "session/"].iter().any(|group| word.starts_with(group));
+        let mut ways: Vec<Tampering> = (1..=4).map(|steps| Tampering { steps, ..self.once() }).collect();
+        if is_retold {
+            ways.extend((1..=4).map(|steps| Tampering { steps, later: true, ..self.once() }));
+        }
+        ways
+    }
+}
+
+/// How a value is changed.
+#[derive(Clone, Copy)]
+struct Tampering {
+    seat: Seat,
+    /// How often it is changed into the next.
+    steps: usize,
+    /// Whether the same field changes in all later events, too.
+    later: bool,
+}
+
+impl Tampering {
+    fn is_in(&self, event: usize) -> bool {
+        event == self.seat.event || self.later && event > self.seat.event
+    }
+
+    fn is_at(&self, event: usize, field: Field, nth: usize) -> bool {
+        // Our word and the source's word for one thing: a writer may go by either, so both change.
+        let both = match self.seat.field {
+            Field::StopReason | Field::ItemStatus => field == self.seat.field,
+            Field::ErrorCode => matches!(field, Field::ErrorCode | Field::ErrorClass),
+            _ => false,
+        };
+        both || field == self.seat.field && (nth == self.seat.nth || event > self.seat.event)
     }
 }
 
@@ -77,7 +115,7 @@ struct Seen {
     refused: bool,
 }
 
-fn run(case: &Case, spec: &WriteSpec, change: Option<Seat>) -> (Outcome, Seen) {
+fn run(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Outcome, Seen) {
     let options = Options { trace: change.is_none(), ..Options::default() };
     let seen = Arc::new(Mutex::new(Seen::default()));
     let writer = Tamper {
@@ -98,7 +136,7 @@ fn run(case: &Case, spec: &WriteSpec, change: Option<Seat>) -> (Outcome, Seen) {
 /// Hands everything on to the real writer, with one value changed.
 struct Tamper {
     inner: Box<dyn Writer>,
-    change: Option<Seat>,
+    change: Option<Tampering>,
     /// Events so far.
     events: usize,
     kinds: BTreeMap<ItemId, Of>,
@@ -133,13 +171,13 @@ impl Tamper {
 
     /// The event with the value changed, if this is the one. The other values still lie in their frame.
     fn changed<'a>(&self, event: &Event<'a>, of: Of) -> Option<Event<'a>> {
-        let seat = self.change.filter(|seat| seat.event == self.events)?;
+        let tampering = self.change.filter(|tampering| tampering.is_in(self.events))?;
         let mut event = event.clone();
         let mut count: BTreeMap<Field, usize> = BTreeMap::new();
         event.each_field(of, &mut |field, value| {
             let nth = count.entry(field).or_default();
-            if seat.is_at(field, *nth) {
-                value.change();
+            if tampering.is_at(self.events, field, *nth) {
+                (0..tampering.steps).for_each(|_| value.change());
             }
             *nth += 1;
         });
