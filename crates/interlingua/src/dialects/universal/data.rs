@@ -40,6 +40,7 @@ pub(super) fn put_session(session: &Session<'_>, json: &mut Emit<'_>) {
 }
 
 pub(super) fn put_turn(turn: &Turn<'_>, json: &mut Emit<'_>) {
+    // Each event has its own name for the id.
     let Turn { id: _, model, time, stop, usage, cost } = turn;
     json.opt_str("model", model.as_ref()).opt_raw("time", time.as_ref());
     if let Some(Stop { class, raw, sequence }) = stop {
@@ -87,8 +88,8 @@ pub(super) fn put_question(question: &Question<'_>, open: bool, json: &mut Emit<
         None => json.null(),
     };
     json.key("status").word(match (open, declined) {
-        (true, _) => "requested",
-        (false, true) => "rejected",
+        (_, true) => "rejected",
+        (true, false) => "requested",
         (false, false) => "answered",
     });
     json.opt_str("call_id", call_id.as_ref()).key("questions").array();

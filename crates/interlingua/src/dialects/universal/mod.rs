@@ -7,13 +7,18 @@
 mod data;
 mod parts;
 mod read;
+mod read_data;
+mod read_parts;
+mod request;
+mod says;
 mod time;
 mod write;
 
 use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
-use crate::model::{FailureClass, StopClass};
+use crate::model::{FailureClass, Field, StopClass};
 use crate::sniff::Head;
+use crate::tape::{Kind, Val};
 
 /// Universal events.
 pub static DIALECT: Dialect = Dialect {
@@ -28,7 +33,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::UniversalReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(write::UniversalWriter::new(options)),
-            says: crate::model::says_everything,
+            says: says::says,
         }),
     }],
     sniff,
@@ -45,6 +50,7 @@ const EPOCH: &str = "1970-01-01T00:00:00Z";
 /// Labels of status items that are more than a notice.
 const SESSION_UPDATED: &str = "session.updated";
 const USAGE: &str = "usage";
+const REQUEST: &str = "request";
 
 const STOPS: &[(StopClass, &str)] = &[
     (StopClass::End, "end_turn"),
@@ -85,4 +91,21 @@ fn word<T: PartialEq + Copy>(table: &[(T, &'static str)], value: T) -> &'static 
 /// The value for a word.
 fn named<T: PartialEq + Copy>(table: &[(T, &'static str)], word: &str) -> Option<T> {
     table.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
+}
+
+/// A member that holds others; an empty one is a leaf of its own, which says nothing.
+fn inside<'t>(val: Val<'t>, name: &str) -> Option<Val<'t>> {
+    let member = val.get(name)?;
+    let holds = matches!(member.kind(), Kind::Object | Kind::Array);
+    if holds && member.members().next().is_none() && member.elements().next().is_none() {
+        member.note(Field::Structure);
+    }
+    Some(member)
+}
+
+/// Notes a word that is as expected; any other says something that we do not know.
+fn note_if(object: Val<'_>, name: &str, word: &str) {
+    if object.get(name).is_some_and(|val| val.is(word)) {
+        object.note_str(name, Field::Structure);
+    }
 }

@@ -79,7 +79,9 @@ pub(super) fn add(
             return None;
         }
     };
-    let known = parts.iter().rposition(|part| part.from == from && part.form == form);
+    // Text grows; a JSON value comes whole.
+    let grows = !matches!(form, Form::Json | Form::Citation | Form::OutputJson);
+    let known = parts.iter().rposition(|part| grows && part.from == from && part.form == form);
     let at = known.unwrap_or_else(|| {
         parts.push(Piece { from, form, text: String::new(), state: None });
         parts.len() - 1
@@ -104,8 +106,12 @@ fn add_opaque(parts: &mut Vec<Piece>, from: (ItemId, u32), opaque: &Opaque<'_>) 
     let Opaque { kind, issuer, value } = opaque;
     let (item, part) = from;
     let own = || parts.iter().enumerate().rev().filter(|(_, piece)| piece.from.0 == item);
-    let same =
-        |piece: &Piece| piece.state.as_ref().is_some_and(|state| state.part == part && state.kind == *kind);
+    let same = |piece: &Piece| {
+        piece
+            .state
+            .as_ref()
+            .is_some_and(|state| state.part == part && state.kind == *kind && state.issuer == *issuer)
+    };
     let bare = |piece: &Piece| piece.state.is_none() && matches!(piece.form, Form::Reasoning | Form::Summary);
     let known = own().find(|(_, piece)| same(piece)).or_else(|| own().find(|(_, piece)| bare(piece)));
     let known = known.map(|(at, _)| at);

@@ -1,94 +1,135 @@
 //! Universal events to events. What the writer adds of its own (the start and end of the session, answers nobody gave,
-//! calls made up for results) is not read: it is added again wherever it is needed.
+//! calls made up for results) is not read: it is added again wherever it is needed. Numbers and ids of events are not
+//! read either. What the end of an item repeats is claimed where it is the same and left alone where it is not.
 
 use std::collections::VecDeque;
 
 use super::parts::CALL_KINDS;
-use super::{EPOCH, FAILURES, SESSION_UPDATED, STOPS, USAGE, named};
-use crate::dialects::{DIALECTS, Plane};
+use super::read_data::{failure, permission, question, session, turn};
+use super::read_parts::{read_part, read_reasoning, repeat_part};
+use super::request::request;
+use super::{EPOCH, REQUEST, SESSION_UPDATED, USAGE, inside, named, note_if};
 use crate::error::Code;
 use crate::model::{
-    Answer, Args, Author, CallKind, Event, Failure, FailureClass, Field, FileRef, ItemId, ItemKind, ItemTail,
-    Media, MediaSource, Notice, Opaque, OpaqueKind, Part, Permission, Prompt, Question, Session, SessionEnd,
-    Status, Stop, StopClass, ToolCall, ToolResult, Turn, Usage,
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Notice, Of, Part, SessionEnd, Status,
+    ToolCall, ToolResult, Turn,
 };
 use crate::pipe::{Doc, Reader, Sink};
-use crate::tape::{Limits, TapeBuf, Val};
-use crate::text::{Raw, Str, from_base64};
+use crate::tape::Val;
+use crate::text::{Str, from_base64};
 
 #[derive(Default)]
 pub(super) struct UniversalReader {
     time: String,
+    /// The native id of the session, as it stands in JSON.
+    session: String,
     open: Vec<Open>,
     /// The native ids of the last few hundred items.
     recent: VecDeque<(String, Str<'static>)>,
 }
 
 /// An item that is not complete.
-struct Open {
+pub(super) struct Open {
     item_id: String,
-    id: ItemId,
-    kind: Kind,
+    pub(super) id: ItemId,
+    pub(super) of: Of,
     /// The message around it that was not shown.
     around: Option<ItemId>,
-    /// Which parts the deltas have said.
-    said: Vec<u64>,
+    /// What its start said, in the order of [`REPEATED`], and what the first part of its content said, in the order of
+    /// [`REPEATED_IN_PARTS`]; as it stands in JSON.
+    began: Vec<Claimed>,
+    pub(super) began_parts: Vec<Claimed>,
+    /// What the deltas have said of each part, escaped.
+    pub(super) said: Vec<(u64, String)>,
     /// Reasoning within this message, by part.
     reasoning: Vec<(u64, ItemId)>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Message,
-    Call,
-    Result,
-    Status,
+/// A member that was read: its name, its text in JSON, and what it was claimed for, if it was.
+pub(super) struct Claimed {
+    pub(super) name: &'static str,
+    pub(super) json: String,
+    pub(super) field: Field,
 }
+
+const REPEATED: [&str; 10] = [
+    "native_item_id",
+    "parent_id",
+    "native_parent_id",
+    "kind",
+    "role",
+    "author",
+    "native_message_id",
+    "message",
+    "model",
+    "time",
+];
+const REPEATED_IN_PARTS: [&str; 5] = ["name", "call_id", "namespace", "call_kind", "label"];
 
 impl Reader for UniversalReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         let event = doc.root;
-        let (Some(kind), Some(data)) = (event.note_str("type", Field::Unnamed), event.get("data")) else {
+        let (Some(kind), Some(data)) = (event.get("type").and_then(|kind| kind.str()), event.get("data"))
+        else {
             return out.problem(Code::UnknownShape, None, "no `type` or no `data`");
         };
-        for name in ["event_id", "session_id", "source"] {
-            event.note_str(name, Field::Unnamed);
-        }
-        event.note_u64("sequence", Field::Unnamed);
-        let by_us = event.take_bool("synthetic", Field::Unnamed) == Some(true);
+        event.note_str("type", Field::Structure);
+        let by_us = event.get("synthetic").and_then(|by_us| by_us.bool()) == Some(true);
+        let made = |field| drop(event.take_bool("synthetic", field));
         self.tick(event, out);
-        let native = event
-            .get("native_session_id")
-            .inspect(|id| drop(id.note(Field::Unnamed)))
-            .and_then(|id| id.str());
         match kind.as_escaped() {
             "session.started" => {
                 let mut session = inside(data, "metadata").map(session).unwrap_or_default();
-                session.id = session.id.or(native);
+                if session.id.is_none() {
+                    session.id = event.note_str("native_session_id", Field::SessionId);
+                }
+                self.known_as(session.id.as_ref());
                 out.event(&Event::SessionStarted(session));
             }
-            "session.ended" => session_ended(data, by_us, out),
-            "turn.started" | "turn.ended" | "permission.resolved" | "question.resolved" if by_us => {
-                data.note(Field::Unnamed);
+            "session.ended" | "turn.started" | "turn.ended" | "permission.resolved" | "question.resolved"
+                if by_us =>
+            {
+                made(Field::Structure);
             }
-            "turn.started" => out.event(&Event::TurnStarted(turn(data, "turn_id"))),
-            "turn.ended" => out.event(&Event::TurnEnded(turn(data, "turn_id"))),
-            "item.started" | "item.completed" => self.item(kind.as_escaped(), data, by_us, out),
+            "session.ended" => {
+                made(Field::Structure);
+                session_ended(data, out);
+            }
+            "turn.started" => {
+                made(Field::Structure);
+                out.event(&Event::TurnStarted(turn(data, "turn_id")));
+            }
+            "turn.ended" => {
+                made(Field::Structure);
+                out.event(&Event::TurnEnded(turn(data, "turn_id")));
+            }
+            "item.started" | "item.completed" => {
+                let done = kind.is("item.completed");
+                self.item(event, data, done, by_us, out);
+            }
             "item.delta" => self.delta(data, by_us, out),
             "permission.requested" => out.event(&Event::PermissionRequested(permission(data))),
-            "permission.resolved" => out.event(&Event::PermissionResolved(permission(data))),
+            "permission.resolved" => {
+                made(Field::Structure);
+                out.event(&Event::PermissionResolved(permission(data)));
+            }
             "question.requested" => out.event(&Event::QuestionRequested(question(data))),
-            "question.resolved" => out.event(&Event::QuestionResolved(question(data))),
+            "question.resolved" => {
+                made(Field::Structure);
+                out.event(&Event::QuestionResolved(question(data)));
+            }
             "error" => out.event(&Event::Error(failure(data))),
             "agent.unparsed" => unparsed(data, out),
             _ => {
-                let head = out.head(ItemKind::Notice(Notice { event_type: Some(kind) }), Author::System);
+                let event_type = event.note_str("type", Field::NoticeType);
+                let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
                 let item = out.start(head);
                 out.complete(item);
             }
         }
+        self.repeat_session(event);
         match event.get("raw") {
-            Some(raw) if raw.is_null() => drop(raw.note(Field::Unnamed)),
+            Some(raw) if raw.is_null() => drop(raw.note(Field::Structure)),
             Some(raw) => out.kept_line(super::DIALECT.name, raw, ("", "")),
             None => {}
         }
@@ -99,127 +140,216 @@ impl UniversalReader {
     /// Passes a new time on by itself: most events have no place for one.
     fn tick(&mut self, event: Val<'_>, out: &mut Sink<'_>) {
         let Some(time) = event.get("time").filter(|time| time.str().is_some()) else { return };
-        let text = time.note(Field::Unnamed);
-        if text.as_str() != self.time && !time.is(EPOCH) {
+        if time.is(EPOCH) {
+            // No time was known.
+            time.note(Field::Structure);
+            return;
+        }
+        let text = time.note(Field::TurnTime);
+        if text.as_str() != self.time {
             text.as_str().clone_into(&mut self.time);
             out.event(&Event::Usage(Turn { time: Some(text), ..Turn::default() }));
         }
     }
 
-    fn item(&mut self, event: &str, data: Val<'_>, by_us: bool, out: &mut Sink<'_>) {
+    fn known_as(&mut self, id: Option<&Str<'_>>) {
+        if let Some(id) = id {
+            self.session.clear();
+            self.session.push_str(id.as_escaped());
+        }
+    }
+
+    /// Each event repeats the native id of the session.
+    fn repeat_session(&self, event: Val<'_>) {
+        let Some(id) = event.get("native_session_id") else { return };
+        if id.is_null() && self.session.is_empty() {
+            id.note(Field::Structure);
+        } else if id.str().is_some_and(|id| id.as_escaped() == self.session) {
+            id.note(Field::SessionId);
+        }
+    }
+
+    fn item(&mut self, event: Val<'_>, data: Val<'_>, done: bool, by_us: bool, out: &mut Sink<'_>) {
         let Some(item) = data.get("item") else { return };
-        let Some(item_id) = item.note_str("item_id", Field::Unnamed) else { return };
-        let done = event == "item.completed";
-        let content = inside(item, "content");
-        let label = content.and_then(|content| content.elements().next()?.get("label")?.str());
-        let status = item.note_str("status", Field::Unnamed);
-        let failed = status.as_ref().is_some_and(|status| status.is("failed"));
-        match label.as_ref().map(Str::as_escaped) {
-            Some(SESSION_UPDATED | USAGE) if !done => drop(item.note(Field::Unnamed)),
-            Some(label @ (SESSION_UPDATED | USAGE)) => {
-                let value = content.and_then(|content| content.elements().nth(1)?.get("json"));
-                match value {
-                    Some(value) if label == USAGE => {
-                        out.event(&Event::Usage(turn(value, "response_id")));
-                    }
-                    Some(value) => out.event(&Event::SessionUpdated(session(value))),
-                    None => {}
-                }
-                for name in ["native_item_id", "parent_id", "kind", "role"] {
-                    item.note_raw(name, Field::Unnamed);
-                }
-                for part in content.into_iter().flat_map(|content| content.elements()) {
-                    part.note_str("type", Field::Unnamed);
-                    part.note_str("label", Field::Unnamed);
-                }
+        let Some(item_id) = item.get("item_id").and_then(|id| id.str()) else { return };
+        let content = item.get("content");
+        if is_status_of_ours(content, done) {
+            if done {
+                self.status(item, content, out);
             }
+            return;
+        }
+        let failed = item.word("status") == "failed";
+        event.take_bool("synthetic", if failed { Field::ItemStatus } else { Field::Structure });
+        if by_us && !failed {
             // A call made up for a result: it will be made up again.
-            _ if by_us && !failed => {
-                let native = item.get("native_item_id").and_then(|native| native.str());
-                self.remember(&item_id, native.as_ref());
-                item.note(Field::Unnamed);
+            let native = item.get("native_item_id").and_then(|native| native.str());
+            return self.remember(&item_id, native.as_ref());
+        }
+        item.note_str("item_id", Field::Structure);
+        let known = |open: &Open| open.item_id == item_id.as_escaped();
+        if !self.open.iter().any(known) {
+            self.start(item, &item_id, content, out);
+        }
+        let Some(at) = self.open.iter().position(known).filter(|_| done) else {
+            inside(item, "content");
+            return note_if(item, "status", "in_progress");
+        };
+        let open = self.open.remove(at);
+        if matches!(item.word("status"), "completed" | "failed") {
+            item.take_str("status", Field::ItemStatus);
+        }
+        let status = match (failed, by_us) {
+            (false, _) => Status::Completed,
+            (true, false) => Status::Failed,
+            (true, true) => Status::Interrupted,
+        };
+        complete(open, item, content, status, out);
+    }
+
+    /// A status item that stands for an event which the schema does not have.
+    fn status(&mut self, item: Val<'_>, content: Option<Val<'_>>, out: &mut Sink<'_>) {
+        let mut parts = content.into_iter().flat_map(|content| content.elements());
+        let (Some(label), Some(part)) = (parts.next(), parts.next()) else { return };
+        let Some(value) = part.get("json") else { return };
+        match label.word("label") {
+            SESSION_UPDATED => {
+                let session = session(value);
+                self.known_as(session.id.as_ref());
+                out.event(&Event::SessionUpdated(session));
             }
-            _ => {
-                let known = |open: &Open| open.item_id == item_id.as_escaped();
-                if !self.open.iter().any(known) {
-                    self.start(item, &item_id, content, out);
-                }
-                if let Some(at) = self.open.iter().position(known).filter(|_| done) {
-                    let open = self.open.remove(at);
-                    let status = match (failed, by_us) {
-                        (false, _) => Status::Completed,
-                        (true, false) => Status::Failed,
-                        (true, true) => Status::Interrupted,
-                    };
-                    complete(open, item, content, status, out);
-                } else if let Some(content) = content {
-                    content.note(Field::Unnamed);
-                }
-            }
+            USAGE => out.event(&Event::Usage(turn(value, "response_id"))),
+            _ => out.event(&Event::Request(Box::new(request(value)))),
+        }
+        label.note_str("label", Field::Structure);
+        note_if(label, "type", "status");
+        note_if(part, "type", "json");
+        note_if(item, "kind", "status");
+        note_if(item, "role", "system");
+        note_if(item, "status", "completed");
+        for name in ["native_item_id", "parent_id"] {
+            item.get(name).filter(|val| val.is_null()).map(|val| val.note(Field::Structure));
         }
     }
 
     fn start(&mut self, item: Val<'_>, item_id: &Str<'_>, content: Option<Val<'_>>, out: &mut Sink<'_>) {
+        let mut claims = Claims { object: item, began: Vec::new() };
         let first = content.and_then(|content| content.elements().next());
-        let text = |name: &str| first.and_then(|part| part.get(name)?.str());
-        let call_id = text("call_id");
-        let (kind, item_kind, author) =
-            match item.take_str("kind", Field::Unnamed).as_ref().map(Str::as_escaped) {
-                Some("tool_call") => {
-                    let kind = text("call_kind").and_then(|kind| named(CALL_KINDS, kind.as_escaped()));
-                    let call = ToolCall {
-                        call_id: call_id.clone(),
-                        kind: kind.unwrap_or(CallKind::Function),
-                        namespace: text("namespace"),
-                        name: text("name").unwrap_or_default(),
-                    };
-                    (Kind::Call, ItemKind::ToolCall(call), Author::Assistant)
+        let mut part_claims = Claims { object: first.unwrap_or(item), began: Vec::new() };
+        let mut text = |name, field| first.and_then(|_| part_claims.text(name, field));
+        let (of, item_kind, author) = match item.word("kind") {
+            "tool_call" => {
+                let kind = first.and_then(|first| named(CALL_KINDS, first.word("call_kind")));
+                if kind.is_some() {
+                    text("call_kind", Field::CallKind);
                 }
-                Some("tool_result") => {
-                    let result = ToolResult { call_id: call_id.clone(), name: text("name") };
-                    (Kind::Result, ItemKind::ToolResult(result), Author::Tool)
-                }
-                Some("message" | "system") => (Kind::Message, ItemKind::Message, author(item)),
-                kind => {
-                    let event_type = text("label").or_else(|| Some(Str::from_plain(kind?)));
-                    let notice = Notice { event_type };
-                    (Kind::Status, ItemKind::Notice(notice), Author::System)
-                }
-            };
-        item.note_str("role", Field::Unnamed);
-        let noted = |name: &str| {
-            item.get(name).inspect(|val| drop(val.note(Field::Unnamed))).and_then(|val| val.str())
+                let call = ToolCall {
+                    call_id: text("call_id", Field::CallId),
+                    kind: kind.unwrap_or(CallKind::Function),
+                    namespace: text("namespace", Field::CallNamespace),
+                    name: text("name", Field::CallName).unwrap_or_default(),
+                };
+                (Of::Call, ItemKind::ToolCall(call), Author::Assistant)
+            }
+            "tool_result" => {
+                let call_id = text("call_id", Field::ResultCallId);
+                let result = ToolResult { call_id, name: text("name", Field::ResultName) };
+                (Of::Result, ItemKind::ToolResult(result), Author::Tool)
+            }
+            "message" | "system" => (Of::Message, ItemKind::Message, claims.author()),
+            kind => {
+                let label = text("label", Field::NoticeType);
+                // A kind we do not know names the notice itself.
+                let event_type = match (label, kind) {
+                    (Some(label), _) => Some(label),
+                    (None, "status") => None,
+                    (None, _) => claims.text("kind", Field::NoticeType),
+                };
+                (Of::Notice, ItemKind::Notice(Notice { event_type }), Author::System)
+            }
         };
-        let (native, parent_id) = (noted("native_item_id"), noted("parent_id"));
-        let message = item.take_str("native_message_id", Field::Unnamed);
+        if let Some(first) = first {
+            first.note_str("type", Field::Structure);
+            for name in ["arguments", "output"] {
+                note_if(first, name, "");
+            }
+        }
+        if matches!(item.word("kind"), "message" | "system" | "tool_call" | "tool_result" | "status") {
+            claims.text("kind", Field::Structure);
+        }
+        claims.expected_role(of);
+        let call_id = match &item_kind {
+            ItemKind::ToolCall(call) => call.call_id.clone(),
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolResult(_) | ItemKind::Notice(_) => None,
+        };
+        // A call's native id is the call's own unless it says otherwise.
+        let native = item.get("native_item_id").and_then(|native| native.str());
+        let is_call_id = native.is_some() && native == call_id;
+        claims.text("native_item_id", if is_call_id { Field::CallId } else { Field::ItemId });
+        let message = claims.text("native_message_id", Field::ItemId);
         let (mut model, mut time) =
-            (item.take_str("model", Field::Unnamed), item.take_raw("time", Field::Unnamed));
-        let parent_id = parent_id.as_ref().map(Str::as_escaped);
-        let holds = |open: &&Open| Some(&*open.item_id) == parent_id && open.kind == Kind::Message;
-        let within = self.open.iter().find(holds).map(|open| open.id);
-        let mut parent = self.recent.iter().rev().find(|(known, _)| Some(&**known) == parent_id);
-        parent = parent.filter(|_| within.is_none());
-        let mut parent = parent.map(|(_, native)| native.clone());
+            (claims.text("model", Field::ItemModel), claims.raw("time", Field::ItemTime));
+        let (within, mut parent) = self.parent(&mut claims);
         self.remember(item_id, native.as_ref().or(message.as_ref()));
-        let around = message.map(|message| {
-            let speaker = if kind == Kind::Result { Author::User } else { Author::Assistant };
-            let mut head = out.head(ItemKind::Message, speaker);
-            head.native_id = Some(message);
-            head.parent = parent.take();
-            head.model = model.take();
-            head.time = time.take();
+        let beside = item.get("message").filter(|message| message.members().next().is_some());
+        let around = (message.is_some() || beside.is_some()).then(|| {
+            let usual = if of == Of::Result { Author::User } else { Author::Assistant };
+            let mut head = out.head(ItemKind::Message, usual);
+            head.native_id = message;
+            let Some(beside) = beside else {
+                head.parent = parent.take();
+                head.model = model.take();
+                head.time = time.take();
+                return out.start(head);
+            };
+            let mut beside = Claims { object: beside, began: Vec::new() };
+            // What the message says of itself stands beside what the item says.
+            if beside.object.get("role").is_some() {
+                head.author = beside.author();
+            }
+            head.parent = beside.text("parent", Field::ItemParent).or_else(|| parent.take());
+            head.model = beside.text("model", Field::ItemModel).or_else(|| model.take());
+            head.time = beside.raw("time", Field::ItemTime).or_else(|| time.take());
             out.start(head)
         });
+        if let Some(beside) = beside {
+            claims.began.push(Claimed {
+                name: "message",
+                json: beside.text().to_owned(),
+                field: Field::Structure,
+            });
+        }
         let mut head = out.head(item_kind, author);
         head.within = around.or(within);
-        // A call's native id is the call's own unless it says otherwise.
-        head.native_id = native.filter(|native| kind != Kind::Call || call_id.as_ref() != Some(native));
+        head.native_id = native.filter(|_| !is_call_id);
         head.parent = parent;
         head.model = model;
         head.time = time;
         let id = out.start(head);
         let item_id = item_id.as_escaped().to_owned();
-        self.open.push(Open { item_id, id, kind, around, said: Vec::new(), reasoning: Vec::new() });
+        let (began, began_parts) = (claims.began, part_claims.began);
+        let (said, reasoning) = (Vec::new(), Vec::new());
+        self.open.push(Open { item_id, id, of, around, began, began_parts, said, reasoning });
+    }
+
+    /// The open message that an item is in, or the native id of the item it follows.
+    fn parent<'t>(&self, claims: &mut Claims<'t>) -> (Option<ItemId>, Option<Str<'t>>) {
+        let item = claims.object;
+        let native = claims.text("native_parent_id", Field::ItemParent);
+        let Some(parent) = item.get("parent_id").and_then(|parent| parent.str()) else {
+            claims.text("parent_id", Field::Structure);
+            return (None, native);
+        };
+        let holds = |open: &&Open| open.item_id == parent.as_escaped() && open.of == Of::Message;
+        if let Some(open) = self.open.iter().find(holds) {
+            claims.text("parent_id", Field::Structure);
+            return (Some(open.id), native);
+        }
+        let known = self.recent.iter().rev().find(|(known, _)| known == parent.as_escaped());
+        if known.is_some() && native.is_none() {
+            claims.text("parent_id", Field::ItemParent);
+        }
+        (None, native.or_else(|| known.map(|(_, native)| native.clone())))
     }
 
     fn remember(&mut self, item_id: &Str<'_>, native: Option<&Str<'_>>) {
@@ -231,7 +361,7 @@ impl UniversalReader {
     }
 
     fn delta(&mut self, data: Val<'_>, by_us: bool, out: &mut Sink<'_>) {
-        let item_id = data.note_str("item_id", Field::Unnamed).unwrap_or_default();
+        let item_id = data.get("item_id").and_then(|id| id.str()).unwrap_or_default();
         let Some(open) = self.open.iter_mut().find(|open| open.item_id == item_id.as_escaped()) else {
             return out.problem(
                 Code::Lifecycle,
@@ -239,34 +369,126 @@ impl UniversalReader {
                 "delta for an item that is not open",
             );
         };
-        let Some(text) = data.take_str("delta", Field::Unnamed) else { return };
-        data.note_raw("native_item_id", Field::Unnamed);
-        let part = data.note_u64("part", Field::Unnamed).unwrap_or(0);
-        if !open.said.contains(&part) {
-            open.said.push(part);
+        let Some(text) = data.get("delta").and_then(|delta| delta.str()) else { return };
+        data.note_str("item_id", Field::Structure);
+        repeat(data, "native_item_id", &open.began);
+        let number = data.note_u64("part", Field::Structure).unwrap_or(0);
+        let part = number as u32;
+        match open.said.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, said)) => said.push_str(text.as_escaped()),
+            None => open.said.push((number, text.as_escaped().to_owned())),
         }
-        let flag = |name: &str| data.take_bool(name, Field::Unnamed) == Some(true);
-        let (id, part, value) =
-            match data.note_str("content_type", Field::Unnamed).as_ref().map(Str::as_escaped) {
-                Some("reasoning") => {
-                    let value = if flag("summary") { Part::Summary(text) } else { Part::Text(text) };
-                    (open.reasoning(part, out), 0, value)
-                }
-                Some("arguments") => (open.id, part, Part::Args(Args::Text(text))),
-                _ if flag("refusal") => (open.id, part, Part::Refusal(text)),
-                _ => (open.id, part, Part::Text(text)),
-            };
+        let content_type = data.word("content_type");
+        if matches!(content_type, "text" | "reasoning" | "arguments") {
+            data.note_str("content_type", Field::Structure);
+        }
+        let (id, part, field, value) = match content_type {
+            "reasoning" if flag(data, "summary", Field::ReasoningSummary) => {
+                (open.reasoning(number, out), 0, Field::ReasoningSummary, Part::Summary(text))
+            }
+            "reasoning" => (open.reasoning(number, out), 0, Field::ReasoningText, Part::Text(text)),
+            "arguments" => (open.id, part, Field::CallArgs, Part::Args(Args::Text(text))),
+            _ if flag(data, "refusal", Field::Refusal) => {
+                (open.id, part, Field::Refusal, Part::Refusal(text))
+            }
+            _ => (open.id, part, open.of.text(), Part::Text(text)),
+        };
+        data.take_str("delta", field);
         if by_us {
-            out.delta(id, part as u32, value);
+            out.delta(id, part, value);
         } else {
-            out.piece(id, part as u32, value);
+            out.piece(id, part, value);
         }
     }
 }
 
+/// Whether the content is that of a status item which stands for another event. An item that only has its label may
+/// be one of ours at its start; at its end it is a notice of that name.
+fn is_status_of_ours(content: Option<Val<'_>>, done: bool) -> bool {
+    let mut parts = content.into_iter().flat_map(|content| content.elements());
+    let label = parts.next().map_or("", |part| part.word("label"));
+    let has_value = parts.next().is_some_and(|part| part.get("json").is_some());
+    matches!(label, SESSION_UPDATED | USAGE | REQUEST) && (has_value || !done)
+}
+
+/// Claims members and remembers them: the end of the item will repeat them.
+struct Claims<'t> {
+    object: Val<'t>,
+    began: Vec<Claimed>,
+}
+
+impl<'t> Claims<'t> {
+    fn text(&mut self, name: &'static str, field: Field) -> Option<Str<'t>> {
+        let val = self.object.get(name)?;
+        let text = val.str();
+        if text.is_some() || val.is_null() {
+            self.claim(name, val, if val.is_null() { Field::Structure } else { field });
+        }
+        text
+    }
+
+    fn raw(&mut self, name: &'static str, field: Field) -> Option<crate::text::Raw<'t>> {
+        let val = self.object.get(name).filter(|val| !val.is_null())?;
+        self.claim(name, val, field);
+        Some(val.raw())
+    }
+
+    fn claim(&mut self, name: &'static str, val: Val<'t>, field: Field) {
+        val.take(field);
+        self.began.push(Claimed { name, json: val.text().to_owned(), field });
+    }
+
+    /// Who speaks in a message.
+    fn author(&mut self) -> Author {
+        let author = match self.object.word("role") {
+            "user" => Author::User,
+            "tool" => Author::Tool,
+            "assistant" => Author::Assistant,
+            "system" if self.object.word("author") == "developer" => {
+                self.text("author", Field::ItemAuthor);
+                Author::Developer
+            }
+            "system" => Author::System,
+            _ => return Author::Assistant,
+        };
+        self.text("role", Field::ItemAuthor);
+        author
+    }
+
+    /// The role of anything but a message follows from its kind.
+    fn expected_role(&mut self, of: Of) {
+        let role = match of {
+            Of::Call => "assistant",
+            Of::Result => "tool",
+            Of::Notice => "system",
+            Of::Message | Of::Reasoning => return,
+        };
+        if self.object.word("role") == role {
+            self.text("role", Field::Structure);
+        }
+    }
+}
+
+/// Notes a member that says what the start of the item has said.
+pub(super) fn repeat(object: Val<'_>, name: &str, began: &[Claimed]) {
+    let Some(val) = object.get(name) else { return };
+    if let Some(known) = began.iter().find(|known| known.name == name && known.json == val.text()) {
+        val.note(known.field);
+    }
+}
+
+/// Whether the flag is set. One that is not says nothing.
+pub(super) fn flag(object: Val<'_>, name: &str, field: Field) -> bool {
+    let set = object.get(name).and_then(|flag| flag.bool()) == Some(true);
+    if set {
+        object.take_bool(name, field);
+    }
+    set
+}
+
 impl Open {
     /// The reasoning that is that part of the message.
-    fn reasoning(&mut self, part: u64, out: &mut Sink<'_>) -> ItemId {
+    pub(super) fn reasoning(&mut self, part: u64, out: &mut Sink<'_>) -> ItemId {
         if let Some((_, id)) = self.reasoning.iter().find(|(known, _)| *known == part) {
             return *id;
         }
@@ -278,38 +500,42 @@ impl Open {
     }
 }
 
-/// A member that holds others; an empty one is a leaf of its own.
-fn inside<'t>(val: Val<'t>, name: &str) -> Option<Val<'t>> {
-    let member = val.get(name)?;
-    if member.members().next().is_none() && member.elements().next().is_none() {
-        member.note(Field::Unnamed);
-    }
-    Some(member)
-}
-
 /// Says what the deltas have left out and ends the item.
 fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Status, out: &mut Sink<'_>) {
-    for name in
-        ["native_item_id", "parent_id", "kind", "role", "model", "time", "native_message_id", "author"]
-    {
-        item.note_raw(name, Field::Unnamed);
+    for name in REPEATED {
+        repeat(item, name, &open.began);
     }
+    inside(item, "content");
     let parts = || content.into_iter().flat_map(|content| content.elements());
     let outputs = parts().filter(|part| part.get("output").is_some()).count();
     for (index, part) in parts().enumerate() {
-        let index = index as u64;
-        let said = open.said.contains(&index);
-        if let Some(label) = part.get("label") {
-            label.note(Field::Unnamed);
-            part.note_str("type", Field::Unnamed);
-            if let Some(detail) = part.take_str("detail", Field::Unnamed) {
-                out.delta(open.id, 0, Part::Text(detail));
+        let number = index as u64;
+        for name in REPEATED_IN_PARTS {
+            repeat(part, name, &open.began_parts);
+        }
+        let said = open.said.iter().find(|(known, _)| *known == number).map(|(_, said)| &**said);
+        if part.get("label").is_some() {
+            note_if(part, "type", "status");
+            let detail = part.get("detail").and_then(|detail| detail.str());
+            match (detail, said) {
+                (Some(detail), None) => {
+                    part.take_str("detail", Field::NoticeText);
+                    out.delta(open.id, 0, Part::Text(detail));
+                }
+                (Some(detail), Some(said)) if detail.as_escaped() == said => {
+                    part.note_str("detail", Field::NoticeText);
+                }
+                (Some(_), Some(_)) | (None, _) => {}
             }
-        } else if part.get("type").is_some_and(|kind| kind.is("reasoning")) {
-            read_reasoning(&mut open, index, said, part, out);
-        } else if said || (outputs == 1 && part.get("output").is_some_and(|output| output.is(""))) {
-            part.note(Field::Unnamed);
-        } else if let Some(value) = read_part(part) {
+        } else if part.word("type") == "reasoning" {
+            read_reasoning(&mut open, number, part, out);
+        } else if let Some(said) = said {
+            repeat_part(open.of, part, said);
+        } else if outputs == 1 && part.get("output").is_some_and(|output| output.is("")) {
+            // A result without text.
+            note_if(part, "output", "");
+            note_if(part, "type", "tool_result");
+        } else if let Some(value) = read_part(open.of, part) {
             out.delta(open.id, index as u32, value);
         }
     }
@@ -318,251 +544,37 @@ fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Sta
         out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
     }
     let (native_status, is_error) =
-        (item.take_str("native_status", Field::Unnamed), item.take_bool("is_error", Field::Unnamed));
+        (item.take_str("native_status", Field::ItemStatus), item.take_bool("is_error", Field::ResultIsError));
     out.event(&Event::ItemCompleted(ItemTail { id: open.id, status, native_status, is_error }));
     if let Some(around) = open.around {
         out.complete(around);
     }
 }
 
-fn read_reasoning(open: &mut Open, index: u64, said: bool, part: Val<'_>, out: &mut Sink<'_>) {
-    for name in ["type", "visibility"] {
-        part.note_str(name, Field::Unnamed);
-    }
-    let id = open.reasoning(index, out);
-    let summary = part.take_bool("summary", Field::Unnamed) == Some(true);
-    let issuer = part.take_str("issuer", Field::Unnamed);
-    let issuer = issuer.as_ref().map_or("unknown", |issuer| issuer_named(issuer.as_escaped()));
-    let state = [(OpaqueKind::Signature, "signature"), (OpaqueKind::Encrypted, "encrypted")];
-    let state = state.into_iter().find_map(|(kind, name)| Some((kind, part.take_str(name, Field::Unnamed)?)));
-    if let Some(text) =
-        part.take_str("text", Field::Unnamed).filter(|text| !said && (!text.is_empty() || state.is_none()))
-    {
-        out.delta(id, 0, if summary { Part::Summary(text) } else { Part::Text(text) });
-    }
-    if let Some((kind, value)) = state {
-        out.delta(id, 1, Part::Opaque(Opaque { kind, issuer, value }));
-    }
-}
-
-fn read_part(part: Val<'_>) -> Option<Part<'_>> {
-    let value = match part.get("type")?.str()?.as_escaped() {
-        "text" => {
-            let text = part.take_str("text", Field::Unnamed)?;
-            if part.take_bool("refusal", Field::Unnamed) == Some(true) {
-                Part::Refusal(text)
-            } else {
-                Part::Text(text)
-            }
-        }
-        "json" if part.take_bool("citation", Field::Unnamed) == Some(true) => {
-            Part::Citation(part.take_raw("json", Field::Unnamed)?)
-        }
-        "json" => Part::Json(part.get("json")?.take(Field::Unnamed)),
-        "tool_call" => {
-            for name in ["name", "call_id", "namespace", "call_kind"] {
-                part.note_raw(name, Field::Unnamed);
-            }
-            let text = part.take_str("arguments", Field::Unnamed)?;
-            let free = part.get("call_kind").is_some_and(|kind| kind.is("free_text"));
-            Part::Args(json_in(&text).filter(|_| !free).map_or(Args::Text(text), Args::Json))
-        }
-        "tool_result" => {
-            part.note_raw("call_id", Field::Unnamed);
-            part.note_raw("name", Field::Unnamed);
-            let text = part.take_str("output", Field::Unnamed)?;
-            match json_in(&text).filter(|_| part.note_str("encoding", Field::Unnamed).is_some()) {
-                Some(json) => Part::Json(json),
-                None => Part::Text(text),
-            }
-        }
-        "image" | "file_ref" if part.get("url").or(part.get("data")).or(part.get("file_id")).is_some() => {
-            part.note_raw("action", Field::Unnamed);
-            part.note_raw("url", Field::Unnamed);
-            let path = part.take_str("path", Field::Unnamed)?;
-            let source =
-                match (part.take_str("data", Field::Unnamed), part.take_str("file_id", Field::Unnamed)) {
-                    (Some(data), _) => MediaSource::Base64(data),
-                    (None, Some(id)) => MediaSource::File(id),
-                    (None, None) => MediaSource::Url(path),
-                };
-            Part::Media(Media {
-                media_type: part.take_str("mime", Field::Unnamed),
-                source,
-                name: part.take_str("name", Field::Unnamed),
-            })
-        }
-        "file_ref" => Part::File(FileRef {
-            path: part.take_str("path", Field::Unnamed)?,
-            action: part.take_str("action", Field::Unnamed)?,
-            diff: part.take_str("diff", Field::Unnamed),
-        }),
-        "image" => Part::Media(Media {
-            source: MediaSource::Url(part.take_str("path", Field::Unnamed)?),
-            media_type: part.take_str("mime", Field::Unnamed),
-            name: part.take_str("name", Field::Unnamed),
-        }),
-        _ => return None,
+fn session_ended(data: Val<'_>, out: &mut Sink<'_>) {
+    let status = match data.word("reason") {
+        "completed" => Some(Status::Completed),
+        "error" => Some(Status::Failed),
+        "terminated" => Some(Status::Interrupted),
+        _ => None,
     };
-    part.note_str("type", Field::Unnamed);
-    Some(value)
-}
-
-/// The JSON value in a string, if writing it into a string again gives the same.
-fn json_in(text: &Str<'_>) -> Option<Raw<'static>> {
-    let json = text.decode();
-    TapeBuf::default().parse(&json, &Limits::default()).ok()?;
-    (Str::plain(&json).as_escaped() == text.as_escaped()).then(|| Raw::owned(json.into_owned()))
-}
-
-fn author(item: Val<'_>) -> Author {
-    let role = item.get("role").and_then(|role| role.str());
-    match role.as_ref().map(Str::as_escaped) {
-        Some("user") => Author::User,
-        Some("tool") => Author::Tool,
-        Some("system") if item.take_str("author", Field::Unnamed).is_some() => Author::Developer,
-        Some("system") => Author::System,
-        _ => Author::Assistant,
+    if status.is_some() {
+        data.take_str("reason", Field::SessionEndStatus);
     }
-}
-
-fn session(metadata: Val<'_>) -> Session<'_> {
-    let agent = metadata.take_str("agent", Field::Unnamed);
-    Session {
-        id: metadata.take_str("id", Field::Unnamed),
-        parent: metadata.take_str("parent", Field::Unnamed),
-        cwd: metadata.take_str("cwd", Field::Unnamed),
-        cli_version: metadata.take_str("agent_version", Field::Unnamed),
-        model: metadata.take_str("model", Field::Unnamed),
-        provider: metadata.take_str("provider", Field::Unnamed),
-        branch: metadata.take_str("branch", Field::Unnamed),
-        commit: metadata.take_str("commit", Field::Unnamed),
-        repository: metadata.take_str("repository", Field::Unnamed),
-        title: metadata.take_str("title", Field::Unnamed),
-        start: metadata.take_raw("start", Field::Unnamed),
-        agent: agent.and_then(|agent| agents().find(|known| agent.is(known))),
-    }
-}
-
-/// The agents whose name the model can hold: those whose logs we know.
-fn agents() -> impl Iterator<Item = &'static str> {
-    DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log).map(|dialect| dialect.name)
-}
-
-fn issuer_named(name: &str) -> &'static str {
-    ["anthropic", "openai", "google"].into_iter().find(|known| *known == name).unwrap_or("unknown")
-}
-
-fn session_ended(data: Val<'_>, by_us: bool, out: &mut Sink<'_>) {
-    data.note_str("terminated_by", Field::Unnamed);
-    let completed = data.note_str("reason", Field::Unnamed).is_some_and(|reason| reason.is("completed"));
-    if !by_us {
-        let status = if completed { Status::Completed } else { Status::Failed };
-        out.event(&Event::SessionEnded(SessionEnd {
-            status,
-            message: data.take_str("message", Field::Unnamed),
-        }));
-    }
-}
-
-fn turn<'t>(data: Val<'t>, id: &str) -> Turn<'t> {
-    data.note_str("phase", Field::Unnamed);
-    let class = data.take_str("stop_reason", Field::Unnamed);
-    let usage = inside(data, "usage").map(|usage| Usage {
-        input: usage.take_u64("input_tokens", Field::Unnamed),
-        cache_read: usage.take_u64("cache_read_tokens", Field::Unnamed),
-        cache_write: usage.take_u64("cache_write_tokens", Field::Unnamed),
-        cache_write_long: usage.take_u64("cache_write_long_tokens", Field::Unnamed),
-        output: usage.take_u64("output_tokens", Field::Unnamed),
-        reasoning: usage.take_u64("reasoning_tokens", Field::Unnamed),
-    });
-    Turn {
-        id: data.take_str(id, Field::Unnamed),
-        model: data.take_str("model", Field::Unnamed),
-        time: data.take_raw("time", Field::Unnamed),
-        stop: class.map(|class| Stop {
-            class: named(STOPS, class.as_escaped()).unwrap_or(StopClass::Other),
-            raw: data.take_str("native_stop_reason", Field::Unnamed),
-            sequence: data.take_str("stop_sequence", Field::Unnamed),
-        }),
-        usage,
-        cost: data.take_raw("cost_usd", Field::Unnamed),
-    }
-}
-
-fn permission(data: Val<'_>) -> Permission<'_> {
-    let metadata = inside(data, "metadata");
-    let text = |name: &str| metadata.and_then(|metadata| metadata.take_str(name, Field::Unnamed));
-    let status = data.take_str("status", Field::Unnamed);
-    Permission {
-        id: data.take_str("permission_id", Field::Unnamed).unwrap_or_default(),
-        action: data.take_str("action", Field::Unnamed).unwrap_or_default(),
-        call_id: text("call_id"),
-        input: metadata.and_then(|metadata| metadata.take_raw("input", Field::Unnamed)),
-        answer: match status.as_ref().map(Str::as_escaped) {
-            Some("accept") => Some(Answer::Accept),
-            Some("accept_for_session") => Some(Answer::AcceptForSession),
-            Some("reject") => Some(Answer::Reject(text("message"))),
-            _ => None,
-        },
-    }
-}
-
-fn question<'t>(data: Val<'t>) -> Question<'t> {
-    for name in ["prompt", "options", "response"] {
-        data.note_raw(name, Field::Unnamed);
-    }
-    let list = |val: Option<Val<'t>>| val.into_iter().flat_map(|val| val.elements());
-    let prompt = |question: Val<'t>| Prompt {
-        text: question.take_str("prompt", Field::Unnamed).unwrap_or_default(),
-        options: list(inside(question, "options"))
-            .map(|option| {
-                (
-                    option.take_str("label", Field::Unnamed).unwrap_or_default(),
-                    option.take_str("description", Field::Unnamed),
-                )
-            })
-            .collect(),
-        multiple: question.take_bool("multi_select", Field::Unnamed) == Some(true),
-    };
-    let labels = |chosen: Val<'t>| {
-        if chosen.elements().next().is_none() {
-            chosen.note(Field::Unnamed);
-        }
-        chosen.elements().filter_map(|label| label.take_text(Field::Unnamed)).collect()
-    };
-    Question {
-        id: data.take_str("question_id", Field::Unnamed).unwrap_or_default(),
-        call_id: data.take_str("call_id", Field::Unnamed),
-        prompts: list(inside(data, "questions")).map(prompt).collect(),
-        answers: inside(data, "answers").map(|answers| answers.elements().map(labels).collect()),
-        declined: data.take_str("status", Field::Unnamed).is_some_and(|status| status.is("rejected")),
-    }
-}
-
-fn failure(data: Val<'_>) -> Failure<'_> {
-    let details = inside(data, "details");
-    let class = details.and_then(|details| details.take_str("class", Field::Unnamed));
-    let status = details.and_then(|details| details.take_u64("status", Field::Unnamed));
-    Failure {
-        class: class.and_then(|class| named(FAILURES, class.as_escaped())).unwrap_or(FailureClass::Other),
-        status: status.and_then(|status| u16::try_from(status).ok()),
-        code: data.take_str("code", Field::Unnamed),
-        message: data.take_str("message", Field::Unnamed).unwrap_or_default(),
-        request_id: details.and_then(|details| details.take_str("request_id", Field::Unnamed)),
-    }
+    let (status, message) =
+        (status.unwrap_or(Status::Failed), data.take_str("message", Field::SessionEndMessage));
+    out.event(&Event::SessionEnded(SessionEnd { status, message }));
 }
 
 /// Gives back bytes that could not be read when the event was made.
 fn unparsed(data: Val<'_>, out: &mut Sink<'_>) {
-    data.note_str("location", Field::Unnamed);
-    let why = data.note_str("error", Field::Unnamed);
     let damage =
         [Code::InvalidJson, Code::Torn, Code::InvalidUtf8, Code::NulBytes, Code::TooDeep, Code::TooLarge];
-    let why = why.and_then(|why| damage.into_iter().find(|code| why.is(code.name())));
-    let bytes = match data.take_str("text", Field::Unnamed) {
+    let why = damage.into_iter().find(|code| data.word("error") == code.name());
+    let text = |name: &str| data.get(name).and_then(|text| text.str());
+    let bytes = match text("text") {
         Some(text) => Some(text.decode().into_owned().into_bytes()),
-        None => data.take_str("base64", Field::Unnamed).and_then(|text| from_base64(text.as_escaped())),
+        None => text("base64").and_then(|text| from_base64(text.as_escaped())),
     };
     let why = why.map_or("unparsed", Code::name);
     out.kept_bytes(super::DIALECT.name, &bytes.unwrap_or_default(), why, false);

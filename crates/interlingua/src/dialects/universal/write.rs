@@ -5,14 +5,15 @@ use std::collections::VecDeque;
 
 use super::data::{put_failure, put_permission, put_question, put_session, put_turn};
 use super::parts::{self, Form, Nature, Piece};
-use super::{EPOCH, SESSION_UPDATED, USAGE, time};
+use super::request::put_request;
+use super::{EPOCH, REQUEST, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
 use crate::emit::{Emit, EmitState};
 use crate::ledger::{Reason, Rest, RestBody};
 use crate::model::{
-    Answer, Args, Arrival, Author, CallKind, Delta, Event, FailureClass, ItemHead, ItemId, ItemKind,
-    ItemTail, Notice, Part, Permission, Question, Session, SessionEnd, Status, Stop, StopClass, Time,
-    ToolCall, ToolResult, Turn, Usage,
+    Answer, Args, Arrival, Author, CallKind, Delta, Event, FailureClass, Field, ItemHead, ItemId, ItemKind,
+    ItemTail, Notice, Of, Part, Permission, Question, Session, SessionEnd, Status, Stop, StopClass, Time,
+    ToolCall, ToolResult, Turn,
 };
 use crate::pipe::{Out, Writer};
 use crate::text::{Raw, Str};
@@ -25,6 +26,10 @@ pub(super) struct UniversalWriter {
     session: Option<String>,
     native_session: Option<String>,
     time: String,
+    /// The length of a time that no event has shown yet.
+    unseen_time: Option<usize>,
+    /// The last time that an event said as written.
+    said_time: String,
     sequence: u64,
     items: u64,
     turns: u64,
@@ -36,7 +41,8 @@ pub(super) struct UniversalWriter {
     calls: Vec<(String, u64)>,
     /// Requests without an answer.
     pending: Vec<Pending>,
-    usage: Option<(Option<String>, Usage)>,
+    /// What was said last of a response, without its time.
+    usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
     cut: bool,
     raw: RawState,
@@ -79,15 +85,31 @@ struct Open {
     nature: Nature,
     author: Author,
     native: Option<String>,
-    /// The native id of the message around it, if that is not shown.
-    message: Option<String>,
     parent: Option<u64>,
+    /// The native id of the item it follows.
+    parent_id: Option<String>,
+    /// The same, if no item of ours can be named instead, or its place is taken by the message around.
+    native_parent: Option<String>,
     model: Option<String>,
     time: Option<String>,
+    /// The message around it, if that is not shown.
+    around: Option<Around>,
     /// The message whose part this reasoning is.
     host: Option<ItemId>,
     holds_items: bool,
     parts: Vec<Piece>,
+}
+
+/// What a message that is not shown says of itself. What the item does not say stands in the item's own members.
+#[derive(Default)]
+struct Around {
+    native: Option<String>,
+    /// Who speaks, if one would not guess it from the item.
+    author: Option<Author>,
+    /// What the item says of itself, too.
+    parent: Option<String>,
+    model: Option<String>,
+    time: Option<String>,
 }
 
 impl UniversalWriter {
@@ -110,6 +132,7 @@ impl UniversalWriter {
 
     fn write(&mut self, made: Made, kind: &str, out: &mut Out<'_>, data: impl FnOnce(&mut Emit<'_>)) {
         self.sequence += 1;
+        self.unseen_time = None;
         let session = self.session.as_deref().unwrap_or("unknown");
         let waiting = self.raw == RawState::Waiting;
         let mut json = if waiting { self.held.hold() } else { out.json.reborrow() };
@@ -203,13 +226,40 @@ impl UniversalWriter {
         }
     }
 
-    /// Takes the source's time, unless it would go back.
+    /// Takes the source's time, unless it would go back. The event that follows says it as written.
     fn tick(&mut self, time: &Time<'_>) {
-        let Some(now) = time::utc(time) else { return };
+        time.as_str().clone_into(&mut self.said_time);
+        self.advance(time);
+    }
+
+    /// Takes the time of something that is no event: only the envelope of the next event can say it.
+    fn tick_alone(&mut self, time: &Time<'_>, out: &mut Out<'_>) {
+        if time.as_str() == self.said_time {
+            return;
+        }
+        let before = self.time.clone();
+        if !self.advance(time) {
+            return out.lose_raw(Field::TurnTime, time, Reason::Narrowed);
+        }
+        if self.time == before {
+            return;
+        }
+        let unseen = self.unseen_time.replace(time.as_str().len());
+        if let Some(length) = unseen.filter(|_| !self.include_raw) {
+            // The time that nothing has shown belongs to an earlier frame.
+            out.ledger.lose_late(Field::TurnTime, Reason::Merged, 1, length as u64);
+        }
+    }
+
+    /// Moves the time of events forward. Returns whether it is now the one given.
+    fn advance(&mut self, time: &Time<'_>) -> bool {
+        let Some(now) = time::utc(time) else { return false };
         // `…:05Z` is before `…:05.1Z`, so the letter must not be compared.
-        if now.trim_end_matches('Z') >= self.time.trim_end_matches('Z') {
+        let forward = now.trim_end_matches('Z') >= self.time.trim_end_matches('Z');
+        if forward {
             self.time = now;
         }
+        forward
     }
 
     fn find(&self, native: &Str<'_>) -> Option<u64> {
@@ -252,18 +302,30 @@ impl UniversalWriter {
         let mut open = Open::new(*id, nature, *author);
         open.native = own(native_id);
         open.parent = parent.as_ref().and_then(|parent| self.find(parent));
+        open.parent_id = own(parent);
+        open.native_parent = own(parent).filter(|_| open.parent.is_none());
         open.model = own(model);
         open.time = time.as_ref().map(|time| time.as_str().to_owned());
         if let Some(message) = self.open.iter_mut().find(|open| Some(open.id) == *within) {
             if let Nature::Reasoning = open.nature {
+                // A part of a message has no name, place or time of its own.
                 open.host = *within;
+                for (field, text) in
+                    [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
+                {
+                    out.lose_some(field, text.as_ref(), Reason::NoSlot);
+                }
+                if let Some(time) = time {
+                    out.lose_raw(Field::ItemTime, time, Reason::NoSlot);
+                }
             } else {
                 message.holds_items = true;
-                open.parent = message.shown.or(open.parent).or(message.parent);
-                if message.shown.is_none() {
-                    open.message.clone_from(&message.native);
-                    open.model = open.model.take().or_else(|| message.model.clone());
-                    open.time = open.time.take().or_else(|| message.time.clone());
+                match message.shown {
+                    Some(shown) => {
+                        open.parent = Some(shown);
+                        open.native_parent = own(parent);
+                    }
+                    None => open.is_in(message),
                 }
             }
         }
@@ -319,7 +381,8 @@ impl UniversalWriter {
     fn show_as(&mut self, open: &mut Open, made: Made, out: &mut Out<'_>) {
         self.items += 1;
         open.shown = Some(self.items);
-        self.remember(open.message.as_deref(), self.items);
+        let message = open.around.as_ref().and_then(|around| around.native.as_deref());
+        self.remember(message, self.items);
         self.remember(open.native.as_deref(), self.items);
         self.say(made, "item.started", out, |json| open.write(None, json));
     }
@@ -375,7 +438,15 @@ impl UniversalWriter {
         let ItemTail { id, status, native_status, is_error } = tail;
         let Some(at) = self.open.iter().position(|open| open.id == *id) else { return };
         let mut open = self.open.remove(at);
-        if open.host.is_some() || (open.shown.is_none() && open.holds_items) {
+        let unseen = open.shown.is_none() && open.holds_items && open.parts.is_empty();
+        if open.host.is_some() || unseen {
+            out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
+            if unseen && *status != Status::Completed {
+                out.lose(Field::ItemStatus, Reason::NoSlot);
+            }
+            if is_error.is_some() {
+                out.lose(Field::ResultIsError, Reason::NoSlot);
+            }
             return;
         }
         if open.shown.is_none() {
@@ -416,6 +487,7 @@ impl UniversalWriter {
         let id = self.turn.take().unwrap_or_default();
         self.say(made, "turn.ended", out, |json| {
             json.object().key("phase").word("ended").key("turn_id").word(&id);
+            json.opt_str("response_id", turn.id.as_ref().filter(|own| own.as_escaped() != id));
             put_turn(turn, json);
             json.end_object();
         });
@@ -436,30 +508,34 @@ impl UniversalWriter {
         }
     }
 
-    /// Takes a request off the list. Returns whether it was there: what was answered stays answered.
-    fn resolves(&mut self, is_permission: bool, id: &Str<'_>, out: &mut Out<'_>) -> bool {
+    /// Takes a request off the list. Returns whether it was there: what was answered stays answered, and an answer
+    /// to nothing has no event.
+    fn resolves(&mut self, is_permission: bool, id: &Str<'_>) -> bool {
         let at = self.pending.iter().position(|open| open.permission == is_permission && open.id == *id);
-        match at {
-            Some(at) => drop(self.pending.remove(at)),
-            None => out.ledger.note("an answer to a request that is not open"),
-        }
-        at.is_some()
+        at.map(|at| self.pending.remove(at)).is_some()
     }
 
     fn used(&mut self, turn: &Turn<'_>, out: &mut Out<'_>) {
-        if let Some(time) = &turn.time {
-            self.tick(time);
-        }
-        let Some(usage) = turn.usage else { return };
-        let now = (turn.id.as_ref().map(|id| id.as_escaped().to_owned()), usage);
+        let Turn { id, model, time, stop, usage, cost } = turn;
+        let nothing = id.is_none() && model.is_none() && stop.is_none() && usage.is_none() && cost.is_none();
         // Each line of one response repeats its usage.
-        if self.usage.as_ref() == Some(&now) {
+        let repeated = self.usage.as_ref().is_some_and(|known| {
+            (&known.id, &known.model, &known.stop, &known.usage, &known.cost)
+                == (id, model, stop, usage, cost)
+        });
+        if nothing || repeated {
+            if let Some(time) = time {
+                self.tick_alone(time, out);
+            }
             return;
         }
-        self.usage = Some(now);
+        if let Some(time) = time {
+            self.tick(time);
+        }
+        self.usage = Some(Turn { time: None, ..turn.clone() }.into_owned());
         self.status(Made::ByAgent, USAGE, out, |json| {
             json.object();
-            json.opt_str("response_id", turn.id.as_ref());
+            json.opt_str("response_id", id.as_ref());
             put_turn(turn, json);
             json.end_object();
         });
@@ -470,11 +546,16 @@ impl Writer for UniversalWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         match event {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
+            Event::SessionEnded(_) if self.ended.is_some() => {
+                out.lose_event(Of::Message, event, Reason::Merged);
+            }
             Event::SessionEnded(SessionEnd { status, message }) => {
                 let message = message.as_ref().map(|message| message.as_escaped().to_owned());
                 self.ended = Some((*status, message));
             }
-            Event::Request(_) => out.ledger.lose("request", Reason::NoSlot, "\"\""),
+            Event::Request(request) => {
+                self.status(Made::ByAgent, REQUEST, out, |json| put_request(request, json));
+            }
             Event::TurnStarted(turn) => self.turn_started(turn, Made::ByAgent, out),
             Event::TurnEnded(turn) => self.turn_ended(turn, Made::ByAgent, out),
             Event::Usage(turn) => self.used(turn, out),
@@ -488,9 +569,11 @@ impl Writer for UniversalWriter {
                 self.say(Made::ByAgent, "permission.requested", out, |json| put_permission(permission, json));
             }
             Event::PermissionResolved(permission) => {
-                if self.resolves(true, &permission.id, out) {
+                if self.resolves(true, &permission.id) {
                     let say = |json: &mut Emit<'_>| put_permission(permission, json);
                     self.say(Made::ByAgent, "permission.resolved", out, say);
+                } else {
+                    out.lose_event(Of::Message, event, Reason::NoSlot);
                 }
             }
             Event::QuestionRequested(question) => {
@@ -499,9 +582,11 @@ impl Writer for UniversalWriter {
                 self.say(Made::ByAgent, "question.requested", out, |json| put_question(question, true, json));
             }
             Event::QuestionResolved(question) => {
-                if self.resolves(false, &question.id, out) {
+                if self.resolves(false, &question.id) {
                     let say = |json: &mut Emit<'_>| put_question(question, false, json);
                     self.say(Made::ByAgent, "question.resolved", out, say);
+                } else {
+                    out.lose_event(Of::Message, event, Reason::NoSlot);
                 }
             }
             Event::Error(failure) => {
@@ -531,7 +616,12 @@ impl Writer for UniversalWriter {
                 self.release(Some(tape.text()), out);
                 rest.keep_elsewhere(out.ledger);
             }
-            RestBody::Line { line, .. } if self.include_raw && rest.owner == super::DIALECT.name => {
+            // An event has room for one line; it waits in `early_raw` while no event of its own is written.
+            RestBody::Line { line, .. }
+                if self.include_raw
+                    && rest.owner == super::DIALECT.name
+                    && (self.raw == RawState::Waiting || self.early_raw.is_none()) =>
+            {
                 self.release(Some(line.text()), out);
                 rest.keep_elsewhere(out.ledger);
             }
@@ -571,7 +661,11 @@ impl Writer for UniversalWriter {
         let broken = if cut { Status::Interrupted } else { Status::Completed };
         let (status, message) = self.ended.take().unwrap_or((broken, None));
         self.say(made, "session.ended", out, |json| {
-            json.object().key("reason").word(if status == Status::Completed { "completed" } else { "error" });
+            json.object().key("reason").word(match (status, made) {
+                (Status::Completed, _) => "completed",
+                (Status::Interrupted, Made::ByAgent) => "terminated",
+                (Status::Failed, _) | (Status::Interrupted, Made::ByUs) => "error",
+            });
             json.key("terminated_by").word("agent");
             if let Some(message) = &message {
                 json.key("message").word(message);
@@ -597,18 +691,45 @@ impl Open {
             nature,
             author,
             native: None,
-            message: None,
             parent: None,
+            parent_id: None,
+            native_parent: None,
             model: None,
             time: None,
+            around: None,
             host: None,
             holds_items: false,
             parts: Vec::new(),
         }
     }
 
+    /// The item is in a message that is not shown, whose place, model and time it says, too.
+    fn is_in(&mut self, message: &Open) {
+        let mut around = Around { native: message.native.clone(), ..Around::default() };
+        let usual = if let Nature::Result { .. } = self.nature { Author::User } else { Author::Assistant };
+        around.author = Some(message.author).filter(|author| *author != usual);
+        if self.parent.is_none() && self.native_parent.is_none() {
+            self.parent = message.parent;
+            self.native_parent.clone_from(&message.native_parent);
+        } else {
+            around.parent.clone_from(&message.parent_id);
+        }
+        for (own, others, place) in [
+            (&mut self.model, &message.model, &mut around.model),
+            (&mut self.time, &message.time, &mut around.time),
+        ] {
+            if own.is_some() {
+                place.clone_from(others);
+            } else {
+                own.clone_from(others);
+            }
+        }
+        self.around = Some(around);
+    }
+
     fn write(&self, tail: Option<&Tail<'_>>, json: &mut Emit<'_>) {
-        let Self { shown, nature, author, native, message, parent, model, time, parts, .. } = self;
+        let Self { shown, nature, author, native, parent, native_parent, model, time, around, parts, .. } =
+            self;
         let (kind, role) = match (nature, author) {
             (Nature::Call(_), _) => ("tool_call", "assistant"),
             (Nature::Result { .. }, _) => ("tool_result", "tool"),
@@ -634,7 +755,13 @@ impl Open {
         if *author == Author::Developer {
             json.key("author").word("developer");
         }
-        for (name, value) in [("native_message_id", message), ("model", model)] {
+        let message = around.as_ref().and_then(|around| around.native.as_ref());
+        let members = [
+            ("native_parent_id", native_parent.as_ref()),
+            ("native_message_id", message),
+            ("model", model.as_ref()),
+        ];
+        for (name, value) in members {
             if let Some(value) = value {
                 json.key(name).word(value);
             }
@@ -642,10 +769,44 @@ impl Open {
         if let Some(time) = time {
             json.key("time").raw(&Raw::new(time));
         }
+        if let Some(around) = around {
+            around.write(json);
+        }
         if let Some(Tail { status: _, native_status, is_error }) = tail {
             json.opt_str("native_status", *native_status).opt_bool("is_error", *is_error);
         }
         json.end_object().end_object();
+    }
+}
+
+impl Around {
+    /// Writes what the item's own members have no room for.
+    fn write(&self, json: &mut Emit<'_>) {
+        let Self { native: _, author, parent, model, time } = self;
+        if author.is_none() && parent.is_none() && model.is_none() && time.is_none() {
+            return;
+        }
+        json.key("message").object();
+        if let Some(author) = author {
+            json.key("role").word(match author {
+                Author::User => "user",
+                Author::Assistant => "assistant",
+                Author::System | Author::Developer => "system",
+                Author::Tool => "tool",
+            });
+            if *author == Author::Developer {
+                json.key("author").word("developer");
+            }
+        }
+        for (name, value) in [("parent", parent), ("model", model)] {
+            if let Some(value) = value {
+                json.key(name).word(value);
+            }
+        }
+        if let Some(time) = time {
+            json.key("time").raw(&Raw::new(time));
+        }
+        json.end_object();
     }
 }
 
