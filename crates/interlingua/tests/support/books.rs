@@ -169,6 +169,12 @@ impl Fates {
     }
 }
 
+/// The fields of which something was lost. A row names only one field of its path; the trace names all.
+pub fn lost_fields(report: &Report) -> BTreeSet<Field> {
+    let lost = report.trace.iter().filter(|leaf| matches!(leaf.fate, Fate::Lost(_)));
+    lost.filter_map(|leaf| leaf.field).collect()
+}
+
 /// What a report says, besides sizes, places of bytes and windows: those change with any leaf.
 #[derive(PartialEq, Debug)]
 pub struct Essence {

@@ -9,8 +9,8 @@ use interlingua::dialects::Options;
 use interlingua::fold::{Content, Item, Transcript};
 use interlingua::model::{Args, Field, ItemKind, Of, Part, Usage};
 
-use super::books::Breach;
-use super::{Case, Way, can_read, convert, first_difference};
+use super::books::{Breach, lost_fields};
+use super::{Case, Way, can_read, convert_traced, first_difference};
 
 pub const SAID: &str = "who said what is the same when it is read again";
 
@@ -19,8 +19,8 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     if !can_read(to) {
         return Vec::new();
     }
-    let out = convert(case.way, to, &case.bytes);
-    let lost: BTreeSet<Field> = out.report.lost_paths.iter().filter_map(|row| row.field).collect();
+    let out = convert_traced(case.way, to, &case.bytes);
+    let lost = lost_fields(&out.report);
     if out.report.lost == out.report.leaves {
         return Vec::new();
     }
@@ -31,17 +31,33 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
         let (field, who) = key;
         let (before, after) =
             (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
-        let is_lost = match field {
-            Field::MessageText => lost.contains(field) || lost.contains(&Field::ItemAuthor),
-            Field::ReasoningText => lost.contains(field) || lost.contains(&Field::ReasoningSummary),
-            _ => lost.contains(field),
+        let holds = match field {
+            // Whoever said it, it may now stand as another's.
+            Field::MessageText if lost.contains(&Field::ItemAuthor) => true,
+            Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
+            Field::MessageText
+            | Field::ReasoningText
+            | Field::ResultText
+            | Field::CallName
+            | Field::CallArgs
+                if lost.contains(field) =>
+            {
+                is_in(after, before)
+            }
+            _ => before == after || lost.contains(field),
         };
-        if before != after && !is_lost {
+        if !holds {
             let how = first_difference(before.as_bytes(), after.as_bytes());
             breaches.push(Breach::new(SAID, case, to, &format!("{}{who}", field.word()), how));
         }
     }
     breaches
+}
+
+/// Whether a text is what is left of another: where words were lost, there are still no others and no other order.
+fn is_in(left: &str, whole: &str) -> bool {
+    let mut whole = whole.chars();
+    left.chars().all(|wanted| whole.any(|found| found == wanted))
 }
 
 /// What was said, by field and speaker.
@@ -83,7 +99,10 @@ fn say_item(item: &Item, said: &mut Said) {
     let who = match &item.kind {
         ItemKind::Message => format!(" {:?}", item.author),
         ItemKind::ToolCall(call) => {
-            say(said, Field::CallName, "", &format!("{};", call.name.decode()));
+            // A group of tools is said as a part of the name where it has no other place.
+            let group = call.namespace.as_ref().map(|group| format!("{}__", group.decode()));
+            let name = format!("{}{};", group.unwrap_or_default(), call.name.decode());
+            say(said, Field::CallName, "", &name);
             String::new()
         }
         ItemKind::Reasoning | ItemKind::ToolResult(_) => String::new(),
@@ -105,17 +124,20 @@ fn say_item(item: &Item, said: &mut Said) {
             Content::Part(_, Part::Args(Args::Json(json))) => {
                 say(said, Field::CallArgs, "", &as_value(json.as_str()));
             }
-            Content::Part(
-                _,
-                Part::Media(_) | Part::Json(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_),
-            ) => {}
+            // Who has no place for a value says its text.
+            Content::Part(_, Part::Json(json)) => say(said, of.text(), &who, json.as_str()),
+            Content::Part(_, Part::Media(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_)) => {}
         }
     }
 }
 
-/// Arguments as a value, however they were written; no arguments are said in three ways.
+/// Arguments as a value, however they were written: no arguments are said in three ways, and a plain text is the only
+/// member of an object where there must be one.
 fn as_value(text: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(serde_json::Value::Object(members)) if members.len() == 1 && members.contains_key("input") => {
+            members["input"].as_str().map_or_else(|| text.to_owned(), str::to_owned)
+        }
         Ok(serde_json::Value::Object(members)) if members.is_empty() => String::new(),
         Ok(value) => value.to_string(),
         Err(_) => text.to_owned(),

@@ -7,9 +7,9 @@ use interlingua::ledger::{Report, Row};
 use interlingua::model::Field;
 use interlingua::tape::Claim;
 
-use super::books::Breach;
+use super::books::{Breach, lost_fields};
 use super::watch::{Look, watch};
-use super::{Case, Way, convert};
+use super::{Case, Way, convert, convert_traced};
 
 pub const BACK: &str = "there and back: each difference has its loss";
 
@@ -17,8 +17,8 @@ pub const BACK: &str = "there and back: each difference has its loss";
 /// path on the way there; on the way back, where paths are those of the other dialect, by the field. The place of a
 /// breach is the fixture and the path, so that an excuse can be for one fixture.
 pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
-    let there = convert(case.way, to, &case.bytes);
-    let back = convert(to, case.way, &there.bytes);
+    let there = convert_traced(case.way, to, &case.bytes);
+    let back = convert_traced(to, case.way, &there.bytes);
     let is_stream = case.way.1 == Role::Stream;
     // A stream is compared as the response that it adds up to: how it was cut says nothing.
     let whole = (case.way.0, if is_stream { Role::Response } else { case.way.1 });
@@ -29,10 +29,14 @@ pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
     for (path, more) in fields_by_path(whole, &after) {
         fields.entry(path).or_default().extend(more);
     }
-    let reports = Reports { there: &there.report, back: &back.report, native: !is_stream };
+    let losses = Losses {
+        paths: if is_stream { Vec::new() } else { there.report.lost_paths.iter().collect() },
+        there: if is_stream { lost_fields(&there.report) } else { late_fields(&there.report) },
+        back: lost_fields(&back.report),
+    };
     let (explained, rest): (Vec<_>, Vec<_>) = differences(&before, &after)
         .into_iter()
-        .partition(|difference| reports.explain(&difference.path, fields.get(&difference.path)));
+        .partition(|difference| losses.explain(&difference.path, fields.get(&difference.path)));
     // A tag goes with the values that it is the tag of.
     let parents: BTreeSet<&str> = explained.iter().map(|difference| parent(&difference.path)).collect();
     let tag = |difference: &Difference| {
@@ -59,26 +63,28 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-struct Reports<'r> {
-    there: &'r Report,
-    back: &'r Report,
-    /// Whether the paths of the first report are those of the documents compared.
-    native: bool,
+/// What was lost on both ways.
+struct Losses<'r> {
+    /// Rows of the first way, if its paths are those of the documents compared.
+    paths: Vec<&'r Row>,
+    /// Fields of the first way for losses that have no such path.
+    there: BTreeSet<Field>,
+    back: BTreeSet<Field>,
 }
 
-impl Reports<'_> {
+impl Losses<'_> {
     fn explain(&self, path: &str, fields: Option<&BTreeSet<Field>>) -> bool {
-        let of_field =
-            |row: &Row| row.field.is_some_and(|field| fields.is_some_and(|fields| fields.contains(&field)));
-        let covers = |row: &Row| {
+        let covers = |row: &&Row| {
             path.strip_prefix(&*row.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[']))
         };
-        // A loss that was found late has no path of its own.
-        let there = |row: &Row| {
-            if self.native && row.path.starts_with('/') { covers(row) } else { of_field(row) }
-        };
-        self.there.lost_paths.iter().any(there) || self.back.lost_paths.iter().any(of_field)
+        let lost = |field: &Field| self.there.contains(field) || self.back.contains(field);
+        self.paths.iter().any(covers) || fields.is_some_and(|fields| fields.iter().any(lost))
     }
+}
+
+/// Fields that were lost when their frame, and with it the path, was gone.
+fn late_fields(report: &Report) -> BTreeSet<Field> {
+    report.trace.iter().filter(|leaf| leaf.span.is_none()).filter_map(|leaf| leaf.field).collect()
 }
 
 /// What the leaves at each path are claimed for; tags aside, whose loss explains nothing.
