@@ -7,9 +7,14 @@
 
 mod check;
 mod entries;
+mod events;
+mod node;
 mod read;
+mod read_events;
+mod says;
 mod session;
 mod usage;
+mod words;
 mod write;
 
 use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
@@ -29,7 +34,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::RecordReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(write::RecordWriter::new(options)),
-            says: crate::model::says_everything,
+            says: says::says,
         }),
     }],
     sniff,

@@ -1,34 +1,70 @@
 //! What a record says about its session: before the entries what is known by then, after them the rest.
 
 use super::VERSION;
+use super::node::is_time;
 use crate::dialects::Dialect;
 use crate::emit::Emit;
 use crate::ledger::Ledger;
 use crate::model::{Session, Time};
 use crate::text::{Raw, Str};
 
+/// What the schema requires and nobody said.
+pub(super) const UNKNOWN: &str = "unknown";
+
 /// What is known about the session. Texts are escaped.
 #[derive(Default)]
 pub(super) struct Facts {
-    id: Option<String>,
+    id: Fact,
     /// What stands before the entries already.
     id_written: bool,
     start_written: bool,
     environment_written: bool,
-    parent: Option<String>,
-    cwd: Option<String>,
+    parent: Fact,
+    cwd: Fact,
     cli_name: Option<&'static str>,
-    cli_version: Option<String>,
+    cli_version: Fact,
+    /// The model that the session said it uses.
+    model: Fact,
     models: Vec<String>,
-    provider: Option<String>,
-    branch: Option<String>,
-    commit: Option<String>,
-    repository: Option<String>,
-    title: Option<String>,
+    provider: Fact,
+    branch: Fact,
+    commit: Fact,
+    repository: Fact,
+    title: Fact,
     start: Option<String>,
+    /// The source itself said when the session began.
+    start_said: bool,
     end: Option<String>,
     /// What to call a session that has no id.
     source_name: Option<String>,
+}
+
+/// A fact about the session. The first word stands in the record's own place for it; a change is an entry, where it
+/// happened.
+#[derive(Default)]
+struct Fact {
+    first: Option<String>,
+    changed: Option<String>,
+}
+
+impl Fact {
+    fn known(&self) -> Option<&str> {
+        self.changed.as_deref().or(self.first.as_deref())
+    }
+
+    /// Takes in what was said. Returns it if it needs an entry: it changed, or its place is written already.
+    fn learn(&mut self, said: Option<&Str<'_>>, written: bool) -> Option<Str<'static>> {
+        let text = said?.as_escaped();
+        if self.known() == Some(text) {
+            return None;
+        }
+        if self.first.is_none() && !written {
+            self.first = Some(text.to_owned());
+            return None;
+        }
+        self.changed = Some(text.to_owned());
+        said.map(|said| said.clone().into_owned())
+    }
 }
 
 impl Facts {
@@ -36,8 +72,8 @@ impl Facts {
         Self { source_name, ..Self::default() }
     }
 
-    /// Takes in what an event says. The first word counts; lines keep their own.
-    pub(super) fn learn(&mut self, session: &Session<'_>, ledger: &mut Ledger) {
+    /// Takes in what an event says. Returns what needs entries: what the record's own places cannot say any more.
+    pub(super) fn learn(&mut self, session: &Session<'_>, ledger: &mut Ledger) -> Vec<Session<'static>> {
         let Session {
             id,
             parent,
@@ -52,33 +88,55 @@ impl Facts {
             start,
             agent,
         } = session;
-        if self.id.is_some() && id.is_some() {
+        if self.id.first.is_some() && id.is_some() {
             // Forks and resumes bring lines of other sessions.
             ledger.note("more than one session id in one source; the first names the record");
         }
-        let first = |known: &mut Option<String>, news: &Option<Str<'_>>| {
-            if known.is_none() {
-                *known = news.as_ref().map(|text| text.as_escaped().to_owned());
-            }
+        let placed = self.environment_written;
+        // The record names the first model, whoever named it.
+        let another_model = self
+            .models
+            .first()
+            .is_some_and(|first| model.as_ref().is_some_and(|model| model.as_escaped() != first));
+        let mut changed = Session {
+            id: self.id.learn(id.as_ref(), false),
+            parent: self.parent.learn(parent.as_ref(), false),
+            cwd: self.cwd.learn(cwd.as_ref(), false),
+            cli_version: self.cli_version.learn(cli_version.as_ref(), false),
+            model: self.model.learn(model.as_ref(), another_model),
+            provider: self.provider.learn(provider.as_ref(), false),
+            branch: self.branch.learn(branch.as_ref(), placed),
+            commit: self.commit.learn(commit.as_ref(), placed),
+            repository: self.repository.learn(repository.as_ref(), placed),
+            ..Session::default()
         };
-        first(&mut self.id, id);
-        first(&mut self.parent, parent);
-        first(&mut self.cwd, cwd);
-        first(&mut self.cli_version, cli_version);
-        first(&mut self.provider, provider);
-        first(&mut self.branch, branch);
-        first(&mut self.commit, commit);
-        first(&mut self.repository, repository);
-        if let Some(title) = title {
-            self.title = Some(title.as_escaped().to_owned());
-        }
-        self.cli_name = self.cli_name.or(*agent);
-        if let (None, Some(start)) = (&self.start, start) {
-            self.start = Some(start.as_str().to_owned());
-        }
         if let Some(model) = model {
             self.model(model);
         }
+        match (self.cli_name, agent) {
+            (Some(known), Some(agent)) if known != *agent => changed.agent = Some(agent),
+            (known, agent) => self.cli_name = known.or(*agent),
+        }
+        if let Some(start) = start.as_ref().filter(|start| self.start.as_deref() != Some(start.as_str())) {
+            if self.start_said || self.start_written || !is_time(start) {
+                changed.start = Some(start.clone().into_owned());
+            } else {
+                self.start = Some(start.as_str().to_owned());
+                self.start_said = true;
+            }
+        }
+        let mut entries = Vec::new();
+        // The last title is the record's; once there are several, each has its entry.
+        let (first, alone) = (self.title.first.clone(), self.title.changed.is_none());
+        changed.title = self.title.learn(title.as_ref(), false);
+        if let (Some(first), true, true) = (first, alone, changed.title.is_some()) {
+            let title = Some(Str::escaped(&first).into_owned());
+            entries.push(Session { title, ..Session::default() });
+        }
+        if changed != Session::default() {
+            entries.push(changed);
+        }
+        entries
     }
 
     /// A model spoke.
@@ -102,21 +160,22 @@ impl Facts {
 
     /// Whether it is known where the session took place, the last thing that most logs tell of it.
     pub(super) fn is_placed(&self) -> bool {
-        self.cwd.is_some()
+        self.cwd.first.is_some()
     }
 
     /// Opens the record up to its entries.
     pub(super) fn write_head(&mut self, json: &mut Emit<'_>) {
         json.object().key("version").word(VERSION);
-        if let Some(id) = &self.id {
+        if let Some(id) = &self.id.first {
             json.key("id").word(id);
         }
         json.key("session").object();
-        if let Some(id) = &self.id {
+        if let Some(id) = &self.id.first {
             json.key("session-id").word(id);
             self.id_written = true;
         }
-        if let Some(start) = &self.start {
+        // A time that only the first entry tells is written after the entries: a reader then knows that it follows.
+        if let Some(start) = self.start.as_ref().filter(|_| self.start_said) {
             json.key("session-start").raw(&Raw::new(start));
             self.start_written = true;
         }
@@ -126,83 +185,58 @@ impl Facts {
 
     /// Where the session took place, if that is known.
     fn write_environment(&self, json: &mut Emit<'_>) -> bool {
-        let Some(cwd) = &self.cwd else { return false };
+        let Some(cwd) = &self.cwd.first else { return false };
         json.key("environment").object().key("working-dir").word(cwd);
-        let vcs = [("revision", &self.commit), ("branch", &self.branch), ("repository", &self.repository)];
-        if vcs.iter().any(|(_, value)| value.is_some()) {
-            json.key("vcs").object().key("type").word("git");
-            for (name, value) in vcs {
-                if let Some(value) = value {
-                    json.key(name).word(value);
-                }
-            }
-            json.end_object();
-        }
+        self.write_vcs(json);
         json.end_object();
         true
     }
 
-    /// Closes the entries and the record.
-    pub(super) fn write_tail(self, no_final_newline: bool, json: &mut Emit<'_>) {
-        json.end_array();
-        if !self.environment_written {
-            self.write_environment(json);
+    fn knows_vcs(&self) -> bool {
+        [&self.commit, &self.branch, &self.repository].iter().any(|fact| fact.first.is_some())
+    }
+
+    fn write_vcs(&self, json: &mut Emit<'_>) {
+        if !self.knows_vcs() {
+            return;
         }
-        let Facts {
-            id,
-            id_written,
-            start_written,
-            environment_written: _,
-            parent,
-            cwd: _,
-            cli_name,
-            cli_version,
-            models,
-            provider,
-            branch: _,
-            commit: _,
-            repository: _,
-            title,
-            start,
-            end,
-            source_name,
-        } = self;
-        let named = || Str::from_plain(source_name.as_deref().unwrap_or("unknown")).as_escaped().to_owned();
-        let late_id = (!id_written).then(|| id.unwrap_or_else(named));
+        json.key("vcs").object().key("type").word("git");
+        let facts = [("revision", &self.commit), ("branch", &self.branch), ("repository", &self.repository)];
+        for (name, fact) in facts {
+            if let Some(value) = &fact.first {
+                json.key(name).word(value);
+            }
+        }
+        json.end_object();
+    }
+
+    /// Closes the entries and the record.
+    pub(super) fn write_tail(&self, no_final_newline: bool, json: &mut Emit<'_>) {
+        json.end_array();
+        let placed = self.environment_written || self.write_environment(json);
+        let named =
+            || Str::from_plain(self.source_name.as_deref().unwrap_or("unknown")).as_escaped().to_owned();
+        let late_id = (!self.id_written).then(|| self.id.first.clone().unwrap_or_else(named));
         if let Some(id) = &late_id {
             json.key("session-id").word(id);
         }
-        for (name, time) in [("session-start", start.filter(|_| !start_written)), ("session-end", end)] {
-            if let Some(time) = &time {
-                json.key(name).raw(&Raw::new(time));
-            }
+        let start = self.start.as_ref().filter(|_| !self.start_written);
+        for (name, time) in [("session-start", start), ("session-end", self.end.as_ref())] {
+            json.opt_raw(name, time.map(|time| Raw::new(time)).as_ref());
         }
-        json.key("agent-meta").object();
-        json.key("model-id").word(models.first().map_or("unknown", String::as_str));
-        // An agent of one vendor does not name the vendor in its logs.
-        let issuer = || cli_name.and_then(Dialect::named).and_then(|dialect| dialect.issuer);
-        json.key("model-provider").word(provider.as_deref().or_else(issuer).unwrap_or("unknown"));
-        if models.len() > 1 {
-            json.key("models").array();
-            for model in &models {
-                json.word(model);
-            }
-            json.end_array();
-        }
-        if let Some(name) = cli_name {
-            json.key("cli-name").word(name);
-        }
-        if let Some(version) = &cli_version {
-            json.key("cli-version").word(version);
-        }
-        json.end_object();
-        if parent.is_some() || title.is_some() || no_final_newline {
+        self.write_agent(json);
+        let homeless_vcs = !placed && self.knows_vcs();
+        if self.parent.first.is_some() || self.title.known().is_some() || homeless_vcs || no_final_newline {
             json.key("vendor-ext").object().key("vendor").word("interlingua").key("data").object();
-            if let Some(parent) = &parent {
+            if let Some(parent) = &self.parent.first {
                 json.key("parent-session-id").word(parent);
             }
-            if let Some(title) = &title {
+            if let Some(title) = self.title.known() {
                 json.key("title").word(title);
+            }
+            // The schema's own place wants a working directory.
+            if homeless_vcs {
+                self.write_vcs(json);
             }
             if no_final_newline {
                 json.key("final-newline").bool(false);
@@ -215,5 +249,28 @@ impl Facts {
         }
         json.end_object();
         json.frame("\n");
+    }
+
+    fn write_agent(&self, json: &mut Emit<'_>) {
+        json.key("agent-meta").object();
+        json.key("model-id").word(self.models.first().map_or(UNKNOWN, String::as_str));
+        // An agent of one vendor does not name the vendor in its logs.
+        let issuer = || self.cli_name.and_then(Dialect::named).and_then(|dialect| dialect.issuer);
+        let provider = self.provider.first.as_deref().or_else(issuer);
+        json.key("model-provider").word(provider.unwrap_or(UNKNOWN));
+        if self.models.len() > 1 {
+            json.key("models").array();
+            for model in &self.models {
+                json.word(model);
+            }
+            json.end_array();
+        }
+        if let Some(name) = self.cli_name {
+            json.key("cli-name").word(name);
+        }
+        if let Some(version) = &self.cli_version.first {
+            json.key("cli-version").word(version);
+        }
+        json.end_object();
     }
 }

@@ -1,57 +1,176 @@
 //! Token usage: cumulative in the model, increases in the record.
 
+use std::collections::VecDeque;
+
 use crate::emit::Emit;
-use crate::model::Usage;
+use crate::model::{Field, Stop, StopClass, Usage};
+use crate::tape::Val;
 use crate::text::Str;
 
-/// Writes an entry's `token-usage`.
-pub(super) fn write_usage(usage: &Usage, json: &mut Emit<'_>) {
-    let Usage { input: _, cache_read, cache_write: _, cache_write_long: _, output, reasoning } = usage;
-    let input = usage.all_input();
-    let total = input.zip(*output).map(|(input, output)| input.saturating_add(output));
-    json.key("token-usage").object();
-    json.opt_u64("input", input)
-        .opt_u64("output", *output)
-        .opt_u64("cached", *cache_read)
-        .opt_u64("reasoning", *reasoning)
-        .opt_u64("total", total);
-    json.end_object();
-}
-
-/// Turns cumulative usage per response into what each entry adds, so that entries add up to the session.
-#[derive(Default)]
-pub(super) struct Meter {
-    /// The responses seen last, with what they had used. Lines of one response stand close together.
-    recent: std::collections::VecDeque<(String, Usage)>,
-}
-
-impl Meter {
-    const MOST: usize = 32;
-
-    /// What this report adds to what is known of the response; `None` if nothing.
-    pub(super) fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Option<Usage> {
-        let Some(id) = id else { return some(*usage) };
-        if let Some((_, known)) = self.recent.iter_mut().rev().find(|(known, _)| known == id.as_escaped()) {
-            let more = usage.increase_over(known);
-            *known = known.and(&more);
-            return some(more);
-        }
-        // The oldest slot's string is used again.
-        let mut slot = if self.recent.len() < Self::MOST {
-            String::with_capacity(64)
-        } else {
-            self.recent.pop_front().map(|(id, _)| id).unwrap_or_default()
-        };
-        slot.clear();
-        slot.push_str(id.as_escaped());
-        self.recent.push_back((slot, *usage));
-        some(*usage)
+/// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
+/// so that a reader knows that too.
+pub(super) fn write_counts(usage: &Usage, json: &mut Emit<'_>) {
+    for (name, count) in named_counts(usage) {
+        json.opt_u64(name, count);
     }
 }
 
-/// Nothing used is nothing to write.
-fn some(usage: Usage) -> Option<Usage> {
-    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = usage;
-    let counts = [input, cache_read, cache_write, output, reasoning];
-    counts.into_iter().flatten().any(|count| count > 0).then_some(usage)
+/// The numbers with their names.
+pub(super) fn named_counts(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+    [
+        ("input", input.and(usage.all_input())),
+        ("output", *output),
+        ("cached", *cache_read),
+        ("cache-write", *cache_write),
+        ("cache-write-long", *cache_write_long),
+        ("reasoning", *reasoning),
+        ("total", total(usage)),
+    ]
+}
+
+fn total(usage: &Usage) -> Option<u64> {
+    let input = usage.input.and(usage.all_input());
+    input.zip(usage.output).map(|(input, output)| input.saturating_add(output))
+}
+
+/// Reads such numbers. A total that is not the sum of the others says something that we do not know, and is left alone.
+pub(super) fn read_counts(usage: Val<'_>) -> Usage {
+    let input = usage.take_u64("input", Field::UsageInput);
+    let cache_read = usage.take_u64("cached", Field::UsageCacheRead);
+    let cache_write = usage.take_u64("cache-write", Field::UsageCacheWrite);
+    let caches = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
+    let counts = Usage {
+        input: input.map(|input| input.saturating_sub(caches)),
+        cache_read,
+        cache_write,
+        cache_write_long: usage.take_u64("cache-write-long", Field::UsageCacheWriteLong),
+        output: usage.take_u64("output", Field::UsageOutput),
+        reasoning: usage.take_u64("reasoning", Field::UsageReasoning),
+    };
+    let sum = usage.get("total").filter(|said| said.u64().is_some() && said.u64() == total(&counts));
+    if let Some(sum) = sum {
+        sum.note(Field::Structure);
+    }
+    counts
+}
+
+/// Whether `more` adds anything.
+pub(super) fn is_some(more: &Usage) -> bool {
+    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = *more;
+    [input, cache_read, cache_write, output, reasoning].into_iter().flatten().any(|count| count > 0)
+}
+
+/// The fields of counts that are below those before them: a record has only increases.
+pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> + use<> {
+    let pairs = [
+        (Field::UsageInput, now.input, known.input),
+        (Field::UsageCacheRead, now.cache_read, known.cache_read),
+        (Field::UsageCacheWrite, now.cache_write, known.cache_write),
+        (Field::UsageCacheWriteLong, now.cache_write_long, known.cache_write_long),
+        (Field::UsageOutput, now.output, known.output),
+        (Field::UsageReasoning, now.reasoning, known.reasoning),
+    ];
+    pairs.into_iter().filter(|(_, now, known)| now.is_some() && now < known).map(|(field, ..)| field)
+}
+
+/// Turns cumulative usage per response into what each entry adds, so that entries add up to the session; and back.
+/// Writer and reader keep the same books, so the one undoes what the other did.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// The responses heard of last. Lines of one response stand close together.
+    recent: VecDeque<Response>,
+    /// What the responses of this turn have told so far.
+    turn: Usage,
+}
+
+#[derive(Default)]
+pub(super) struct Response {
+    id: String,
+    pub(super) usage: Usage,
+    /// Why it stopped, as far as it was said.
+    stop: Option<(StopClass, String)>,
+}
+
+impl Response {
+    /// Takes in why the response stopped. Returns whether that is news.
+    pub(super) fn stops(&mut self, stop: &Stop<'_>) -> bool {
+        let Stop { class, raw, sequence } = stop;
+        let raw = raw.as_ref().map_or("", Str::as_escaped);
+        let known = self.stop.as_ref().is_some_and(|(known, word)| known == class && word == raw);
+        if !known {
+            self.stop = Some((*class, raw.to_owned()));
+        }
+        !known || sequence.is_some()
+    }
+}
+
+impl Tally {
+    const MOST: usize = 32;
+
+    /// The response of that id, and whether it is heard of for the first time.
+    pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
+        let known = self.recent.iter().rposition(|known| known.id == id.as_escaped());
+        let at = known.unwrap_or_else(|| {
+            // The oldest slot's string is used again.
+            let mut slot = if self.recent.len() < Self::MOST {
+                Response { id: String::with_capacity(64), ..Response::default() }
+            } else {
+                self.recent.pop_front().unwrap_or_default()
+            };
+            slot.id.clear();
+            slot.id.push_str(id.as_escaped());
+            (slot.usage, slot.stop) = (Usage::default(), None);
+            self.recent.push_back(slot);
+            self.recent.len() - 1
+        });
+        (&mut self.recent[at], known.is_none())
+    }
+
+    /// What a report adds to what is known of the response.
+    pub(super) fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Usage {
+        let more = match id {
+            Some(id) => {
+                let known = &mut self.response(id).0.usage;
+                let more = usage.increase_over(known);
+                *known = known.and(&more);
+                more
+            }
+            None => *usage,
+        };
+        self.turn = self.turn.and(&more);
+        more
+    }
+
+    /// What a response must have reported to add `more`.
+    pub(super) fn report(&mut self, id: Option<&Str<'_>>, more: &Usage) -> Usage {
+        self.turn = self.turn.and(more);
+        let Some(id) = id else { return *more };
+        let known = &mut self.response(id).0.usage;
+        let all = known.and(more);
+        *known = all;
+        // A number that was not reported this time is not said again.
+        let said = |all: Option<u64>, more: Option<u64>| more.and(all);
+        Usage {
+            input: said(all.input, more.input),
+            cache_read: said(all.cache_read, more.cache_read),
+            cache_write: said(all.cache_write, more.cache_write),
+            cache_write_long: said(all.cache_write_long, more.cache_write_long),
+            output: said(all.output, more.output),
+            reasoning: said(all.reasoning, more.reasoning),
+        }
+    }
+
+    /// A turn begins, and may tell what it used so far. Returns what that adds.
+    pub(super) fn begin_turn(&mut self, id: Option<&Str<'_>>, usage: Option<&Usage>) -> Option<Usage> {
+        self.turn = Usage::default();
+        usage.map(|usage| self.increase(id, usage))
+    }
+
+    /// A turn ends. Its count is its total: only what its responses have not told is added.
+    pub(super) fn end_turn(&mut self, usage: Option<&Usage>) -> Option<Usage> {
+        let more = usage?.increase_over(&self.turn);
+        self.turn = self.turn.and(&more);
+        Some(more)
+    }
 }

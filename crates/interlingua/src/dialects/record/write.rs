@@ -71,7 +71,6 @@ impl Writer for RecordWriter {
     fn finish(&mut self, out: &mut Out<'_>) {
         self.begin(out);
         self.entries.finish(out);
-        let facts = std::mem::take(&mut self.entries.facts);
-        facts.write_tail(self.entries.no_final_newline, &mut out.json);
+        self.entries.facts.write_tail(self.entries.no_final_newline, &mut out.json);
     }
 }
