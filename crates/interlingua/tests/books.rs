@@ -105,21 +105,7 @@ fn most(case: &Case) -> usize {
 // ---- Where a law need not hold: from, to, end of the path or field, why ----------------------------------------------
 
 /// Leaves that a reader claims although no event tells them apart.
-const CLAIMED_IN_VAIN: &[Excuse] = &[
-    ("record", "*", "/token-usage/total", "the sum of its neighbours"),
-    ("record", "*", "/data/reason", "why a line could not be read; the line itself is given back"),
-    ("claude-stream", "*", "/message/content[]/signature", "the whole line repeats what was streamed"),
-    ("openai-chat", "*", "/error/type", "the code says it, too"),
-    ("openai-chat", "*", "/function/name", "some servers repeat the name on each fragment"),
-    ("universal", "*", "/synthetic", "who made the event, not what it says"),
-    ("universal", "*", "/data/item/kind", "the end of an item repeats how it began"),
-    ("universal", "*", "/data/item/author", "the end of an item repeats how it began"),
-    ("universal", "*", "/data/item/content[]/path", "the end of an item repeats its content"),
-    ("universal", "*", "/data/item/content[]/summary", "the end of an item repeats its content"),
-    ("universal", "*", "/data/item/content[]/text", "the end of an item repeats its content"),
-    ("universal", "*", "/data/status", "the type of the event says it, too"),
-    ("universal", "*", "/data/details/class", "a class we do not know is `other`"),
-];
+const CLAIMED_IN_VAIN: &[Excuse] = &[];
 
 /// Leaves that become a field under another name than they are claimed for.
 const NAMED_OTHERWISE: &[Excuse] = &[];

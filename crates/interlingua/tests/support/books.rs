@@ -160,6 +160,16 @@ impl Fates {
         leaves.filter(move |(_, field, _)| *field == Some(wanted)).map(|(_, _, fate)| *fate)
     }
 
+    /// Whether some frame loses one field while the other is said.
+    pub fn loses_beside(&self, lost: Field, said: Field) -> bool {
+        let has =
+            |frame: u64, field: Field, wanted: &dyn Fn(Fate) -> bool| self.of_field(frame, field).any(wanted);
+        self.frames.keys().any(|&frame| {
+            has(frame, lost, &|fate| matches!(fate, Fate::Lost(_)))
+                && has(frame, said, &|fate| fate == Fate::Mapped)
+        })
+    }
+
     /// Whether anything of that field was given up because the target has no place for it, wherever it stood.
     pub fn gives_up(&self, wanted: Field) -> bool {
         let given_up = |(_, field, fate): &(usize, Option<Field>, Fate)| {

@@ -9,7 +9,7 @@ use interlingua::dialects::Options;
 use interlingua::fold::{Content, Item, Transcript};
 use interlingua::model::{Args, Field, ItemKind, Of, Part, Usage};
 
-use super::books::{Breach, lost_fields};
+use super::books::{Breach, Fates, lost_fields};
 use super::{Case, Way, can_read, convert_traced, first_difference};
 
 pub const SAID: &str = "who said what is the same when it is read again";
@@ -20,7 +20,7 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
         return Vec::new();
     }
     let out = convert_traced(case.way, to, &case.bytes);
-    let lost = lost_fields(&out.report);
+    let (lost, fates) = (lost_fields(&out.report), Fates::of(&out.report));
     if out.report.lost == out.report.leaves {
         return Vec::new();
     }
@@ -32,8 +32,8 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
         let (before, after) =
             (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
         let holds = match field {
-            // Whoever said it, it may now stand as another's.
-            Field::MessageText if lost.contains(&Field::ItemAuthor) => true,
+            // It may now stand as another's.
+            Field::MessageText if fates.loses_beside(Field::ItemAuthor, Field::MessageText) => true,
             Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
             Field::MessageText
             | Field::ReasoningText
