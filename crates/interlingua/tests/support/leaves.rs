@@ -6,7 +6,7 @@ use interlingua::ledger::{Fate, Reason, Report};
 use interlingua::model::Field;
 use interlingua::tape::Kind;
 
-use super::books::{Breach, Essence, Fates, Source};
+use super::books::{Breach, Essence, Fates, Source, find};
 use super::damage::perturb;
 use super::{Case, Way, convert, convert_traced};
 
@@ -77,6 +77,10 @@ pub fn leaf_law(source: &Source<'_>, to: Way, words: &Words, most: usize) -> Vec
         if others.iter().any(shows) || fates.is_lost_late(field) {
             continue;
         }
+        // The lines that a session is restored from say it, too.
+        if case.is_restored_by(to) && says(&before.bytes, source.text(leaf)) {
+            continue;
+        }
         let word = if kept { "kept" } else { "mapped" };
         let field = field.map_or("no field", Field::word);
         breaches.push(Breach::new(
@@ -88,6 +92,11 @@ pub fn leaf_law(source: &Source<'_>, to: Way, words: &Words, most: usize) -> Vec
         ));
     }
     breaches
+}
+
+/// Whether an output says a value somewhere.
+pub fn says(output: &[u8], json: &str) -> bool {
+    find(output, json.trim_matches('"').as_bytes()).is_some()
 }
 
 /// Every leaf has one fate, the trace tells the same, and so do the rows.

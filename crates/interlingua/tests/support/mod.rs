@@ -46,6 +46,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether it goes back to where it came from: then it is restored from its own lines, whatever else it says.
+    pub fn is_restored_by(&self, to: Way) -> bool {
+        self.made_from.is_some_and(|way| way.0.name == to.0.name)
+    }
+
     /// Whether it was made here.
     pub fn is_derived(&self) -> bool {
         self.made_from.is_some()
