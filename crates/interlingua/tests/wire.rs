@@ -64,12 +64,21 @@ fn p03_redacted_thinking_keeps_its_place() {
 fn p04_opaque_state_is_not_sent_to_a_backend_that_did_not_issue_it() {
     let (out, report) = convert(A, C, Role::Request, &fixture(A, "request/full.json"));
     assert!(!out.to_string().contains("c2lnLXJlcXVlc3Q="));
-    assert!(lost(&report, "reasoning/opaque", Reason::Foreign));
+    assert!(lost(&report, "/messages[]/content[]/signature", Reason::Foreign), "{:?}", report.lost_paths);
     let foreign = json!({"model": "m", "messages": [{"role": "user", "content": "x"}, {"role": "assistant",
         "content": "y", "reasoning_details": [{"type": "reasoning.encrypted", "data": "Zg==", "format": "openai-responses-v1", "index": 0}]}]});
     let (out, report) = convert(C, A, Role::Request, foreign.to_string().as_bytes());
     assert!(!out.to_string().contains("Zg=="));
-    assert!(lost(&report, "reasoning/opaque", Reason::Foreign));
+    assert!(
+        lost(&report, "/messages[]/reasoning_details[]/data", Reason::Foreign),
+        "{:?}",
+        report.lost_paths
+    );
+    assert!(
+        lost(&report, "/messages[]/reasoning_details[]/format", Reason::NoSlot),
+        "{:?}",
+        report.lost_paths
+    );
 }
 
 #[test]
@@ -94,7 +103,8 @@ fn p13_reasoning_that_nobody_signed_is_dropped_from_a_request_and_reported() {
         {"role": "assistant", "content": "y", "reasoning_content": "because"}, {"role": "user", "content": "z"}]});
     let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
     assert_eq!(out["messages"][1]["content"], "y");
-    assert!(lost(&report, "reasoning/text", Reason::Refused));
+    assert!(lost(&report, "/messages[]/reasoning_content", Reason::Refused), "{:?}", report.lost_paths);
+    assert_eq!(report.lost, 1, "{:?}", report.lost_paths);
 }
 
 #[test]
@@ -123,7 +133,10 @@ fn p19_calls_and_results_are_paired_in_every_request() {
         chat["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "tool", "user"]);
     assert_eq!(chat["messages"][3]["tool_call_id"], "toolu_1");
-    assert!(lost(&report, "text", Reason::Refused) && lost(&report, "tool_result/call_id", Reason::Refused));
+    for member in ["tool_use_id", "content"] {
+        let path = format!("/messages[]/content[]/{member}");
+        assert!(lost(&report, &path, Reason::Refused), "{path}: {:?}", report.lost_paths);
+    }
     let (back, _) = convert(C, A, Role::Request, &fixture(C, "request/replay.json"));
     assert_eq!(back["messages"][2]["content"][0]["type"], "tool_result");
     let unanswered = json!({"model": "m", "messages": [{"role": "user", "content": "x"},
@@ -290,9 +303,15 @@ fn p40_p41_server_tools_are_reported_and_the_choice_goes_with_them() {
     let (out, report) = convert(A, C, Role::Request, &fixture(A, "request/server-tools.json"));
     assert!(out.get("tools").is_none() && out.get("tool_choice").is_none());
     assert_eq!(out["messages"][1], json!({"role": "assistant", "content": "At six."}));
-    assert!(
-        lost(&report, "/tools[]/type", Reason::NoSlot) && lost(&report, "tool_call/name", Reason::NoSlot)
-    );
+    for (path, reason) in [
+        ("/tools[]/type", Reason::NoSlot),
+        ("/tool_choice/name", Reason::NoSlot),
+        ("/messages[]/content[]/type", Reason::NoSlot),
+        ("/messages[]/content[]/id", Reason::NoSlot),
+        ("/messages[]/content[]/name", Reason::NoSlot),
+    ] {
+        assert!(lost(&report, path, reason), "{path}: {:?}", report.lost_paths);
+    }
 }
 
 #[test]
@@ -306,12 +325,32 @@ fn p42_a_tool_without_a_type_is_a_function() {
 fn p43_parallel_settings_are_left_out_without_tools_or_with_choice_none() {
     let request =
         json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "parallel_tool_calls": false});
-    let (out, _) = convert(C, A, Role::Request, request.to_string().as_bytes());
+    let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
     assert!(out.get("tool_choice").is_none());
+    assert!(lost(&report, "/parallel_tool_calls", Reason::NoSlot), "{:?}", report.lost_paths);
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "parallel_tool_calls": false,
         "tools": [{"type": "function", "function": {"name": "a"}}], "tool_choice": "none"});
-    let (out, _) = convert(C, A, Role::Request, request.to_string().as_bytes());
+    let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
     assert_eq!(out["tool_choice"], json!({"type": "none"}));
+    assert!(lost(&report, "/parallel_tool_calls", Reason::NoSlot), "{:?}", report.lost_paths);
+}
+
+#[test]
+fn p43_a_choice_without_tools_is_lost_and_not_only_noted() {
+    for (choice, path) in [
+        (json!({"type": "any"}), "/tool_choice/type"),
+        (json!({"type": "auto"}), "/tool_choice/type"),
+        (json!({"type": "tool", "name": "gone"}), "/tool_choice/name"),
+    ] {
+        let mut choice = choice;
+        choice["disable_parallel_tool_use"] = json!(true);
+        let request = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}], "tool_choice": choice});
+        let (out, report) = convert(A, C, Role::Request, request.to_string().as_bytes());
+        assert!(out.get("tool_choice").is_none() && out.get("parallel_tool_calls").is_none());
+        assert!(lost(&report, path, Reason::NoSlot), "{:?}", report.lost_paths);
+        assert!(lost(&report, "/tool_choice/disable_parallel_tool_use", Reason::NoSlot));
+        assert_eq!(report.lost, request["tool_choice"].as_object().unwrap().len() as u64);
+    }
 }
 
 #[test]
@@ -349,10 +388,10 @@ fn p51_every_tool_has_an_object_schema() {
 fn p52_the_answer_schema_crosses_without_extra_members() {
     let (out, report) = convert(C, A, Role::Request, &fixture(C, "request/full.json"));
     assert_eq!(out["output_config"]["format"].as_object().unwrap().len(), 2);
-    assert!(lost(&report, "request/format/name", Reason::NoSlot));
+    assert!(lost(&report, "/response_format/json_schema/name", Reason::NoSlot));
     let object = json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_object"}});
     let (out, report) = convert(C, A, Role::Request, object.to_string().as_bytes());
-    assert!(out.get("output_config").is_none() && lost(&report, "request/format", Reason::NoSlot));
+    assert!(out.get("output_config").is_none() && lost(&report, "/response_format/type", Reason::NoSlot));
 }
 
 #[test]
@@ -364,7 +403,11 @@ fn p55_blank_text_is_dropped_and_an_empty_turn_with_it() {
         out["messages"],
         json!([{"role": "user", "content": "x"}, {"role": "user", "content": "\n y"}])
     );
-    assert!(lost(&report, "text", Reason::Refused));
+    // The turn, the text of nothing but space, and its neighbour without any.
+    assert!(lost(&report, "/messages[]/role", Reason::Refused), "{:?}", report.lost_paths);
+    assert!(lost(&report, "/messages[]/content", Reason::Refused), "{:?}", report.lost_paths);
+    assert!(lost(&report, "/messages[]/content[]/text", Reason::Refused), "{:?}", report.lost_paths);
+    assert_eq!(report.lost, 3, "{:?}", report.lost_paths);
     let (chat, _) = convert(A, C, Role::Request, &fixture(A, "request/orphans.json"));
     assert_eq!(chat["messages"][1]["content"], Value::Null);
 }
@@ -402,7 +445,7 @@ fn p56_a_system_message_between_calls_and_results_waits_for_them() {
 fn p57_developer_is_written_as_system_and_the_difference_reported() {
     let (out, report) = convert(C, A, Role::Request, &fixture(C, "request/choice.json"));
     assert_eq!(out["system"], "Be brief.");
-    assert!(lost(&report, "message/author", Reason::Narrowed));
+    assert!(lost(&report, "/messages[]/role", Reason::Narrowed));
 }
 
 #[test]
@@ -416,7 +459,7 @@ fn p58_an_ending_with_the_assistant_is_noted() {
 fn p59_sampling_is_not_sent_where_it_is_refused() {
     let (out, report) = convert(C, A, Role::Request, &fixture(C, "request/media.json"));
     assert!(out.get("temperature").is_none());
-    assert!(lost(&report, "request/temperature", Reason::Refused) && lost(&report, "/seed", Reason::NoSlot));
+    assert!(lost(&report, "/temperature", Reason::Refused) && lost(&report, "/seed", Reason::NoSlot));
     assert_eq!(out["max_tokens"], 4096);
 }
 
@@ -435,7 +478,7 @@ fn p62_an_end_users_id_that_is_too_long_becomes_a_hash() {
     let (chat, report) = convert(A, C, Role::Request, request.to_string().as_bytes());
     let user = chat["user"].as_str().unwrap();
     assert!(user.len() <= 64 && !user.contains("aaa"), "{user}");
-    assert!(lost(&report, "request/user", Reason::Refused) && noted(&report, "end user's id too long"));
+    assert!(lost(&report, "/metadata/user_id", Reason::Refused) && noted(&report, "end user's id too long"));
     assert_eq!(chat["user"], convert(A, C, Role::Request, request.to_string().as_bytes()).0["user"]);
     let short = json!({"model": "m", "user": "u".repeat(65), "messages": [{"role": "user", "content": "x"}]});
     let (out, _) = convert(C, A, Role::Request, short.to_string().as_bytes());
@@ -450,7 +493,11 @@ fn media_cross_where_both_sides_have_a_place() {
         json!([{"type": "text", "text": "Read this."}, {"type": "document",
             "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}, "title": "chart.pdf"}])
     );
-    assert!(lost(&report, "media/source", Reason::Foreign) && lost(&report, "media/source", Reason::Refused));
+    assert!(lost(&report, "/messages[]/content[]/file/file_id", Reason::Foreign), "{:?}", report.lost_paths);
+    for member in ["data", "format"] {
+        let path = format!("/messages[]/content[]/input_audio/{member}");
+        assert!(lost(&report, &path, Reason::Refused), "{path}: {:?}", report.lost_paths);
+    }
     let (chat, _) = convert(A, C, Role::Request, out.to_string().as_bytes());
     assert_eq!(
         chat["messages"][0]["content"][1],
@@ -585,11 +632,67 @@ fn p78_counts_inside_a_choice_and_cached_tokens_beside_the_sums_are_read() {
 }
 
 #[test]
-fn p79_pings_comments_and_padding_are_no_losses() {
+fn p79_of_a_stream_pings_padding_and_counts_that_have_no_place_are_lost_and_nothing_else() {
+    let paths = |report: &Report| report.lost_paths.iter().map(|row| row.path.clone()).collect::<Vec<_>>();
     let (_, report) = bytes(C, A, Role::Stream, &fixture(C, "stream/text.sse"));
-    assert_eq!(report.lost_paths.iter().map(|row| row.path.as_str()).collect::<Vec<_>>(), ["turn/time"]);
-    let (_, report) = bytes(A, C, Role::Stream, &fixture(A, "stream/redacted.sse"));
-    assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+    assert_eq!(paths(&report), ["/created", "/obfuscation"]);
+    let (_, report) = bytes(A, C, Role::Stream, &fixture(A, "stream/tools.sse"));
+    assert_eq!(
+        paths(&report),
+        [
+            "/message/usage/cache_creation/ephemeral_1h_input_tokens",
+            "/message/usage/output_tokens",
+            "/message/usage/service_tier",
+            "/type",
+        ]
+    );
+    assert_eq!(report.lost, 4, "{:?}", report.lost_paths);
+}
+
+#[test]
+fn what_later_chunks_say_differently_is_not_taken_for_the_same() {
+    let stream = chunks(&[
+        json!({"id": "i", "model": "m", "created": 1, "choices": [{"index": 0, "delta": {"content": "a"}}]}),
+        json!({"id": "i", "model": "m", "created": 1, "choices": [{"index": 0, "delta": {"content": "b"}, "finish_reason": "length"}]}),
+        json!({"id": "j", "model": "n", "created": 2, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
+    ]);
+    let (out, report) = bytes(C, A, Role::Stream, stream.as_bytes());
+    assert_eq!(fold(A, &out)["stop_reason"], "max_tokens");
+    for path in ["/id", "/model", "/choices[]/finish_reason"] {
+        let row = report.lost_paths.iter().find(|row| row.path == path && row.field.is_none());
+        assert!(
+            row.is_some_and(|row| row.count == 1 && row.first_frame == 3),
+            "{path}: {:?}",
+            report.lost_paths
+        );
+    }
+}
+
+#[test]
+fn counts_that_later_ones_replace_are_booked() {
+    let chunk = |output: u64, reason: Value| {
+        json!({"id": "i", "choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": reason}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": output, "total_tokens": 9 + output}})
+    };
+    let stream = chunks(&[chunk(1, Value::Null), chunk(2, Value::Null), chunk(3, json!("stop"))]);
+    let (out, report) = to_role(C, Role::Stream, A, Role::Response, stream.as_bytes());
+    assert_eq!(out["usage"], json!({"input_tokens": 9, "output_tokens": 3}));
+    let row = report.lost_paths.iter().find(|row| row.path == "usage/output").unwrap();
+    assert_eq!((row.count, row.reason), (2, Some(Reason::Redundant)), "{:?}", report.lost_paths);
+}
+
+#[test]
+fn an_answer_that_failed_says_nothing_of_what_came_before() {
+    let response = json!({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,
+        "message": {"role": "assistant", "content": "half"}, "finish_reason": "error"}]});
+    let (out, report) = convert(C, A, Role::Response, response.to_string().as_bytes());
+    assert_eq!(out["type"], "error");
+    assert_eq!((report.mapped, report.lost), (0, 8), "{report:?}");
+    let (out, report) = to_role(A, Role::Stream, C, Role::Response, &fixture(A, "stream/error.sse"));
+    assert_eq!(out["error"]["message"], "Too many ships in the harbour");
+    assert!(!out.to_string().contains("Half"));
+    // Only the failure itself is told.
+    assert_eq!(report.mapped, 3, "{report:?}");
 }
 
 #[test]
@@ -676,7 +779,8 @@ fn what_is_said_after_a_failure_is_booked() {
         ),
         "{out}"
     );
-    assert!(lost(&report, "text", Reason::Refused), "{:?}", report.lost_paths);
+    assert!(lost(&report, "/choices[]/delta/content", Reason::Refused), "{:?}", report.lost_paths);
+    assert!(lost(&report, "turn/stop", Reason::Refused), "{:?}", report.lost_paths);
 }
 
 /// Every class of failure: Anthropic's `error.type`; the `type` and `code` of chat.

@@ -115,6 +115,8 @@ pub(crate) struct Answering<T> {
     facts: Facts,
     begun: bool,
     done: bool,
+    /// The source called the answer a failure, so that nothing of it was written.
+    void: bool,
 }
 
 /// What an answer says of itself.
@@ -270,6 +272,7 @@ impl<T: Answer> Writer for Answering<T> {
                 self.learn(turn, out);
                 if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
                     lose_stop::<T>(turn.stop.as_ref(), Reason::Narrowed, out);
+                    self.void = T::HEAD == Head::AtTheEnd;
                     return self.fail(&UNREADABLE, out);
                 }
                 self.done = true;
@@ -296,6 +299,8 @@ impl<T: Answer> Writer for Answering<T> {
     fn finish(&mut self, out: &mut Out<'_>) {
         if !self.done {
             self.fail(&UNREADABLE, out);
+        } else if self.void {
+            out.ledger.nothing_written();
         }
     }
 }
@@ -568,9 +573,20 @@ pub(crate) const RAW_ARGUMENTS: &str = "_raw_arguments";
 impl Input {
     pub(crate) fn add(&mut self, args: &Args<'_>) {
         match args {
-            Args::Text(text) => self.text.push_str(text.as_escaped()),
-            Args::Json(json) => self.json = Some(json.as_str().to_owned()),
+            Args::Json(json) if self.text.is_empty() && self.json.is_none() => {
+                self.json = Some(json.as_str().to_owned());
+            }
+            Args::Text(text) => self.more(text),
+            Args::Json(json) => self.more(&Str::plain(json.as_str())),
         }
+    }
+
+    /// Adds text, after the value if one came before it.
+    fn more(&mut self, text: &Str<'_>) {
+        if let Some(json) = self.json.take() {
+            self.text.push_str(Str::plain(&json).as_escaped());
+        }
+        self.text.push_str(text.as_escaped());
     }
 
     /// Writes the object and forgets it. Arguments that are none (cut off, or damaged) become its one member.
@@ -666,6 +682,16 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
         Kind::Array => value.elements().next().is_none(),
         Kind::Bool | Kind::Number | Kind::String | Kind::Key | Kind::Object => false,
     }
+}
+
+/// Whether a tool of that name is on offer.
+pub(crate) fn is_offered(name: Val<'_>, tools: &[Tool<'_>]) -> bool {
+    name.str().is_some_and(|name| tools.iter().any(|tool| tool.name == name))
+}
+
+/// Whether calls can be made at all, one by one or several at once.
+pub(crate) fn may_call(choice: Option<&ToolChoice<'_>>, tools: &[Tool<'_>]) -> bool {
+    !tools.is_empty() && choice != Some(&ToolChoice::None)
 }
 
 /// Notes a member that says only what the values beside it are, if it has the expected value; any other stays where it is.

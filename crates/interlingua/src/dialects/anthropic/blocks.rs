@@ -60,9 +60,10 @@ pub(super) fn open_block(
     let kind = block.get("type").and_then(|kind| kind.str())?;
     let kind = kind.as_escaped();
     match kind {
-        "text" => {
-            let text = block.take_str("text", Field::MessageText)?;
+        // A value is claimed after its tag, and just before it is said: a writer that must give it up finds it so.
+        "text" if has_str(block, &["text"]) => {
             block.note_str("type", Field::Structure);
+            let text = block.take_str("text", Field::MessageText)?;
             if says(&text) {
                 out.delta(message, number, Part::Text(text));
             }
@@ -76,8 +77,8 @@ pub(super) fn open_block(
         "tool_use" | "server_tool_use" | "mcp_tool_use"
             if has_str(block, &["id", "name"]) || said(block, "input").is_some() =>
         {
-            block.note_str("type", Field::CallKind);
             let mut head = out.head(ItemKind::ToolCall(call(block, kind)), Author::Assistant);
+            block.note_str("type", Field::CallKind);
             head.within = Some(message);
             Some(out.start(head))
         }

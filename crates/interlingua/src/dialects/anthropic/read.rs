@@ -3,14 +3,14 @@
 
 use super::blocks::{self, Extent};
 use super::{ERRORS, TOO_LONG};
-use crate::dialects::wire::{note_blanks, note_tag};
+use crate::dialects::wire::{is_offered, may_call, note_blanks, note_tag};
 use crate::error::Code;
 use crate::model::{
     Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Opaque,
     OpaqueKind, Part, Request, Stop, Tool, ToolChoice, Turn, Usage,
 };
 use crate::pipe::{Doc, Reader, Sink};
-use crate::tape::{Kind, Val};
+use crate::tape::{Claim, Kind, Val};
 use crate::text::Str;
 
 pub(super) struct RequestReader;
@@ -54,7 +54,10 @@ fn request(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
     let output = root.get("output_config");
     let effort = output.and_then(|output| output.take_str("effort", Field::Effort));
+    let tools: Vec<Tool<'_>> =
+        root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect();
     let choice = root.get("tool_choice");
+    let tool_choice = choice.and_then(|choice| tool_choice(choice, &tools));
     Request {
         model: root.take_str("model", Field::RequestModel),
         max_tokens: root.take_raw("max_tokens", Field::MaxTokens),
@@ -63,11 +66,12 @@ fn request(root: Val<'_>) -> Request<'_> {
         top_p: root.take_raw("top_p", Field::TopP),
         stop: texts(root.get("stop_sequences")),
         stream: root.take_bool("stream", Field::StreamAnswer),
-        tools: root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect(),
         parallel_calls: choice
+            .filter(|_| may_call(tool_choice.as_ref(), &tools))
             .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::ParallelCalls))
             .map(|disabled| !disabled),
-        tool_choice: choice.and_then(tool_choice),
+        tools,
+        tool_choice,
         effort: effort.or_else(|| no_thinking(root)),
         format: output.and_then(|output| output.get("format")).and_then(|format| {
             let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
@@ -106,14 +110,16 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
     })
 }
 
-fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
-    let kind = choice.get("type")?;
+/// Which of the tools that we know to use; a choice among others stays where it is.
+fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
+    let kind = choice.get("type").filter(|_| !tools.is_empty())?;
     let parsed = match kind.str()?.as_escaped() {
         "auto" => ToolChoice::Auto,
         "any" => ToolChoice::Required,
         "none" => ToolChoice::None,
         "tool" => {
-            let name = choice.take_str("name", Field::ToolChoice)?;
+            let name = choice.get("name").filter(|name| is_offered(*name, tools))?;
+            let name = name.take_text(Field::ToolChoice)?;
             // The name is the choice.
             kind.note(Field::Structure);
             return Some(ToolChoice::Named(name));
@@ -142,7 +148,7 @@ impl Reader for ResponseReader {
         let Some(content) = root.get("content") else {
             return out.problem(Code::UnknownShape, None, "a response has `content` or `error`");
         };
-        let message = begin(root, out);
+        let message = begin(root, usage(root), out);
         blocks::read_content(content, message, out);
         out.complete(message);
         let (usage, stop) = (usage(root), stop(root));
@@ -151,14 +157,14 @@ impl Reader for ResponseReader {
 }
 
 /// Begins the turn and its message; `message` is a whole one or that of `message_start`.
-fn begin(message: Val<'_>, out: &mut Sink<'_>) -> ItemId {
+fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Sink<'_>) -> ItemId {
     note_tag(message, "type", &["message"]);
     note_tag(message, "role", &["assistant"]);
     note_blanks(message);
     out.event(&Event::TurnStarted(Turn {
         id: message.take_str("id", Field::TurnId),
         model: message.take_str("model", Field::TurnModel),
-        usage: usage(message),
+        usage,
         ..Turn::default()
     }));
     let mut head = out.head(ItemKind::Message, Author::Assistant);
@@ -168,6 +174,15 @@ fn begin(message: Val<'_>, out: &mut Sink<'_>) -> ItemId {
 
 fn usage(message: Val<'_>) -> Option<Usage> {
     message.get("usage").filter(|usage| usage.kind() == Kind::Object).map(blocks::read_usage)
+}
+
+/// The counts of `message_start`. That of the output has only begun and stays where it is: `message_delta` has all of it.
+fn input(message: Val<'_>) -> Option<Usage> {
+    let usage = usage(message)?;
+    if let Some(output) = message.get("usage").and_then(|usage| usage.get("output_tokens")) {
+        output.claim(Claim::Free);
+    }
+    Some(Usage { output: None, ..usage })
 }
 
 /// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.
@@ -230,7 +245,7 @@ impl StreamReader {
                 kind.note(Field::Structure);
                 self.id = message.get("id").and_then(|id| id.str()).map(Str::into_owned);
                 self.count = 0;
-                self.message = Some(begin(message, out));
+                self.message = Some(begin(message, input(message), out));
             }
             "content_block_start" => self.block_start(event, out),
             "content_block_delta" => self.block_delta(event, out),
@@ -249,8 +264,8 @@ impl StreamReader {
                 self.message_delta(event, out);
             }
             "message_stop" if self.message.is_some() => {
-                // The reason came before; this is the end that it is the reason of.
-                kind.note(Field::StopReason);
+                // All that it says is that the message is complete.
+                kind.note(Field::ItemStatus);
                 self.end(out);
             }
             "error" => failure(event, out),

@@ -116,9 +116,8 @@ pub(super) const fn answer(field: Field) -> Says {
     match field {
         Field::Structure
         | Field::Unnamed
-        | Field::StopSequence
-        | Field::ErrorMessage
-        | Field::ErrorRequestId => Says::Exactly,
+        | Field::StopSequence => Says::Exactly,
+        Field::ErrorMessage | Field::ErrorRequestId => Says::Less("only of the first failure"),
         Field::CallName | Field::CallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
         }

@@ -37,9 +37,9 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ServiceTier => Says::Less("words of other providers are lost"),
         Field::ItemAuthor => Says::Less("developers are not told from the system; messages in a row are joined"),
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
-        Field::MessageText | Field::Refusal | Field::ReasoningText | Field::ReasoningSummary => {
-            Says::Less("empty texts of the assistant are left out")
-        }
+        Field::MessageText | Field::Refusal => Says::Less("empty texts of the assistant are left out"),
+        Field::ReasoningText => Says::Exactly,
+        Field::ReasoningSummary => Says::Emulated("written as reasoning"),
         Field::MessageMedia | Field::ResultMedia => {
             Says::Less("of the user, and of results after them: pictures, sound and PDF documents, but no files of other providers")
         }
@@ -114,7 +114,8 @@ pub(super) const fn request(field: Field) -> Says {
 /// An answer, whole or as a stream.
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::Structure | Field::Unnamed | Field::ErrorMessage | Field::CallArgs => Says::Exactly,
+        Field::Structure | Field::Unnamed | Field::CallArgs => Says::Exactly,
+        Field::ErrorMessage => Says::Less("only of the first failure"),
         Field::CallName | Field::CallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
         }
@@ -130,9 +131,9 @@ pub(super) const fn answer(field: Field) -> Says {
         Field::StopReason => Says::Less("reasons without a word become `stop`, `length` or `content_filter`"),
         Field::ItemAuthor => Says::Less("only the assistant speaks"),
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
-        Field::MessageText | Field::Refusal | Field::ReasoningText | Field::ReasoningSummary => {
-            Says::Less("empty texts are left out")
-        }
+        Field::MessageText | Field::Refusal => Says::Less("empty texts are left out"),
+        Field::ReasoningText => Says::Exactly,
+        Field::ReasoningSummary => Says::Emulated("written as reasoning"),
         Field::Signature | Field::Encrypted | Field::Issuer => {
             Says::Less("the last signature of a text; in `reasoning_details`, as other gateways write it")
         }

@@ -81,7 +81,14 @@ impl Blocks {
     /// Takes an event about items; others are for the caller. What is lost is booked here, before anything waits.
     pub(super) fn event(&mut self, event: &Event<'_>, form: &mut dyn Form, out: &mut Out<'_>) {
         match event {
-            Event::ItemStarted(head) => self.items.push((head.id, Of::item(&head.kind))),
+            Event::ItemStarted(head) => {
+                self.items.push((head.id, Of::item(&head.kind)));
+                if let ItemKind::ToolCall(call) = &head.kind
+                    && call.kind == CallKind::Vendor
+                {
+                    out.lose(Field::CallKind, Reason::Narrowed);
+                }
+            }
             Event::ItemDelta(delta) => {
                 let known = self.items.iter().rfind(|(item, _)| *item == delta.item);
                 let of = known.map_or(Of::Message, |(_, of)| *of);

@@ -75,6 +75,9 @@ pub(super) fn write(request: &Request<'_>, out: &mut Out<'_>) {
 
 fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, out: &mut Out<'_>) {
     let Tool { kind, name, description, schema, strict } = tool;
+    if *kind == CallKind::Vendor {
+        out.lose(Field::ToolKind, Reason::Narrowed);
+    }
     let new = wire::tool_name(name, out.ledger);
     out.json.object().key("name").str(&new).opt_str("description", description.as_ref());
     out.json.opt_bool("strict", *strict).key("input_schema");

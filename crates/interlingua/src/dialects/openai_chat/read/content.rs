@@ -2,7 +2,7 @@
 
 use crate::model::{Field, Media, MediaSource, Of, Part, Shape};
 use crate::pipe::Sink;
-use crate::tape::Val;
+use crate::tape::{Claim, Kind, Val};
 use crate::text::Str;
 
 pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
@@ -23,8 +23,10 @@ pub(super) fn read_content(
         each(0, Part::Text(text), out);
     }
     for (number, part) in content.elements().enumerate() {
-        let Some(kind) = part.get("type").and_then(|kind| kind.str()) else { continue };
-        let value = match kind.as_escaped() {
+        let Some(tag) = part.get("type").filter(|tag| tag.kind() == Kind::String) else { continue };
+        // A value is claimed after its tag, and just before it is said: a writer that must give it up finds it so.
+        tag.note(Field::Structure);
+        let value = match tag.str().as_ref().map_or("", Str::as_escaped) {
             "text" => part.take_str("text", of.text()).map(Part::Text),
             "refusal" => part.take_str("refusal", Field::Refusal).map(Part::Refusal),
             "image_url" => part.get("image_url").and_then(|image| picture(image.get("url")?, of)),
@@ -32,9 +34,9 @@ pub(super) fn read_content(
             "file" => part.get("file").and_then(|inner| file(inner, of)),
             _ => None,
         };
-        if let Some(value) = value {
-            part.note_str("type", Field::Structure);
-            each(number as u32, value, out);
+        match value {
+            Some(value) => each(number as u32, value, out),
+            None => tag.claim(Claim::Free),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::{ERROR_MARK, OK_MARK};
 use super::content::{read_content, shape};
 use super::said::Said;
-use crate::dialects::wire::{note_blanks, note_tag};
+use crate::dialects::wire::{is_offered, may_call, note_blanks, note_tag};
 use crate::error::Code;
 use crate::model::{
     Author, CallKind, Event, Field, Format, ItemKind, ItemTail, Of, Part, Request, Status, Tool, ToolChoice,
@@ -66,7 +66,15 @@ fn request(root: Val<'_>) -> Request<'_> {
     {
         usage.note(Field::StreamAnswer);
     }
+    let tools: Vec<Tool<'_>> =
+        list("tools").filter_map(tool).chain(list("functions").filter_map(function)).collect();
+    let choice = root.get("tool_choice").or_else(|| root.get("function_call"));
+    let tool_choice = choice.and_then(|choice| tool_choice(choice, &tools));
     Request {
+        parallel_calls: root
+            .get("parallel_tool_calls")
+            .filter(|_| may_call(tool_choice.as_ref(), &tools))
+            .and_then(|_| root.take_bool("parallel_tool_calls", Field::ParallelCalls)),
         model: root.take_str("model", Field::RequestModel),
         max_tokens: root
             .take_raw("max_completion_tokens", Field::MaxTokens)
@@ -79,15 +87,15 @@ fn request(root: Val<'_>) -> Request<'_> {
             .chain(stops.filter_map(|s| s.take_text(Field::StopTexts)))
             .collect(),
         stream,
-        tools: list("tools").filter_map(tool).chain(list("functions").filter_map(function)).collect(),
-        tool_choice: root.get("tool_choice").or_else(|| root.get("function_call")).and_then(tool_choice),
-        parallel_calls: root.take_bool("parallel_tool_calls", Field::ParallelCalls),
+        tools,
+        tool_choice,
         effort: root.take_str("reasoning_effort", Field::Effort),
-        format: root.get("response_format").and_then(format),
         user: root
             .take_str("user", Field::EndUser)
             .or_else(|| root.take_str("safety_identifier", Field::EndUser)),
         service_tier: root.take_str("service_tier", Field::ServiceTier),
+        // Last, because a writer that has no word for it looks for the last claim.
+        format: root.get("response_format").and_then(format),
     }
 }
 
@@ -123,8 +131,9 @@ fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
     })
 }
 
-fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
-    if let Some(word) = choice.str() {
+/// Which of the tools that we know to use; a choice among others stays where it is.
+fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
+    if let Some(word) = choice.str().filter(|_| !tools.is_empty()) {
         let parsed = match word.as_escaped() {
             "auto" => ToolChoice::Auto,
             "none" => ToolChoice::None,
@@ -140,7 +149,7 @@ fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
         (None, Some(inner)) => ("custom", inner),
         (None, None) => ("function", choice),
     };
-    let name = inner.take_str("name", Field::ToolChoice)?;
+    let name = inner.get("name").filter(|name| is_offered(*name, tools))?.take_text(Field::ToolChoice)?;
     note_tag(choice, "type", &[kind]);
     Some(ToolChoice::Named(name))
 }

@@ -101,8 +101,8 @@ impl Said {
             self.reason(shown, entries, message, out);
         }
         if let Some(content) = content {
+            self.end_thought(out);
             read_content(content, Of::Message, out, &mut |number, part, out| {
-                self.end_thought(out);
                 self.refused |= matches!(part, Part::Refusal(_));
                 self.grow(message, number, part, out);
             });
@@ -209,8 +209,8 @@ impl Said {
 
     /// State that only its issuer can read.
     fn state(&self, kind: OpaqueKind, value: Val<'_>, entry: Val<'_>, item: ItemId, out: &mut Sink<'_>) {
-        let issuer = issuer(entry);
         let Some(value) = value.take_text(kind.field()) else { return };
+        let issuer = issuer(entry);
         self.grow(item, 1, Part::Opaque(Opaque { kind, issuer, value }), out);
     }
 
