@@ -526,10 +526,6 @@ fn put_arguments(text: &Str<'_>, json: &mut Emit<'_>) -> bool {
         json.raw(&Raw::new(&plain));
         return false;
     }
-    if plain.is_empty() {
-        json.null();
-        return false;
-    }
     json.str(text);
     true
 }

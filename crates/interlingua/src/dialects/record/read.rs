@@ -78,8 +78,16 @@ impl Reader for RecordReader {
 impl RecordReader {
     fn session(&mut self, record: Val<'_>, out: &mut Sink<'_>) {
         out.kept_lines_follow("");
-        record.take_str("version", Field::Structure);
         let Some(session) = record.get("session") else { return };
+        // The record is cut at its entries. A head whose facts all stand after them has nothing but what holds the
+        // record together, and that has the fate of what is said in it.
+        let cut = session.get("entries").filter(|entries| entries.leaves() == 1);
+        let frame =
+            if cut.is_some_and(|_| session.leaves() == 1) { Field::MessageText } else { Field::Structure };
+        record.take_str("version", frame);
+        if let Some(entries) = cut {
+            entries.note(frame);
+        }
         let id = session.take_str("session-id", Field::SessionId);
         // We name a record after its session.
         if let Some(own) = record.get("id").filter(|own| own.str() == id) {
@@ -114,9 +122,6 @@ impl RecordReader {
             agent: meta.and_then(|meta| meta.get("cli-name")).and_then(agent),
         };
         self.heard.note_what_follows(session, facts.model.as_ref());
-        if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
-            entries.note(Field::Structure);
-        }
         // Nothing of the session after its entries: the framer's own doing.
         if session.kind() == Kind::Object && session.members().next().is_none() {
             session.note(Field::Structure);
@@ -383,7 +388,10 @@ fn hand_on_lines(ext: Val<'_>, vendor: &str, out: &mut Sink<'_>) {
 fn unparsed(entry: Val<'_>, vendor: &str, out: &mut Sink<'_>) -> bool {
     let Some(data) = entry.get("data") else { return false };
     let more = data.take_bool("more", Field::Structure).unwrap_or(false);
-    let bytes = match (data.take_str("raw", Field::Structure), data.take_str("base64", Field::Structure)) {
+    // What becomes of the bytes is booked when they are handed on, as if they were read for the first time. Here they
+    // are something said that arrives.
+    let said = Field::MessageText;
+    let bytes = match (data.take_str("raw", said), data.take_str("base64", said)) {
         (Some(raw), _) => raw.decode().into_owned().into_bytes(),
         (None, Some(text)) => match from_base64(text.as_escaped()) {
             Some(bytes) => bytes,

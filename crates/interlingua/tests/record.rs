@@ -1,0 +1,358 @@
+//! Records: whatever a source says stands in its record in the record's own terms, and is read back from there.
+#![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
+mod support;
+
+use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
+use interlingua::error::{Code, Severity};
+use interlingua::fold::{Content, Item, Transcript};
+use interlingua::ledger::Fate;
+use interlingua::model::{Answer, Args, Part, Status, StopClass, Turn};
+use interlingua::text::Str;
+use support::{Case, Law, Way, convert, convert_with, fixtures, record, same};
+
+fn named(name: &str, role: Role) -> Way {
+    (Dialect::named(name).expect("registered"), role)
+}
+
+fn said(way: Way, bytes: &[u8]) -> Transcript {
+    let (mut said, _) = Transcript::read(way, bytes, &Options::default()).expect("readable");
+    said.items.iter_mut().for_each(as_read);
+    said
+}
+
+/// Part numbers are counted anew, and arguments are a value however the source wrote them.
+fn as_read(item: &mut Item) {
+    let mut next = 0;
+    // A stream says state empty before it says it.
+    let has_state = |content: &Content| matches!(content, Content::Part(_, Part::Opaque(state)) if !state.value.is_empty());
+    if item.content.iter().any(has_state) {
+        item.content
+            .retain(|content| !matches!(content, Content::Part(_, Part::Opaque(_))) || has_state(content));
+    }
+    for content in &mut item.content {
+        match content {
+            Content::Part(number, part) => {
+                *number = next;
+                next += 1;
+                if let Part::Args(Args::Json(json)) = part {
+                    *part = Part::Args(Args::Text(Str::from_plain(json.as_str())));
+                }
+            }
+            Content::Item(inner) => as_read(inner),
+        }
+    }
+}
+
+/// The record of a source, after proving that it is sound.
+fn record_of(way: Way, bytes: &[u8]) -> Vec<u8> {
+    let out = convert(way, record(), bytes);
+    assert_eq!(out.report.lost, 0, "lost on the way to a record: {:?}", out.report.lost_paths);
+    let check = convert(record(), named("universal", Role::Live), &out.bytes).report;
+    let errors: Vec<_> =
+        check.problems.iter().filter(|problem| problem.code.severity() == Severity::Error).collect();
+    assert!(errors.is_empty(), "{errors:?} in {}", String::from_utf8_lossy(&out.bytes));
+    out.bytes
+}
+
+/// What is said of turns; a time that stands alone is the clock of the source, not a turn.
+fn turns(said: &Transcript) -> Vec<Turn<'static>> {
+    let clock = |turn: &Turn<'_>| Turn { time: turn.time.clone(), ..Turn::default() } == *turn;
+    said.turns.iter().filter(|turn| !clock(turn)).cloned().collect()
+}
+
+/// A universal event as a line.
+fn line(number: usize, kind: &str, data: &str) -> String {
+    format!(
+        r#"{{"event_id":"e{number}","sequence":{number},"time":"2026-02-01T00:00:{number:02}Z","session_id":"s","native_session_id":"n","synthetic":false,"source":"agent","type":"{kind}","data":{data},"raw":null}}"#
+    )
+}
+
+fn universal(events: &[(&str, &str)]) -> String {
+    events.iter().enumerate().map(|(number, (kind, data))| line(number + 1, kind, data) + "\n").collect()
+}
+
+#[test]
+fn a_source_and_its_record_say_the_same() {
+    let mut law = Law::new("what a fixture says and what its record says fold to the same");
+    for case in fixtures() {
+        let bytes = record_of(case.way, &case.bytes);
+        let (before, after) = (said(case.way, &case.bytes), said(record(), &bytes));
+        let mut differ = |what: &str, before: String, after: String| {
+            law.holds(before == after, || {
+                format!("{case}: {what}\n{}", support::first_difference(before.as_bytes(), after.as_bytes()))
+            });
+        };
+        let unparsed = support::compare::is_unparsed;
+        let items = |said: &Transcript| {
+            let items: Vec<_> = said.items.iter().filter(|item| !unparsed(item)).collect();
+            format!("{items:#?}")
+        };
+        differ("items", items(&before), items(&after));
+        differ("turns", format!("{:#?}", turns(&before)), format!("{:#?}", turns(&after)));
+        differ("errors", format!("{:#?}", before.errors), format!("{:#?}", after.errors));
+        differ("permissions", format!("{:#?}", before.permissions), format!("{:#?}", after.permissions));
+        differ("questions", format!("{:#?}", before.questions), format!("{:#?}", after.questions));
+        differ("requests", format!("{:#?}", before.requests), format!("{:#?}", after.requests));
+        differ("end", format!("{:#?}", before.end), format!("{:#?}", after.end));
+        let session = |said: &Transcript| {
+            let session = said.session.clone();
+            format!("{:?}", (session.cwd, session.branch, session.commit, session.title, session.cli_version))
+        };
+        differ("session", session(&before), session(&after));
+    }
+    law.end();
+}
+
+#[test]
+fn every_hole_has_its_value_in_the_record() {
+    let mut law = Law::new("a text that was taken out of a kept line stands elsewhere in the record");
+    let options = Options { trace: true, ..Options::default() };
+    for case in fixtures().into_iter().filter(|case| case.way.0.plane != Plane::Log) {
+        let out = convert_with(case.way, record(), [&case.bytes[..]], &options);
+        let text = String::from_utf8(out.bytes).expect("text");
+        let source = frames(&case);
+        for leaf in &out.report.trace {
+            let (Some(span), Fate::Mapped) = (&leaf.span, leaf.fate) else { continue };
+            let Some(value) = source.get(leaf.frame as usize - 1).and_then(|frame| frame.get(span.clone()))
+            else {
+                continue;
+            };
+            // An address that is the media itself has its type apart, and a tool's failure is a flag; a word for a class
+            // of errors becomes ours.
+            let value = value.trim_matches(['"', '\\']);
+            let value = value.split_once(";base64,").map_or(value, |(_, data)| data);
+            let value = value.strip_prefix("[tool error] ").unwrap_or(value);
+            if value.ends_with("_error") && text.contains(r#""event-type":"error""#) {
+                continue;
+            }
+            // Arguments come as text, and are a value.
+            let spelled = [value.to_owned(), value.replace("\\\"", "\"").replace("\\\\", "\\")];
+            law.holds(spelled.iter().any(|value| text.contains(value)), || format!("{case}: {value}"));
+        }
+    }
+    law.end();
+}
+
+fn frames(case: &Case) -> Vec<String> {
+    let text = String::from_utf8_lossy(&case.bytes).into_owned();
+    match case.way.1 {
+        Role::Request | Role::Response => vec![text],
+        Role::Stream => text
+            .lines()
+            .filter_map(|line| line.strip_prefix("data:"))
+            .map(|data| data.trim_start().to_owned())
+            .collect(),
+        Role::Live | Role::Log => text.lines().map(str::to_owned).collect(),
+    }
+}
+
+#[test]
+fn no_hole_is_left_unfilled() {
+    let mut law = Law::new("record -> any log or live output: every hole is filled");
+    for case in fixtures() {
+        let bytes = convert(case.way, record(), &case.bytes).bytes;
+        for &dialect in DIALECTS {
+            for spec in dialect.roles.iter().filter(|spec| matches!(spec.role, Role::Log | Role::Live)) {
+                let to = (dialect, spec.role);
+                if spec.write.is_none() || same(to, record()) {
+                    continue;
+                }
+                let report = convert(record(), to, &bytes).report;
+                let holes = report.problems.iter().filter(|problem| problem.code == Code::UnfilledHole);
+                law.holds(holes.count() == 0, || format!("{case} -> record -> {}", dialect.name));
+                law.holds(report.adds_up(), || format!("{case} -> record -> {}: books", dialect.name));
+            }
+        }
+    }
+    law.end();
+}
+
+#[test]
+fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
+    let source = universal(&[
+        ("session.started", r#"{"metadata":{"agent":"codex","cwd":"/w"}}"#),
+        ("turn.started", r#"{"turn_id":"t1","model":"m"}"#),
+        (
+            "permission.requested",
+            r#"{"permission_id":"p1","action":"Bash","status":"requested","metadata":{"call_id":"c1","input":{"a":1}}}"#,
+        ),
+        (
+            "permission.resolved",
+            r#"{"permission_id":"p1","action":"Bash","status":"reject","metadata":{"message":"no"}}"#,
+        ),
+        (
+            "question.requested",
+            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":null,"status":"requested","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}]}"#,
+        ),
+        (
+            "question.resolved",
+            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":"a","status":"answered","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}],"answers":[["a"]]}"#,
+        ),
+        (
+            "turn.ended",
+            r#"{"turn_id":"t1","stop_reason":"stop_sequence","native_stop_reason":"halt","stop_sequence":"END","usage":{"input_tokens":5,"cache_read_tokens":3,"cache_write_tokens":2,"cache_write_long_tokens":1,"output_tokens":7,"reasoning_tokens":4},"cost_usd":0.25}"#,
+        ),
+        (
+            "error",
+            r#"{"message":"down","code":"busy","details":{"class":"overloaded","status":529,"request_id":"r1"}}"#,
+        ),
+        ("session.ended", r#"{"reason":"error","terminated_by":"agent","message":"bye"}"#),
+    ]);
+    let way = named("universal", Role::Live);
+    let bytes = record_of(way, source.as_bytes());
+    let text = String::from_utf8(bytes.clone()).expect("text");
+    for name in [
+        "turn-started",
+        "permission-requested",
+        "permission-resolved",
+        "question-requested",
+        "question-resolved",
+        "turn-ended",
+        "error",
+        "session-ended",
+    ] {
+        assert_eq!(text.matches(&format!(r#""event-type":"{name}""#)).count(), 1, "{name} in {text}");
+    }
+    assert!(text.contains(r#""cost":0.25"#) && text.contains(r#""total":17"#), "{text}");
+    let (before, after) = (said(way, source.as_bytes()), said(record(), &bytes));
+    assert_eq!(turns(&after), turns(&before));
+    assert_eq!(after.errors, before.errors);
+    assert_eq!(after.permissions, before.permissions);
+    assert_eq!(after.questions, before.questions);
+    assert_eq!(after.end, before.end);
+    // The universal events say it all, so equal is not equally empty.
+    assert_eq!(after.errors[0].status, Some(529));
+    assert_eq!(after.permissions[0].answer, Some(Answer::Reject(Some(Str::escaped("no")))));
+    assert_eq!(after.questions[0].answers, Some(vec![vec![Str::escaped("a")]]));
+    assert_eq!(after.end.as_ref().map(|end| end.status), Some(Status::Failed));
+    let turn = turns(&after).into_iter().find(|turn| turn.cost.is_some()).expect("a turn with a cost");
+    assert_eq!(turn.stop.as_ref().map(|stop| stop.class), Some(StopClass::Sequence));
+    assert_eq!(turn.usage.and_then(|usage| usage.cache_write_long), Some(1));
+    // And they come out again as what they were.
+    let again = convert(record(), way, &bytes).bytes;
+    let again = said(way, &again);
+    assert_eq!(
+        (again.errors, again.permissions, again.questions),
+        (after.errors, after.permissions, after.questions)
+    );
+}
+
+/// Items of a source in universal events: the parts come in pieces, in this order.
+fn pieces(kind: &str, role: &str, pieces: &[(u32, &str)], within: Option<(usize, &str)>) -> String {
+    let item = |status: &str| {
+        format!(
+            r#"{{"item":{{"item_id":"i1","native_item_id":"n1","parent_id":null,"kind":"{kind}","role":"{role}","status":"{status}","content":[]}}}}"#
+        )
+    };
+    let child = |status: &str, content: &str| {
+        format!(
+            r#"{{"item":{{"item_id":"i2","native_item_id":"n2","parent_id":"i1","kind":"tool_call","role":"assistant","status":"{status}","content":[{{"type":"tool_call","name":"f","arguments":"{content}","call_id":"c"}}]}}}}"#
+        )
+    };
+    let mut events = vec![("item.started", item("in_progress"))];
+    for (number, (part, text)) in pieces.iter().enumerate() {
+        if let Some((at, arguments)) = within
+            && at == number
+        {
+            events.push(("item.started", child("in_progress", "")));
+            events.push(("item.completed", child("completed", arguments)));
+        }
+        let delta = format!(r#"{{"item_id":"i1","native_item_id":"n1","delta":"{text}","part":{part}}}"#);
+        events.push(("item.delta", delta));
+    }
+    events.push(("item.completed", item("completed")));
+    let events: Vec<(&str, &str)> = events.iter().map(|(kind, data)| (*kind, data.as_str())).collect();
+    universal(&events)
+}
+
+fn texts(item: &Item) -> Vec<String> {
+    item.content
+        .iter()
+        .map(|content| match content {
+            Content::Part(_, Part::Text(text) | Part::Refusal(text)) => text.decode().into_owned(),
+            Content::Part(_, other) => format!("{other:?}"),
+            Content::Item(_) => "(item)".to_owned(),
+        })
+        .collect()
+}
+
+#[test]
+fn content_in_any_order_arrives_with_its_author() {
+    let way = named("universal", Role::Live);
+    // Two parts one after the other; after a child; more of the first after the second; more of the first after a child.
+    let orders: [(&[(u32, &str)], Option<(usize, &str)>); 4] = [
+        (&[(0, "a"), (1, "b"), (2, "c")], None),
+        (&[(0, "a"), (1, "b")], Some((1, "{}"))),
+        (&[(0, "a"), (1, "b"), (0, "c"), (1, "d")], None),
+        (&[(0, "a"), (0, "b"), (1, "c"), (0, "d")], Some((1, "{}"))),
+    ];
+    let speakers = [
+        ("message", "user"),
+        ("message", "assistant"),
+        ("system", "system"),
+        ("message", "developer"),
+        ("tool_result", "tool"),
+        ("status", "system"),
+    ];
+    for (kind, role) in speakers {
+        for (order, child) in orders {
+            let source = pieces(kind, role, order, child);
+            let bytes = record_of(way, source.as_bytes());
+            let (before, after) = (said(way, source.as_bytes()), said(record(), &bytes));
+            let shown = String::from_utf8_lossy(&bytes);
+            assert_eq!(after.items.len(), before.items.len(), "{kind} {role} {order:?}: {shown}");
+            for (before, after) in before.items.iter().zip(&after.items) {
+                let head =
+                    |item: &Item| (item.kind.clone(), item.author, item.native_id.clone(), item.status);
+                assert_eq!(head(after), head(before), "{kind} {role} {order:?}: {shown}");
+                assert_eq!(texts(after), texts(before), "{kind} {role} {order:?}: {shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_changes_about_a_session_is_an_entry() {
+    let line = |id: &str, cwd: &str, branch: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{id}","sessionId":"s","cwd":"{cwd}","gitBranch":"{branch}","version":"1","message":{{"role":"user","content":"hi"}}}}"#
+        )
+    };
+    let log = [line("u1", "/a", "main"), line("u2", "/b", "main"), line("u3", "/a", "fix")].join("\n") + "\n";
+    let way = named("claude-code", Role::Log);
+    let bytes = record_of(way, log.as_bytes());
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(
+        text.contains(
+            r#"{"type":"system-event","event-type":"session-updated","data":{"working-dir":"/b"}}"#
+        )
+    );
+    assert!(text.contains(r#""data":{"working-dir":"/a","branch":"fix"}"#), "{text}");
+    let back = convert(record(), way, &bytes);
+    assert_eq!((back.bytes, back.report.lost), (log.into_bytes(), 0));
+}
+
+#[test]
+fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
+    let way = named("universal", Role::Live);
+    for name in ["error", "usage", "line", "system", "developer", "turn-ended", "request", "part"] {
+        for detail in ["", r#","detail":"text""#] {
+            let data = format!(
+                r#"{{"item":{{"item_id":"i1","native_item_id":null,"parent_id":null,"kind":"status","role":"system","status":"completed","content":[{{"type":"status","label":"{name}"{detail}}}]}}}}"#
+            );
+            // These two labels mean something to universal events.
+            if name == "usage" {
+                continue;
+            }
+            let source = universal(&[("item.completed", &data)]);
+            let bytes = record_of(way, source.as_bytes());
+            let (before, after) = (said(way, source.as_bytes()), said(record(), &bytes));
+            let what = |said: &Transcript| {
+                said.items.iter().map(|item| (item.kind.clone(), item.content.clone())).collect::<Vec<_>>()
+            };
+            assert_eq!(what(&after), what(&before), "{}", String::from_utf8_lossy(&bytes));
+            assert!(after.errors.is_empty() && after.requests.is_empty());
+        }
+    }
+}
