@@ -14,8 +14,7 @@ const A: &str = "anthropic";
 const C: &str = "openai-chat";
 
 /// Leaves that say nothing of their own: a change of them may go unseen. Paths from the root, or how they end.
-const WORDS: &[&str] = &[
-];
+const WORDS: &[&str] = &[];
 
 #[test]
 fn anthropic_requests() {

@@ -240,8 +240,8 @@ impl Breach {
     }
 }
 
-/// Where a law need not hold: the dialect read, the dialect written (`*`: any), the end of the path or the field, and
-/// why that is right.
+/// Where a law need not hold: the dialect read, the dialect written (`*`: any), the end of the path or the field (its
+/// beginning, if it ends with `*`), and why that is right.
 pub type Excuse = (&'static str, &'static str, &'static str, &'static str);
 
 /// Fails with every breach that has no excuse, and with every excuse that nothing needs any more.
@@ -254,7 +254,10 @@ pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
         let fits = |(from, to, place, _): &Excuse| {
             (*from == "*" || *from == breach.from)
                 && (*to == "*" || *to == breach.to)
-                && breach.place.ends_with(place)
+                && match place.strip_suffix('*') {
+                    Some(start) => breach.place.starts_with(start),
+                    None => breach.place.ends_with(place),
+                }
         };
         if let Some(at) = excuses.iter().position(fits) {
             used[at] = true;

@@ -35,6 +35,7 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
             // It may now stand as another's.
             Field::MessageText if fates.loses_beside(Field::ItemAuthor, Field::MessageText) => true,
             Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
+            Field::ResultText if lost.contains(&Field::ResultJson) => is_in(after, before),
             Field::MessageText
             | Field::ReasoningText
             | Field::ResultText

@@ -37,10 +37,10 @@ pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
     let (explained, rest): (Vec<_>, Vec<_>) = differences(&before, &after)
         .into_iter()
         .partition(|difference| losses.explain(&difference.path, fields.get(&difference.path)));
-    // A tag goes with the values that it is the tag of.
-    let parents: BTreeSet<&str> = explained.iter().map(|difference| parent(&difference.path)).collect();
+    // A tag goes with the values beside it, or in an object beside it.
     let tag = |difference: &Difference| {
-        !fields.contains_key(&difference.path) && parents.contains(parent(&difference.path))
+        let object = parent(&difference.path);
+        !fields.contains_key(&difference.path) && explained.iter().any(|other| other.path.starts_with(object))
     };
     rest.into_iter()
         .filter(|difference| !tag(difference))
