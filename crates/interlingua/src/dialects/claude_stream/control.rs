@@ -42,33 +42,30 @@ impl Requests {
         {
             return false;
         }
-        request.note_str("subtype", Field::Structure);
         let input = request.get("input");
-        let prompts = match request.word("tool_name") {
-            "AskUserQuestion" => input.map(prompts).unwrap_or_default(),
-            "ExitPlanMode" => vec![plan()],
-            _ => Vec::new(),
+        let is_question = match request.word("tool_name") {
+            "AskUserQuestion" => input.is_some_and(|input| questions(input).next().is_some()),
+            "ExitPlanMode" => true,
+            _ => false,
         };
-        let (id, call_id) = if prompts.is_empty() {
-            (Field::PermissionId, Field::PermissionCallId)
-        } else {
-            (Field::QuestionId, Field::QuestionCallId)
-        };
-        let id = line.take_str("request_id", id).unwrap_or_default();
-        let call_id = request.take_str("tool_use_id", call_id);
-        let asked = if prompts.is_empty() {
-            let action = request.take_str("tool_name", Field::PermissionAction).unwrap_or_default();
-            out.event(&Event::PermissionRequested(Permission {
-                id: id.clone(),
-                action: action.clone(),
-                call_id: call_id.clone(),
-                input: input.map(|input| input.take(Field::PermissionInput)),
-                answer: None,
-            }));
-            Asked::Permission { action: action.into_owned() }
-        } else {
+        let (id, action, call_id) = if is_question {
             // The tool's name says that it is a question.
-            request.note_str("tool_name", Field::Structure);
+            (Field::QuestionId, Field::Structure, Field::QuestionCallId)
+        } else {
+            (Field::PermissionId, Field::PermissionAction, Field::PermissionCallId)
+        };
+        // Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last
+        // claim.
+        let id = line.take_str("request_id", id).unwrap_or_default();
+        request.note_str("subtype", Field::Structure);
+        let action = request.take_str("tool_name", action).unwrap_or_default();
+        let prompts = match (is_question, action.as_escaped()) {
+            (true, "AskUserQuestion") => input.map(prompts).unwrap_or_default(),
+            (true, _) => vec![plan()],
+            (false, _) => Vec::new(),
+        };
+        let call_id = request.take_str("tool_use_id", call_id);
+        let asked = if is_question {
             let owned = prompts.iter().cloned().map(own).collect();
             let (id, call_id) = (id.clone(), call_id.clone());
             out.event(&Event::QuestionRequested(Question {
@@ -79,6 +76,15 @@ impl Requests {
                 declined: false,
             }));
             Asked::Question { prompts: owned }
+        } else {
+            out.event(&Event::PermissionRequested(Permission {
+                id: id.clone(),
+                action: action.clone(),
+                call_id: call_id.clone(),
+                input: input.map(|input| input.take(Field::PermissionInput)),
+                answer: None,
+            }));
+            Asked::Permission { action: action.into_owned() }
         };
         self.0.push(Request { id: id.into_owned(), call_id: call_id.map(Str::into_owned), asked });
         true
@@ -214,7 +220,13 @@ fn prompts<'t>(input: Val<'t>) -> Vec<Prompt<'t>> {
         let multiple = question.take_bool("multiSelect", Field::QuestionMultiple) == Some(true);
         Some(Prompt { text, options, multiple })
     };
-    input.get("questions").into_iter().flat_map(|questions| questions.elements()).filter_map(prompt).collect()
+    questions(input).filter_map(prompt).collect()
+}
+
+/// The questions that ask something.
+fn questions(input: Val<'_>) -> impl Iterator<Item = Val<'_>> {
+    let questions = input.get("questions").into_iter().flat_map(|questions| questions.elements());
+    questions.filter(|question| question.get("question").is_some_and(|text| text.str().is_some()))
 }
 
 fn plan() -> Prompt<'static> {

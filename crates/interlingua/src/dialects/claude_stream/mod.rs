@@ -1,7 +1,9 @@
 //! What a running Claude Code says on stdout (`--output-format stream-json`), with or without partial messages, and
 //! the control protocol beside it. Content blocks are those of the Messages API; see [`super::anthropic`].
 
+mod block;
 mod control;
+mod line;
 mod read;
 mod says;
 mod write;

@@ -2,16 +2,14 @@
 //! content block is one message too: `content_block_start` begins it, deltas grow it, and the whole line that follows
 //! completes it without saying anything twice. Every line that is none of this is a notice, whatever its type.
 
+use super::block::{Block, BlockKind};
 use super::control::Requests;
+use super::line::{ended, is_renaming, note_if, notice, parent, repeat_parent, stop, time};
 use crate::dialects::anthropic::blocks;
-use crate::dialects::wire::class_of_status;
-use crate::model::{
-    Args, Author, Event, Failure, FailureClass, Field, ItemId, ItemKind, ItemTail, Notice, Opaque,
-    OpaqueKind, Part, Session, Status, Stop, StopClass, Turn,
-};
+use crate::model::{Author, Event, Field, ItemKind, Opaque, OpaqueKind, Part, Session, Status, Turn};
 use crate::pipe::{Doc, Reader, Sink};
-use crate::tape::{Claim, Kind, Limits, TapeBuf, Val};
-use crate::text::{Known, Raw, Str};
+use crate::tape::{Kind, Val};
+use crate::text::{Known, Str};
 
 #[derive(Default)]
 pub(super) struct StreamReader {
@@ -39,53 +37,6 @@ struct Stream {
     blocks: Vec<Block>,
 }
 
-/// One content block of a streamed response.
-struct Block {
-    index: u64,
-    kind: BlockKind,
-    /// What the deltas have said so far, escaped.
-    said: String,
-    signature: String,
-    /// The call's id and name as the start of the block has them.
-    call: [String; 2],
-    message: ItemId,
-    /// The reasoning or the call within the message.
-    inner: Option<ItemId>,
-    open: bool,
-    /// The whole line came.
-    repeated: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BlockKind {
-    Text,
-    Thinking,
-    ToolUse,
-}
-
-impl BlockKind {
-    fn of(block: Val<'_>) -> Option<Self> {
-        Some(match block.get("type")?.str()?.as_escaped() {
-            "text" => Self::Text,
-            "thinking" => Self::Thinking,
-            "tool_use" | "server_tool_use" | "mcp_tool_use" => Self::ToolUse,
-            // Anything else comes in one piece, and the whole line says it.
-            _ => return None,
-        })
-    }
-}
-
-impl BlockKind {
-    /// What its text is in the model.
-    const fn field(self) -> Field {
-        match self {
-            Self::Text => Field::MessageText,
-            Self::Thinking => Field::ReasoningText,
-            Self::ToolUse => Field::CallArgs,
-        }
-    }
-}
-
 impl Reader for StreamReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         let line = doc.root;
@@ -110,7 +61,7 @@ impl Reader for StreamReader {
             _ => false,
         };
         if !understood {
-            notice(line, kind, out);
+            notice(line, out);
         }
     }
 }
@@ -120,10 +71,10 @@ impl StreamReader {
     fn session(&mut self, line: Val<'_>, out: &mut Sink<'_>) {
         let init = line.get("subtype").is_some_and(|subtype| subtype.is("init"));
         let told = |name, field| if init { line.note_str(name, field) } else { None };
-        // What we write to stdin leaves it empty.
-        let id = line.get("session_id").and_then(|id| match id.str()?.is_empty() {
-            true => id.note_text(Field::Structure).filter(|_| false),
-            false => id.note_text(Field::SessionId),
+        let id = line.get("session_id").and_then(|id| {
+            // What we write to stdin leaves it empty.
+            let field = if id.is("") { Field::Structure } else { Field::SessionId };
+            id.note_text(field).filter(|id| !id.is_empty())
         });
         let title = if is_renaming(line) { line.note_str("title", Field::SessionTitle) } else { None };
         let session = Session {
@@ -467,237 +418,5 @@ impl StreamReader {
         }));
         self.turn = None;
         self.last_text.clear();
-    }
-}
-
-impl Block {
-    fn grow(&mut self, text: Str<'_>, out: &mut Sink<'_>) {
-        self.said.push_str(text.as_escaped());
-        match (self.kind, self.inner) {
-            (BlockKind::ToolUse, Some(call)) => out.piece(call, 0, Part::Args(Args::Text(text))),
-            (_, inner) => out.piece(inner.unwrap_or(self.message), 0, Part::Text(text)),
-        }
-    }
-
-    /// The whole block: says what the deltas have left out, then ends the item. What it repeats is claimed where it is
-    /// the same; what differs stays in the line.
-    fn repeat(&mut self, block: Val<'_>, status: Status, out: &mut Sink<'_>) {
-        self.repeated = true;
-        block.note_str("type", Field::Structure);
-        match self.kind {
-            BlockKind::Text => self.catch_up(block.get("text"), out),
-            BlockKind::Thinking => {
-                self.catch_up(block.get("thinking"), out);
-                let signature = block.get("signature").and_then(|val| Some((val, val.str()?)));
-                if let (Some((val, value)), Some(inner)) = (signature, self.inner) {
-                    let says_more = self.signature.is_empty() && self.open;
-                    if says_more || value.as_escaped() == self.signature {
-                        val.take(Field::Signature);
-                    }
-                    if says_more {
-                        let proof = Opaque { kind: OpaqueKind::Signature, issuer: blocks::ISSUER, value };
-                        out.delta(inner, 1, Part::Opaque(proof));
-                    }
-                }
-            }
-            BlockKind::ToolUse => {
-                for ((name, field), known) in
-                    [("id", Field::CallId), ("name", Field::CallName)].into_iter().zip(&self.call)
-                {
-                    if block.get(name).and_then(|val| val.str()).is_some_and(|val| val.as_escaped() == known)
-                    {
-                        block.note_str(name, field);
-                    }
-                }
-                match (block.get("input"), self.inner) {
-                    (Some(input), Some(call)) if self.said.is_empty() && self.open => {
-                        out.delta(call, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
-                    }
-                    // The agent spells it anew; the deltas are what the model wrote.
-                    (Some(input), _) if same_value(input, &Str::escaped(&self.said)) => {
-                        input.note(Field::CallArgs);
-                    }
-                    (Some(_) | None, _) => {}
-                }
-            }
-        }
-        if self.open {
-            self.complete(status, out);
-        }
-    }
-
-    fn catch_up(&mut self, whole: Option<Val<'_>>, out: &mut Sink<'_>) {
-        let Some((val, text)) = whole.and_then(|val| Some((val, val.str()?))) else { return };
-        let (said, text) = (std::mem::take(&mut self.said), text.decode());
-        match text.strip_prefix(&*Str::escaped(&said).decode()) {
-            Some("") => drop(val.take(self.kind.field())),
-            Some(more) if self.open => {
-                val.take(self.kind.field());
-                self.grow(Str::plain(more), out);
-            }
-            // The whole text stays in the line.
-            Some(_) | None => out.note("a whole block differs from its deltas"),
-        }
-    }
-
-    fn complete(&mut self, status: Status, out: &mut Sink<'_>) {
-        self.open = false;
-        for id in [self.inner, Some(self.message)].into_iter().flatten() {
-            out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
-        }
-    }
-}
-
-/// Why the turn ended, from its result; a failure is said too.
-fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Sink<'_>) -> Stop<'t> {
-    let subtype = line.get("subtype").filter(|subtype| subtype.str().is_some());
-    let flag = line.get("is_error").filter(|flag| flag.bool().is_some());
-    let terminal = line.get("terminal_reason").filter(|reason| reason.str().is_some());
-    if terminal.is_some_and(|reason| reason.text().starts_with("\"aborted")) {
-        let raw = terminal.and_then(|reason| reason.note_text(Field::StopReason));
-        return Stop { class: StopClass::Cancelled, raw, sequence: None };
-    }
-    let own_failure = subtype.is_some_and(|subtype| subtype.text().starts_with("\"error"));
-    if !own_failure {
-        // Only here does the flag decide anything.
-        flag.map(|flag| flag.note(Field::StopReason));
-    }
-    if own_failure || flag.and_then(|flag| flag.bool()) == Some(true) {
-        failure(line, subtype, result, out);
-        // The subtype is the code of the failure, if nothing else is.
-        let raw = terminal
-            .and_then(|reason| reason.note_text(Field::StopReason))
-            .or_else(|| subtype.and_then(|subtype| subtype.str()));
-        return Stop { class: StopClass::Error, raw, sequence: None };
-    }
-    note_if(line, "subtype", "success");
-    let reason = line.get("stop_reason");
-    if let Some(raw) = reason.and_then(|reason| reason.note_text(Field::StopReason)) {
-        return blocks::stop(raw, None);
-    }
-    reason.filter(|reason| reason.is_null()).map(|reason| reason.note(Field::Structure));
-    let raw = terminal.and_then(|reason| reason.note_text(Field::StopReason));
-    Stop { class: StopClass::End, raw, sequence: None }
-}
-
-/// An API failure ends as subtype `success` with `is_error`; limits of the agent have a subtype of their own.
-fn failure(line: Val<'_>, subtype: Option<Val<'_>>, result: Option<Val<'_>>, out: &mut Sink<'_>) {
-    let first = line.get("errors").and_then(|errors| errors.elements().next());
-    let message = first.and_then(|error| error.take_text(Field::ErrorMessage));
-    let message = message.or_else(|| match result?.claimed() {
-        Claim::Free => result?.note_text(Field::ErrorMessage),
-        Claim::Taken(_) | Claim::Noted(_) | Claim::Placed => result?.str(),
-    });
-    let status = line.get("api_error_status").and_then(|status| {
-        let number = u16::try_from(status.u64()?).ok()?;
-        status.note(Field::ErrorStatus);
-        Some(number)
-    });
-    let code = line
-        .note_str("api_error_type", Field::ErrorCode)
-        .or_else(|| subtype.and_then(|subtype| subtype.note_text(Field::ErrorCode)));
-    let class = status.map_or(FailureClass::Other, class_of_status);
-    let message = message.or_else(|| subtype.and_then(|subtype| subtype.str())).unwrap_or_default();
-    out.event(&Event::Error(Failure { class, status, code, message, request_id: None }));
-}
-
-/// A line that is not part of the conversation, with the one thing in it that people read.
-fn notice<'t>(line: Val<'t>, kind: Option<Str<'t>>, out: &mut Sink<'_>) {
-    let inner = line.get("request").or(line.get("event"));
-    let subtype = match kind.as_ref().map(Str::as_escaped) {
-        Some("system") => line.note_str("subtype", Field::NoticeType),
-        Some("control_request") => inner.and_then(|request| request.note_str("subtype", Field::NoticeType)),
-        Some("stream_event") => inner.and_then(|event| event.note_str("type", Field::NoticeType)),
-        _ => None,
-    };
-    let event_type = subtype.or_else(|| line.note_str("type", Field::NoticeType));
-    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
-    head.native_id = line.take_str("uuid", Field::ItemId);
-    head.parent = parent(line).or_else(|| line.note_str("tool_use_id", Field::ItemParent));
-    head.time = line.get("timestamp").and_then(time);
-    let item = out.start(head);
-    let detail = ["message", "summary", "description", "title", "status", "error", "compact_result"];
-    // A new title has been said of the session.
-    let detail = detail.into_iter().filter(|name| *name != "title" || !is_renaming(line));
-    let count = || line.get("estimated_tokens").filter(|count| count.kind() == Kind::Number);
-    if let Some(text) = detail.into_iter().find_map(|name| line.take_str(name, Field::NoticeText)) {
-        out.delta(item, 0, Part::Text(text));
-    } else if let Some(count) = count() {
-        count.take(Field::NoticeText);
-        out.delta(item, 0, Part::Text(Str::escaped(count.text())));
-    }
-    out.complete(item);
-}
-
-fn is_renaming(line: Val<'_>) -> bool {
-    line.get("subtype").is_some_and(|subtype| subtype.is("session_title_changed"))
-}
-
-/// Notes a tag that is as expected; any other says something that we do not know.
-fn note_if(object: Val<'_>, name: &str, word: &str) {
-    if object.get(name).is_some_and(|tag| tag.is(word)) {
-        object.note_str(name, Field::Structure);
-    }
-}
-
-/// The call that started the subagent which speaks in this line.
-fn parent<'t>(line: Val<'t>) -> Option<Str<'t>> {
-    let parent = line.get("parent_tool_use_id")?;
-    if parent.is_null() {
-        parent.note(Field::Structure);
-    }
-    parent.take_text(Field::ItemParent)
-}
-
-/// Notes a parent that is the one of the stream the line belongs to.
-fn repeat_parent(line: Val<'_>, under: &str) {
-    let Some(parent) = line.get("parent_tool_use_id") else { return };
-    if parent.is_null() && under.is_empty() {
-        parent.note(Field::Structure);
-    } else if parent.str().is_some_and(|parent| parent.as_escaped() == under) {
-        parent.note(Field::ItemParent);
-    }
-}
-
-fn time(time: Val<'_>) -> Option<Raw<'_>> {
-    time.take_text(Field::ItemTime).map(|_| time.raw())
-}
-
-/// Why a response stopped, if it says so.
-fn stop<'t>(message: Val<'t>) -> Option<Stop<'t>> {
-    let [reason, sequence] = message.get_all(["stop_reason", "stop_sequence"]);
-    let blank = |val: &Val<'_>| val.is_null();
-    reason.filter(blank).map(|reason| reason.note(Field::Structure));
-    let raw = reason?.note_text(Field::StopReason)?;
-    sequence.filter(blank).map(|sequence| sequence.note(Field::Structure));
-    Some(blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence))))
-}
-
-/// Whether the JSON in `text` has the same value, however it is spelled.
-fn same_value(val: Val<'_>, text: &Str<'_>) -> bool {
-    let text = text.decode();
-    let mut buf = TapeBuf::default();
-    buf.parse(&text, &Limits::default()).is_ok_and(|tape| equal(val, tape.root()))
-}
-
-fn equal(one: Val<'_>, two: Val<'_>) -> bool {
-    if one.kind() != two.kind() {
-        return false;
-    }
-    match one.kind() {
-        Kind::Null => true,
-        Kind::Bool | Kind::Number | Kind::Key => one.text() == two.text(),
-        Kind::String => one.str().zip(two.str()).is_some_and(|(one, two)| one.decode() == two.decode()),
-        Kind::Array => {
-            one.elements().count() == two.elements().count()
-                && one.elements().zip(two.elements()).all(|(one, two)| equal(one, two))
-        }
-        Kind::Object => {
-            one.members().count() == two.members().count()
-                && one
-                    .members()
-                    .zip(two.members())
-                    .all(|((name, one), (other, two))| name.decode() == other.decode() && equal(one, two))
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Events to what Claude Code reads on stdin (`--input-format stream-json`): prompts, answers and the interrupt. What
 //! only an agent can say has no line here and is given up.
 
+use crate::dialects::universal::one_line;
 use crate::emit::Emit;
 use crate::ledger::{Reason, Rest};
 use crate::model::{
@@ -141,7 +142,10 @@ impl StdinWriter {
                     out.ledger.note("an allowance without what it allows: an empty input was made up");
                 }
                 let json = &mut out.json;
-                json.key("behavior").word("allow").key("updatedInput").raw(input.unwrap_or(&Raw::new("{}")));
+                json.key("behavior")
+                    .word("allow")
+                    .key("updatedInput")
+                    .raw(&one_line(input.unwrap_or(&Raw::new("{}"))));
                 if *answer == Answer::AcceptForSession {
                     allow_again(action, input, json);
                 }

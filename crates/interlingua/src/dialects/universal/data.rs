@@ -1,7 +1,7 @@
 //! How the data of events is written. The names are those of the base schema; what it has no word for (usage, stop
 //! reasons, all questions with their choices) stands beside them.
 
-use super::{FAILURES, STOPS, word};
+use super::{FAILURES, STOPS, put_json, word};
 use crate::emit::Emit;
 use crate::model::{Answer, Failure, Permission, Prompt, Question, Session, Stop, Turn, Usage};
 use crate::text::Str;
@@ -34,15 +34,16 @@ pub(super) fn put_session(session: &Session<'_>, json: &mut Emit<'_>) {
         .opt_str("branch", branch.as_ref())
         .opt_str("commit", commit.as_ref())
         .opt_str("repository", repository.as_ref())
-        .opt_str("title", title.as_ref())
-        .opt_raw("start", start.as_ref());
+        .opt_str("title", title.as_ref());
+    put_json("start", start.as_ref(), json);
     json.end_object();
 }
 
 pub(super) fn put_turn(turn: &Turn<'_>, json: &mut Emit<'_>) {
     // Each event has its own name for the id.
     let Turn { id: _, model, time, stop, usage, cost } = turn;
-    json.opt_str("model", model.as_ref()).opt_raw("time", time.as_ref());
+    json.opt_str("model", model.as_ref());
+    put_json("time", time.as_ref(), json);
     if let Some(Stop { class, raw, sequence }) = stop {
         json.key("stop_reason").word(word(STOPS, *class));
         json.opt_str("native_stop_reason", raw.as_ref()).opt_str("stop_sequence", sequence.as_ref());
@@ -57,7 +58,7 @@ pub(super) fn put_turn(turn: &Turn<'_>, json: &mut Emit<'_>) {
             .opt_u64("reasoning_tokens", *reasoning);
         json.end_object();
     }
-    json.opt_raw("cost_usd", cost.as_ref());
+    put_json("cost_usd", cost.as_ref(), json);
 }
 
 pub(super) fn put_permission(permission: &Permission<'_>, json: &mut Emit<'_>) {
@@ -69,7 +70,8 @@ pub(super) fn put_permission(permission: &Permission<'_>, json: &mut Emit<'_>) {
         Some(Answer::Reject(message)) => ("reject", message.as_ref()),
     };
     json.object().key("permission_id").str(id).key("action").str(action).key("status").word(status);
-    json.key("metadata").object().opt_str("call_id", call_id.as_ref()).opt_raw("input", input.as_ref());
+    json.key("metadata").object().opt_str("call_id", call_id.as_ref());
+    put_json("input", input.as_ref(), json);
     json.opt_str("message", message).end_object().end_object();
 }
 

@@ -5,6 +5,7 @@
 //! sequence, times from what the source wrote, never from a clock.
 
 mod data;
+mod item;
 mod parts;
 mod read;
 mod read_data;
@@ -15,10 +16,12 @@ mod time;
 mod write;
 
 use super::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::emit::Emit;
 use crate::framing::Framing;
 use crate::model::{FailureClass, Field, StopClass};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
+use crate::text::Raw;
 
 /// Universal events.
 pub static DIALECT: Dialect = Dialect {
@@ -91,6 +94,20 @@ fn word<T: PartialEq + Copy>(table: &[(T, &'static str)], value: T) -> &'static 
 /// The value for a word.
 fn named<T: PartialEq + Copy>(table: &[(T, &'static str)], word: &str) -> Option<T> {
     table.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
+}
+
+/// A JSON value for a line of its own: only spacing between values can hold a line break.
+pub(super) fn one_line<'a>(json: &'a Raw<'_>) -> Raw<'a> {
+    if json.as_str().contains(['\n', '\r']) {
+        Raw::owned(json.as_str().replace(['\n', '\r'], " "))
+    } else {
+        json.reborrow()
+    }
+}
+
+/// Writes a JSON member, if there is one.
+fn put_json(name: &str, value: Option<&Raw<'_>>, json: &mut Emit<'_>) {
+    json.opt_raw(name, value.map(one_line).as_ref());
 }
 
 /// A member that holds others; an empty one is a leaf of its own, which says nothing.

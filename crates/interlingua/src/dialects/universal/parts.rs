@@ -1,6 +1,7 @@
 //! The content of items while they are open: item.completed repeats everything the deltas said, so it is held here,
 //! bounded by the item.
 
+use super::one_line;
 use crate::emit::Emit;
 use crate::model::{Args, CallKind, FileRef, ItemId, Media, MediaSource, Opaque, OpaqueKind, Part, ToolCall};
 use crate::text::{Raw, Str};
@@ -178,7 +179,7 @@ pub(super) fn write(nature: &Nature, parts: &[Piece], complete: bool, json: &mut
                 json.end_object();
             }
             (Form::Json | Form::Citation, _) => {
-                json.object().key("type").word("json").key("json").raw(&Raw::new(text));
+                json.object().key("type").word("json").key("json").raw(&one_line(&Raw::new(text)));
                 if *form == Form::Citation {
                     json.key("citation").bool(true);
                 }

@@ -75,7 +75,7 @@ impl Reader for UniversalReader {
         };
         event.note_str("type", Field::Structure);
         let by_us = event.get("synthetic").and_then(|by_us| by_us.bool()) == Some(true);
-        let made = |field| drop(event.take_bool("synthetic", field));
+        let made = |field| _ = event.take_bool("synthetic", field);
         self.tick(event, out);
         match kind.as_escaped() {
             "session.started" => {
@@ -180,7 +180,10 @@ impl UniversalReader {
             return;
         }
         let failed = item.word("status") == "failed";
-        event.take_bool("synthetic", if failed { Field::ItemStatus } else { Field::Structure });
+        // Of a failed item it only tells who noticed, which not every target does.
+        if !failed {
+            event.take_bool("synthetic", Field::Structure);
+        }
         if by_us && !failed {
             // A call made up for a result: it will be made up again.
             let native = item.get("native_item_id").and_then(|native| native.str());
@@ -196,9 +199,6 @@ impl UniversalReader {
             return note_if(item, "status", "in_progress");
         };
         let open = self.open.remove(at);
-        if matches!(item.word("status"), "completed" | "failed") {
-            item.take_str("status", Field::ItemStatus);
-        }
         let status = match (failed, by_us) {
             (false, _) => Status::Completed,
             (true, false) => Status::Failed,
@@ -228,44 +228,59 @@ impl UniversalReader {
         note_if(item, "role", "system");
         note_if(item, "status", "completed");
         for name in ["native_item_id", "parent_id"] {
-            item.get(name).filter(|val| val.is_null()).map(|val| val.note(Field::Structure));
+            item.get(name).filter(Val::is_null).map(|val| val.note(Field::Structure));
         }
     }
 
     fn start(&mut self, item: Val<'_>, item_id: &Str<'_>, content: Option<Val<'_>>, out: &mut Sink<'_>) {
         let mut claims = Claims { object: item, began: Vec::new() };
         let first = content.and_then(|content| content.elements().next());
+        // Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last
+        // claim.
+        let native = item.get("native_item_id").and_then(|native| native.str());
+        // A call's native id is the call's own unless it says otherwise.
+        let call_id =
+            first.filter(|_| item.word("kind") == "tool_call").and_then(|call| call.get("call_id")?.str());
+        let is_call_id = native.is_some() && native == call_id;
+        claims.text("native_item_id", if is_call_id { Field::CallId } else { Field::ItemId });
+        let (within, mut parent) = self.parent(&mut claims);
+        let (of, author) = match item.word("kind") {
+            "tool_call" => (Of::Call, Author::Assistant),
+            "tool_result" => (Of::Result, Author::Tool),
+            "message" | "system" => (Of::Message, author_of(item)),
+            _ => (Of::Notice, Author::System),
+        };
+        let label = first.and_then(|first| first.get("label")?.str());
+        // A kind we do not know names the notice, if nothing else does.
+        let known = of != Of::Notice || item.word("kind") == "status";
+        let kind = match (known, &label) {
+            (true, _) => claims.text("kind", Field::Structure).filter(|_| false),
+            (false, None) => claims.text("kind", Field::NoticeType),
+            (false, Some(_)) => None,
+        };
+        claims.role(of);
         let mut part_claims = Claims { object: first.unwrap_or(item), began: Vec::new() };
         let mut text = |name, field| first.and_then(|_| part_claims.text(name, field));
-        let (of, item_kind, author) = match item.word("kind") {
-            "tool_call" => {
+        let item_kind = match of {
+            Of::Call => {
+                let name = text("name", Field::CallName).unwrap_or_default();
+                let call_id = text("call_id", Field::CallId);
+                let namespace = text("namespace", Field::CallNamespace);
                 let kind = first.and_then(|first| named(CALL_KINDS, first.word("call_kind")));
                 if kind.is_some() {
                     text("call_kind", Field::CallKind);
                 }
-                let call = ToolCall {
-                    call_id: text("call_id", Field::CallId),
-                    kind: kind.unwrap_or(CallKind::Function),
-                    namespace: text("namespace", Field::CallNamespace),
-                    name: text("name", Field::CallName).unwrap_or_default(),
-                };
-                (Of::Call, ItemKind::ToolCall(call), Author::Assistant)
+                let kind = kind.unwrap_or(CallKind::Function);
+                ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name })
             }
-            "tool_result" => {
+            Of::Result => {
                 let call_id = text("call_id", Field::ResultCallId);
-                let result = ToolResult { call_id, name: text("name", Field::ResultName) };
-                (Of::Result, ItemKind::ToolResult(result), Author::Tool)
+                ItemKind::ToolResult(ToolResult { call_id, name: text("name", Field::ResultName) })
             }
-            "message" | "system" => (Of::Message, ItemKind::Message, claims.author()),
-            kind => {
-                let label = text("label", Field::NoticeType);
-                // A kind we do not know names the notice itself.
-                let event_type = match (label, kind) {
-                    (Some(label), _) => Some(label),
-                    (None, "status") => None,
-                    (None, _) => claims.text("kind", Field::NoticeType),
-                };
-                (Of::Notice, ItemKind::Notice(Notice { event_type }), Author::System)
+            Of::Message | Of::Reasoning => ItemKind::Message,
+            Of::Notice => {
+                let event_type = text("label", Field::NoticeType).or(kind);
+                ItemKind::Notice(Notice { event_type })
             }
         };
         if let Some(first) = first {
@@ -274,22 +289,13 @@ impl UniversalReader {
                 note_if(first, name, "");
             }
         }
-        if matches!(item.word("kind"), "message" | "system" | "tool_call" | "tool_result" | "status") {
-            claims.text("kind", Field::Structure);
+        if author == Author::Developer {
+            claims.text("author", Field::ItemAuthor);
         }
-        claims.expected_role(of);
-        let call_id = match &item_kind {
-            ItemKind::ToolCall(call) => call.call_id.clone(),
-            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolResult(_) | ItemKind::Notice(_) => None,
-        };
-        // A call's native id is the call's own unless it says otherwise.
-        let native = item.get("native_item_id").and_then(|native| native.str());
-        let is_call_id = native.is_some() && native == call_id;
-        claims.text("native_item_id", if is_call_id { Field::CallId } else { Field::ItemId });
+        claims.text("native_parent_id", Field::ItemParent);
         let message = claims.text("native_message_id", Field::ItemId);
         let (mut model, mut time) =
             (claims.text("model", Field::ItemModel), claims.raw("time", Field::ItemTime));
-        let (within, mut parent) = self.parent(&mut claims);
         self.remember(item_id, native.as_ref().or(message.as_ref()));
         let beside = item.get("message").filter(|message| message.members().next().is_some());
         let around = (message.is_some() || beside.is_some()).then(|| {
@@ -305,7 +311,11 @@ impl UniversalReader {
             let mut beside = Claims { object: beside, began: Vec::new() };
             // What the message says of itself stands beside what the item says.
             if beside.object.get("role").is_some() {
-                head.author = beside.author();
+                head.author = author_of(beside.object);
+                beside.role(Of::Message);
+                if head.author == Author::Developer {
+                    beside.text("author", Field::ItemAuthor);
+                }
             }
             head.parent = beside.text("parent", Field::ItemParent).or_else(|| parent.take());
             head.model = beside.text("model", Field::ItemModel).or_else(|| model.take());
@@ -335,7 +345,7 @@ impl UniversalReader {
     /// The open message that an item is in, or the native id of the item it follows.
     fn parent<'t>(&self, claims: &mut Claims<'t>) -> (Option<ItemId>, Option<Str<'t>>) {
         let item = claims.object;
-        let native = claims.text("native_parent_id", Field::ItemParent);
+        let native = item.get("native_parent_id").and_then(|parent| parent.str());
         let Some(parent) = item.get("parent_id").and_then(|parent| parent.str()) else {
             claims.text("parent_id", Field::Structure);
             return (None, native);
@@ -438,34 +448,28 @@ impl<'t> Claims<'t> {
         self.began.push(Claimed { name, json: val.text().to_owned(), field });
     }
 
-    /// Who speaks in a message.
-    fn author(&mut self) -> Author {
-        let author = match self.object.word("role") {
-            "user" => Author::User,
-            "tool" => Author::Tool,
-            "assistant" => Author::Assistant,
-            "system" if self.object.word("author") == "developer" => {
-                self.text("author", Field::ItemAuthor);
-                Author::Developer
-            }
-            "system" => Author::System,
-            _ => return Author::Assistant,
+    /// Claims the role: who speaks in a message, or what follows from the kind of anything else.
+    fn role(&mut self, of: Of) {
+        let (words, field): (&[&str], Field) = match of {
+            Of::Call => (&["assistant"], Field::Structure),
+            Of::Result => (&["tool"], Field::Structure),
+            Of::Notice => (&["system"], Field::Structure),
+            Of::Message | Of::Reasoning => (&["user", "assistant", "system", "tool"], Field::ItemAuthor),
         };
-        self.text("role", Field::ItemAuthor);
-        author
-    }
-
-    /// The role of anything but a message follows from its kind.
-    fn expected_role(&mut self, of: Of) {
-        let role = match of {
-            Of::Call => "assistant",
-            Of::Result => "tool",
-            Of::Notice => "system",
-            Of::Message | Of::Reasoning => return,
-        };
-        if self.object.word("role") == role {
-            self.text("role", Field::Structure);
+        if words.contains(&self.object.word("role")) {
+            self.text("role", field);
         }
+    }
+}
+
+/// Who speaks in a message.
+fn author_of(item: Val<'_>) -> Author {
+    match item.word("role") {
+        "user" => Author::User,
+        "tool" => Author::Tool,
+        "system" if item.word("author") == "developer" => Author::Developer,
+        "system" => Author::System,
+        _ => Author::Assistant,
     }
 }
 
@@ -539,8 +543,11 @@ fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Sta
             out.delta(open.id, index as u32, value);
         }
     }
-    let ids = open.reasoning.iter().map(|(_, id)| *id);
-    for id in ids {
+    // Claimed last: a writer that cannot say it looks for the last claim.
+    if matches!(item.word("status"), "completed" | "failed") {
+        item.take_str("status", Field::ItemStatus);
+    }
+    for id in open.reasoning.iter().map(|(_, id)| *id) {
         out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
     }
     let (native_status, is_error) =

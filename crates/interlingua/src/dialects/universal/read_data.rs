@@ -55,7 +55,7 @@ pub(super) fn turn<'t>(data: Val<'t>, id: &str) -> Turn<'t> {
     }
 }
 
-fn stop<'t>(data: Val<'t>) -> Option<Stop<'t>> {
+fn stop(data: Val<'_>) -> Option<Stop<'_>> {
     let reason = data.get("stop_reason")?;
     let word = reason.str()?;
     let class = named(STOPS, word.as_escaped());
@@ -72,26 +72,26 @@ fn stop<'t>(data: Val<'t>) -> Option<Stop<'t>> {
     })
 }
 
+// Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last claim.
 pub(super) fn permission(data: Val<'_>) -> Permission<'_> {
+    let id = data.take_str("permission_id", Field::PermissionId).unwrap_or_default();
+    let action = data.take_str("action", Field::PermissionAction).unwrap_or_default();
+    let status = data.word("status");
+    match status {
+        "accept" | "accept_for_session" | "reject" => _ = data.take_str("status", Field::PermissionAnswer),
+        _ => note_if(data, "status", "requested"),
+    }
     let metadata = inside(data, "metadata");
     let text = |name: &str, field| metadata.and_then(|metadata| metadata.take_str(name, field));
-    let answer = match data.word("status") {
+    let call_id = text("call_id", Field::PermissionCallId);
+    let input = metadata.and_then(|metadata| metadata.take_raw("input", Field::PermissionInput));
+    let answer = match status {
         "accept" => Some(Answer::Accept),
         "accept_for_session" => Some(Answer::AcceptForSession),
         "reject" => Some(Answer::Reject(text("message", Field::PermissionMessage))),
         _ => None,
     };
-    if answer.is_some() {
-        data.take_str("status", Field::PermissionAnswer);
-    }
-    note_if(data, "status", "requested");
-    Permission {
-        id: data.take_str("permission_id", Field::PermissionId).unwrap_or_default(),
-        action: data.take_str("action", Field::PermissionAction).unwrap_or_default(),
-        call_id: text("call_id", Field::PermissionCallId),
-        input: metadata.and_then(|metadata| metadata.take_raw("input", Field::PermissionInput)),
-        answer,
-    }
+    Permission { id, action, call_id, input, answer }
 }
 
 pub(super) fn question<'t>(data: Val<'t>) -> Question<'t> {
@@ -106,7 +106,7 @@ pub(super) fn question<'t>(data: Val<'t>) -> Question<'t> {
                 )
             })
             .collect(),
-        multiple: question.take_bool("multi_select", Field::QuestionMultiple) == Some(true),
+        multiple: question.get("multi_select").and_then(|multiple| multiple.bool()) == Some(true),
     };
     let labels = |chosen: Val<'t>| {
         if chosen.elements().next().is_none() {
@@ -142,16 +142,15 @@ pub(super) fn question<'t>(data: Val<'t>) -> Question<'t> {
     });
     let declined = data.word("status") == "rejected";
     match data.word("status") {
-        "answered" | "rejected" => drop(data.take_str("status", Field::QuestionDeclined)),
+        "answered" | "rejected" => _ = data.take_str("status", Field::QuestionDeclined),
         _ => note_if(data, "status", "requested"),
     }
-    Question {
-        id: data.take_str("question_id", Field::QuestionId).unwrap_or_default(),
-        call_id: data.take_str("call_id", Field::QuestionCallId),
-        prompts,
-        answers: answers.or(base_answer),
-        declined,
+    let id = data.take_str("question_id", Field::QuestionId).unwrap_or_default();
+    let call_id = data.take_str("call_id", Field::QuestionCallId);
+    for question in list(data.get("questions")) {
+        question.take_bool("multi_select", Field::QuestionMultiple);
     }
+    Question { id, call_id, prompts, answers: answers.or(base_answer), declined }
 }
 
 /// The one question of the base schema, from writers that do not list `questions`.

@@ -93,17 +93,12 @@ pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
         }
         "tool_result" => {
             let text = text("output")?;
-            match json_in(&text).filter(|_| part.word("encoding") == "json") {
-                Some(json) => {
-                    part.note_str("encoding", Field::ResultJson);
-                    part.take_str("output", Field::ResultJson);
-                    Part::Json(json)
-                }
-                None => {
-                    part.take_str("output", Field::ResultText);
-                    Part::Text(text)
-                }
+            let json = json_in(&text).filter(|_| part.word("encoding") == "json");
+            part.take_str("output", if json.is_some() { Field::ResultJson } else { Field::ResultText });
+            if json.is_some() {
+                part.note_str("encoding", Field::ResultJson);
             }
+            json.map_or(Part::Text(text), Part::Json)
         }
         "image" | "file_ref" if ["url", "data", "file_id"].iter().any(|name| part.get(name).is_some()) => {
             read_media(of, part)?

@@ -2,7 +2,7 @@
 //! JSON part, written and read here.
 
 use super::parts::CALL_KINDS;
-use super::{inside, named, word};
+use super::{inside, named, one_line, put_json, word};
 use crate::emit::Emit;
 use crate::model::{CallKind, Field, Format, Request, Tool, ToolChoice};
 use crate::tape::Val;
@@ -24,11 +24,15 @@ pub(super) fn put_request(request: &Request<'_>, json: &mut Emit<'_>) {
         user,
         service_tier,
     } = request;
-    json.object().opt_str("model", model.as_ref()).opt_raw("max_tokens", max_tokens.as_ref());
-    json.opt_raw("temperature", temperature.as_ref()).opt_raw("top_p", top_p.as_ref());
+    json.object().opt_str("model", model.as_ref());
+    for (name, value) in [("max_tokens", max_tokens), ("temperature", temperature), ("top_p", top_p)] {
+        put_json(name, value.as_ref(), json);
+    }
     if !stop.is_empty() {
         json.key("stop").array();
-        stop.iter().for_each(|text| drop(json.str(text)));
+        for text in stop {
+            json.str(text);
+        }
         json.end_array();
     }
     json.opt_bool("stream", *stream);
@@ -36,26 +40,27 @@ pub(super) fn put_request(request: &Request<'_>, json: &mut Emit<'_>) {
         json.key("tools").array();
         for Tool { kind, name, description, schema, strict } in tools {
             json.object().key("kind").word(word(CALL_KINDS, *kind)).key("name").str(name);
-            json.opt_str("description", description.as_ref()).opt_raw("schema", schema.as_ref());
+            json.opt_str("description", description.as_ref());
+            put_json("schema", schema.as_ref(), json);
             json.opt_bool("strict", *strict).end_object();
         }
         json.end_array();
     }
     match tool_choice {
-        Some(ToolChoice::Auto) => drop(json.key("tool_choice").word("auto")),
-        Some(ToolChoice::None) => drop(json.key("tool_choice").word("none")),
-        Some(ToolChoice::Required) => drop(json.key("tool_choice").word("required")),
         Some(ToolChoice::Named(name)) => {
             json.key("tool_choice").object().key("name").str(name).end_object();
         }
+        Some(ToolChoice::Auto) => _ = json.key("tool_choice").word("auto"),
+        Some(ToolChoice::None) => _ = json.key("tool_choice").word("none"),
+        Some(ToolChoice::Required) => _ = json.key("tool_choice").word("required"),
         None => {}
     }
     json.opt_bool("parallel_calls", *parallel_calls).opt_str("effort", effort.as_ref());
     match format {
-        Some(Format::Text) => drop(json.key("format").word("text")),
-        Some(Format::JsonObject) => drop(json.key("format").word("json_object")),
+        Some(Format::Text) => _ = json.key("format").word("text"),
+        Some(Format::JsonObject) => _ = json.key("format").word("json_object"),
         Some(Format::Schema { name, schema, strict }) => {
-            json.key("format").object().opt_str("name", name.as_ref()).key("schema").raw(schema);
+            json.key("format").object().opt_str("name", name.as_ref()).key("schema").raw(&one_line(schema));
             json.opt_bool("strict", *strict).end_object();
         }
         None => {}
@@ -97,7 +102,7 @@ fn tool_kind(tool: Val<'_>) -> CallKind {
     kind.unwrap_or(CallKind::Function)
 }
 
-fn tool_choice<'t>(choice: Val<'t>) -> Option<ToolChoice<'t>> {
+fn tool_choice(choice: Val<'_>) -> Option<ToolChoice<'_>> {
     let known = match choice.str().as_ref().map(Str::as_escaped) {
         Some("auto") => ToolChoice::Auto,
         Some("none") => ToolChoice::None,
@@ -109,7 +114,7 @@ fn tool_choice<'t>(choice: Val<'t>) -> Option<ToolChoice<'t>> {
     Some(known)
 }
 
-fn format<'t>(format: Val<'t>) -> Option<Format<'t>> {
+fn format(format: Val<'_>) -> Option<Format<'_>> {
     let known = match format.str().as_ref().map(Str::as_escaped) {
         Some("text") => Format::Text,
         Some("json_object") => Format::JsonObject,
