@@ -176,6 +176,8 @@ pub struct Ledger {
     foreign: bool,
     /// Whether the target has given back the very line that the current frame was made from.
     restored: bool,
+    /// Whether it has done so for any frame.
+    restores: bool,
     /// Holes in the kept lines of the current frame.
     holes: u64,
     names: Names,
@@ -211,6 +213,7 @@ impl Ledger {
             settled: false,
             foreign: false,
             restored: false,
+            restores: false,
             holes: 0,
             names: Names::default(),
             trace: trace.then(Vec::new),
@@ -229,6 +232,16 @@ impl Ledger {
     /// The target gives back the very line that the current frame was made from: it says everything that was read.
     pub(crate) fn frame_restored(&mut self) {
         self.restored = true;
+        if std::mem::replace(&mut self.restores, true) {
+            return;
+        }
+        // Tags of frames before this one, such as the head of a record, were said by nobody. Now they are.
+        let tags = self.lost_paths.remove_all(|row| row.field == Some(Field::Structure));
+        self.lost -= tags;
+        self.mapped += tags;
+        for leaf in self.trace.iter_mut().flatten().filter(|leaf| leaf.field == Some(Field::Structure)) {
+            leaf.fate = Fate::Mapped;
+        }
     }
 
     /// The frame was understood, unless its reader has said otherwise.
@@ -477,9 +490,15 @@ impl Ledger {
         }
         let holes = std::mem::take(&mut self.holes);
         // A tag says what the values beside it are, a hole that one of them has another place. Where the target says
-        // none of them, it says neither.
-        if structure + holes == 0 || self.mapped > mapped_before || self.restored {
-            self.mapped += structure + holes;
+        // none of them, it says neither; unless it gives lines back, for then it says all that they were read as.
+        if structure + holes == 0 || self.mapped > mapped_before || self.restores {
+            self.mapped += holes;
+            if self.trace.is_some() {
+                self.names.clear();
+                root.walk(&mut Tags { root, ledger: self, fate: Fate::Mapped });
+            } else {
+                self.mapped += structure;
+            }
             return;
         }
         let (fate, why) = reason.map_or((Fate::Kept, Reason::NoSlot), |why| (Fate::Lost(why), why));
@@ -676,7 +695,7 @@ impl Paths {
 
     fn add(&mut self, key: u64, row: Booking, path: impl FnOnce() -> String) {
         let Booking { reason, field, leaves, bytes, frame } = row;
-        let mut key = key ^ reason as u64;
+        let mut key = key ^ reason as u64 ^ field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
         if self.rows.len() >= Self::MOST && !self.rows.contains_key(&key) {
             key = reason as u64;
         }
@@ -690,6 +709,17 @@ impl Paths {
         });
         row.count += leaves;
         row.bytes += bytes;
+    }
+
+    /// Takes rows out; returns how many leaves they counted.
+    fn remove_all(&mut self, mut which: impl FnMut(&Row) -> bool) -> u64 {
+        let mut leaves = 0;
+        self.rows.retain(|_, row| {
+            let gone = which(row);
+            leaves += if gone { row.count } else { 0 };
+            !gone
+        });
+        leaves
     }
 
     fn rows(&self, with_reason: bool) -> Vec<Row> {

@@ -153,6 +153,15 @@ impl Lines {
         }
     }
 
+    /// The same for the agent's name, which is one of our words and perhaps nobody's leaf.
+    pub fn lose_agent(&mut self, agent: Option<&str>, out: &mut Out<'_>) {
+        match agent {
+            Some(agent) if self.from_record => self.session.push((Field::SessionAgent, agent.len())),
+            Some(_) => out.lose(Field::SessionAgent, Reason::NoSlot),
+            None => {}
+        }
+    }
+
     /// The session says something that the next built line will say. What it said before, and no line has said, is lost.
     pub fn await_line(&mut self, field: Field, text: Option<&Str<'_>>, out: &mut Out<'_>) {
         let Some(text) = text else { return };

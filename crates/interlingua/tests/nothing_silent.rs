@@ -13,8 +13,37 @@ use serde_json::{Value, json};
 const A: &str = "anthropic";
 const C: &str = "openai-chat";
 
-/// Leaves that say nothing of their own: a change of them may go unseen. Paths from the root, or how they end.
-const WORDS: &[&str] = &[];
+/// Leaves that may be left out without anyone seeing it; to change one still shows. Paths from the root, or how they end.
+const IMPLIED: &[&str] = &[
+    // What a document, a message or an entry is, where nothing else could stand.
+    "/object",
+    "/type",
+    "/role",
+    "/choices/0/message/role",
+    "/choices/0/index",
+    "/tools/0/type",
+    "tool_calls/*/type",
+    // Sums and their parts, and places in a list.
+    "usage/total_tokens",
+    "usage/cache_creation_input_tokens",
+    "usage/cache_creation/ephemeral_5m_input_tokens",
+    "reasoning_details/*/index",
+];
+
+/// The same for the documents of a stream: each chunk repeats what the first said, and an event says what it holds twice.
+const REPEATED: &[&str] = &[
+    "*/object",
+    "*/id",
+    "*/model",
+    "*/created",
+    "choices/*/index",
+    "delta/role",
+    "tool_calls/*/id",
+    "tool_calls/*/function/name",
+    "tool_calls/*/index",
+    "message/type",
+    "message/role",
+];
 
 #[test]
 fn anthropic_requests() {
@@ -216,17 +245,123 @@ fn errors() {
     }
 }
 
-/// Every leaf but those in [`WORDS`]: another value there, or none, gives another output or another report.
+#[test]
+fn requests_at_the_edge_of_what_is_taken() {
+    let long = "u".repeat(80);
+    check(
+        A,
+        C,
+        Role::Request,
+        &json!({
+            "model": "m", "max_tokens": 5, "tool_choice": {"type": "any", "disable_parallel_tool_use": true},
+            "stop_sequences": ["1", "2", "3", "4", "5"], "service_tier": "odd", "output_config": {"effort": "odd"},
+            "metadata": {"user_id": long}, "system": "", "messages": [
+                {"role": "user", "content": [{"type": "text", "text": ""},
+                    {"type": "image", "source": {"type": "url", "url": "http://x", "media_type": "image/png"}, "title": "T"},
+                    {"type": "document", "source": {"type": "url", "url": "http://y"}}]},
+                {"role": "assistant", "content": [{"type": "text", "text": ""}, {"type": "thinking", "thinking": "t", "signature": ""},
+                    {"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [], "is_error": false},
+                    {"type": "tool_result", "tool_use_id": "t1", "content": "twice"}]},
+                {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, {"role": "assistant", "content": "y"}]
+        }),
+    );
+    check(
+        C,
+        A,
+        Role::Request,
+        &json!({
+            "model": "m", "stream": false, "stream_options": {"include_usage": true}, "parallel_tool_calls": true,
+            "tool_choice": {"type": "function", "function": {"name": "nope"}}, "response_format": {"type": "text"},
+            "service_tier": "odd", "user": "u", "reasoning_effort": "odd", "messages": [
+                {"role": "developer", "content": "d"},
+                {"role": "user", "content": [{"type": "text", "text": " "}, {"type": "text", "text": "x"},
+                    {"type": "image_url", "image_url": {"url": "data:image/tiff;base64,aa"}}]},
+                {"role": "assistant", "content": "one", "reasoning_content": "unsigned"},
+                {"role": "assistant", "content": "two", "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1}"}}]},
+                {"role": "tool", "tool_call_id": "c1", "content": "r"}, {"role": "tool", "tool_call_id": "c1", "content": "twice"},
+                {"role": "user", "content": "bye", "name": "bob"}, {"role": "elf", "content": "hm"}]
+        }),
+    );
+}
+
+#[test]
+fn anthropic_streams() {
+    let start = |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+    let delta =
+        |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let stop = |index: u64| json!({"type": "content_block_stop", "index": index});
+    let stream = json!([
+        {"type": "message_start", "message": {"id": "m1", "type": "message", "role": "assistant", "model": "mm", "content": [],
+            "usage": {"input_tokens": 9, "cache_creation_input_tokens": 3, "output_tokens": 1,
+                "cache_creation": {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 2}}}},
+        {"type": "ping"},
+        start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "hmm"})),
+        delta(0, json!({"type": "signature_delta", "signature": "S1"})),
+        delta(0, json!({"type": "signature_delta", "signature": "S2"})),
+        stop(0),
+        start(1, json!({"type": "text", "text": ""})),
+        delta(1, json!({"type": "text_delta", "text": "hi"})),
+        delta(1, json!({"type": "citations_delta", "citation": {"type": "x", "n": 1}})),
+        stop(1),
+        start(2, json!({"type": "server_tool_use", "id": "s1", "name": "web", "input": {}})),
+        delta(2, json!({"type": "input_json_delta", "partial_json": "{\"q\":1}"})),
+        stop(2),
+        start(3, json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"type": "r", "url": "u"}]})),
+        stop(3),
+        stop(9),
+        {"type": "message_delta", "delta": {"stop_reason": "pause_turn"}, "usage": {"output_tokens": 5}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"input_tokens": 10, "output_tokens": 7}},
+        {"type": "message_stop"},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "late"}}]);
+    check(A, C, Role::Stream, &stream);
+}
+
+#[test]
+fn chat_streams() {
+    let chunk = |choice: Value| json!({"id": "i", "object": "chat.completion.chunk", "created": 5, "model": "m", "choices": [choice]});
+    let mut counted =
+        chunk(json!({"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": ""}));
+    counted["usage"] = json!({"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10});
+    let mut other = chunk(json!({"index": 0, "delta": {"reasoning_details": [
+        {"type": "reasoning.text", "text": "r1", "index": 0}]}}));
+    other["model"] = json!("another");
+    other["usage"] = json!({"prompt_tokens": 8, "completion_tokens": 2, "total_tokens": 12});
+    let stream = json!([
+        counted,
+        other,
+        chunk(json!({"index": 0, "delta": {"reasoning_details": [{"type": "reasoning.text", "signature": "S1", "index": 0}]}})),
+        chunk(json!({"index": 0, "delta": {"reasoning_details": [{"type": "reasoning.text", "signature": "S2", "index": 0}]}})),
+        chunk(json!({"index": 0, "delta": {"content": "hi", "tool_calls": [
+            {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a"}},
+            {"index": 1, "id": "c2", "type": "function", "function": {"name": "g", "arguments": "{\"b"}}]}})),
+        chunk(json!({"index": 1, "delta": {"content": "second"}})),
+        chunk(json!({"index": 0, "finish_reason": "tool_calls", "delta": {"tool_calls": [
+            {"index": 0, "id": "c1", "function": {"name": "f", "arguments": "\":1}"}},
+            {"index": 1, "function": {"name": "other", "arguments": "\":1}"}}]}})),
+        chunk(json!({"index": 0, "delta": {"content": " more"}, "finish_reason": "stop"})),
+        {"usage": {"prompt_tokens": 9, "completion_tokens": 30, "total_tokens": 39}}
+    ]);
+    check(C, A, Role::Stream, &stream);
+}
+
+/// Another value of any leaf gives another output or another report, and so does none, but for those in [`IMPLIED`] and [`REPEATED`].
 fn check(from: &str, to: &str, role: Role, document: &Value) {
     let plain = convert(from, to, role, document);
     let mut silent = Vec::new();
     for path in leaves(document) {
         let (mut changed, mut without) = (document.clone(), document.clone());
         let leaf = changed.pointer_mut(&path).unwrap();
+        // An empty text says what no text says.
+        let empty = leaf == "";
         *leaf = another(leaf);
         remove(&mut without, &path);
         let gone = |other: &Value| other != document && convert(from, to, role, other) == plain;
-        if (gone(&changed) || gone(&without)) && !WORDS.iter().any(|word| is_like(&path, word)) {
+        let repeated: &[&str] = if role == Role::Stream { REPEATED } else { &[] };
+        let implied = || empty || IMPLIED.iter().chain(repeated).any(|word| is_like(&path, word));
+        if gone(&changed) || gone(&without) && !implied() {
             silent.push(path);
         }
     }
@@ -238,11 +373,21 @@ fn convert(from: &str, to: &str, role: Role, document: &Value) -> (String, Strin
     let mut out = Vec::new();
     let ends = (Dialect::named(from).unwrap(), Dialect::named(to).unwrap());
     let mut pipe = Pipe::new((ends.0, role), (ends.1, role), &Options::default()).unwrap();
-    pipe.push(document.to_string().as_bytes(), &mut out);
+    pipe.push(text(from, role, document).as_bytes(), &mut out);
     let report = pipe.finish(&mut out);
     assert!(report.adds_up(), "{report:?}");
     let Report { lost_paths, notes, problems, .. } = report;
     (String::from_utf8(out).unwrap(), format!("{lost_paths:?} {notes:?} {problems:?}"))
+}
+
+/// The document, or the list of them as a stream.
+fn text(dialect: &str, role: Role, document: &Value) -> String {
+    if role != Role::Stream {
+        return document.to_string();
+    }
+    let chunks = document.as_array().unwrap().iter().map(|chunk| format!("data: {chunk}\n\n"));
+    let end = if dialect == C { "data: [DONE]\n\n" } else { "" };
+    chunks.chain([end.to_owned()]).collect()
 }
 
 /// A value of the same kind and, in the report, another length.

@@ -84,8 +84,8 @@ impl<T: Ask> Writer for Asking<T> {
 
 /// Writes one answer, whole or as a stream.
 pub(crate) trait Answer: Send {
-    /// When the answer's id, model, time and first counts are written.
-    const HEAD: Head;
+    /// When the answer's id, model and time are written.
+    const HEAD: HeadPlace;
     /// What an answer of this dialect says.
     const SAYS: SaysTable;
 
@@ -99,13 +99,13 @@ pub(crate) trait Answer: Send {
 
 /// When the head of an answer is written, and which counts stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Head {
+pub(crate) enum HeadPlace {
     /// When all is known: a failure stands in place of everything said before it.
-    AtTheEnd,
+    Last,
     /// At once, without counts.
-    AtOnce,
+    First,
     /// At once, with the counts known by then; those of the end follow.
-    AtOnceWithCounts,
+    FirstWithCounts,
 }
 
 /// One answer and no more: it begins once, and ends or fails once.
@@ -161,7 +161,7 @@ impl<T: Answer> Answering<T> {
     /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
     fn learn(&mut self, turn: &Turn<'_>, out: &mut Out<'_>) {
         let Turn { id, model, time, stop: _, usage, cost: _ } = turn;
-        let open = !self.begun || T::HEAD == Head::AtTheEnd;
+        let open = !self.begun || T::HEAD == HeadPlace::Last;
         let facts = &mut self.facts;
         for (field, known, news) in
             [(Field::TurnId, &mut facts.id, id), (Field::TurnModel, &mut facts.model, model)]
@@ -195,7 +195,7 @@ impl<T: Answer> Answering<T> {
     fn begin(&mut self, out: &mut Out<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             self.answer.begin(&self.facts, out);
-            if T::HEAD == Head::AtOnceWithCounts {
+            if T::HEAD == HeadPlace::FirstWithCounts {
                 self.facts.told = self.facts.usage;
             }
         }
@@ -205,8 +205,8 @@ impl<T: Answer> Answering<T> {
         self.done = true;
         match T::HEAD {
             // What was gathered gives way to the failure.
-            Head::AtTheEnd => out.ledger.nothing_written(),
-            Head::AtOnce | Head::AtOnceWithCounts => {
+            HeadPlace::Last => out.ledger.nothing_written(),
+            HeadPlace::First | HeadPlace::FirstWithCounts => {
                 for (field, count) in self.facts.untold() {
                     if let Some(count) = count {
                         lose_count::<T>(field, count, self.facts.counted, Reason::NoSlot, out);
@@ -272,7 +272,7 @@ impl<T: Answer> Writer for Answering<T> {
                 self.learn(turn, out);
                 if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
                     lose_stop::<T>(turn.stop.as_ref(), Reason::Narrowed, out);
-                    self.void = T::HEAD == Head::AtTheEnd;
+                    self.void = T::HEAD == HeadPlace::Last;
                     return self.fail(&UNREADABLE, out);
                 }
                 self.done = true;

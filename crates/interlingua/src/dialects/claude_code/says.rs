@@ -25,7 +25,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionTitle => Says::Less("only lines that were kept say it"),
         // A line has the time of its item; when the session began is the time of the first.
         Field::SessionStart => Says::Less("only lines that were kept say it"),
-        Field::SessionAgent | Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
+        // Whoever reads the log knows whose it is.
+        Field::SessionAgent => Says::Less("only lines that were kept say it"),
+        Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
 
         Field::ItemAuthor => Says::Less("a system message is a meta user line, a developer's too"),
         Field::ItemId => Says::Less("a block has no id of its own; a message that holds nothing has no line"),

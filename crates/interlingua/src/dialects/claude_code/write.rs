@@ -131,7 +131,7 @@ impl LineWriter for ClaudeWriter {
     fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
         #[rustfmt::skip]
         let Session {
-            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent: _,
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent,
         } = session;
         for (field, text) in [
             (Field::SessionParent, parent),
@@ -143,6 +143,7 @@ impl LineWriter for ClaudeWriter {
         ] {
             self.lines.lose_of_session(field, text.as_ref(), out);
         }
+        self.lines.lose_agent(*agent, out);
         let start = start.as_ref().map(|start| Str::escaped(start.as_str().trim_matches('"')));
         self.lines.lose_of_session(Field::SessionStart, start.as_ref(), out);
         for (field, known, news) in [

@@ -27,7 +27,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionModel
         | Field::SessionProvider
         | Field::SessionTitle => Says::Less("only lines that were kept say it"),
-        Field::SessionAgent | Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
+        // Whoever reads the log knows whose it is.
+        Field::SessionAgent => Says::Less("only lines that were kept say it"),
+        Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
 
         Field::ItemAuthor => Says::Less("a message of a tool is the user's; one without content has no line"),
         // An id of another provider would be refused when the item is sent on.

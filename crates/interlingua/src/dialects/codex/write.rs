@@ -104,7 +104,7 @@ impl LineWriter for CodexWriter {
     fn session(&mut self, session: &Session<'_>, out: &mut Out<'_>) {
         #[rustfmt::skip]
         let Session {
-            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent: _,
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent,
         } = session;
         for (field, text) in [
             (Field::SessionParent, parent),
@@ -115,6 +115,7 @@ impl LineWriter for CodexWriter {
         ] {
             self.lines.lose_of_session(field, text.as_ref(), out);
         }
+        self.lines.lose_agent(*agent, out);
         // A date, with its quotes; anything else has no place.
         let (date, other) = match start {
             Some(start) if is_date(start) => (Some(Str::escaped(start.as_str().trim_matches('"'))), None),

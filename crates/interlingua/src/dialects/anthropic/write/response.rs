@@ -2,7 +2,7 @@
 
 use super::{Blocks, List, Rules, write_failure, write_head, write_stop, write_usage};
 use crate::dialects::anthropic::says;
-use crate::dialects::wire::{Answer, Facts, Head};
+use crate::dialects::wire::{Answer, Facts, HeadPlace};
 use crate::model::{Event, Failure, SaysTable, Turn};
 use crate::pipe::Out;
 
@@ -18,7 +18,7 @@ impl Default for Response {
 }
 
 impl Answer for Response {
-    const HEAD: Head = Head::AtTheEnd;
+    const HEAD: HeadPlace = HeadPlace::Last;
     const SAYS: SaysTable = says::answer;
 
     fn begin(&mut self, facts: &Facts, _: &mut Out<'_>) {

@@ -2,7 +2,7 @@
 
 use super::{Block, Blocks, Form, Piece, write_failure, write_head, write_stop, write_usage};
 use crate::dialects::anthropic::says;
-use crate::dialects::wire::{Answer, Facts, Head};
+use crate::dialects::wire::{Answer, Facts, HeadPlace};
 use crate::emit::Emit;
 use crate::model::{Args, Event, Failure, SaysTable, Turn};
 use crate::pipe::Out;
@@ -15,7 +15,7 @@ pub(in super::super) struct Stream {
 }
 
 impl Answer for Stream {
-    const HEAD: Head = Head::AtOnceWithCounts;
+    const HEAD: HeadPlace = HeadPlace::FirstWithCounts;
     const SAYS: SaysTable = says::answer;
 
     fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {

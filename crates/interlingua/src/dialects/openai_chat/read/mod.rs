@@ -33,14 +33,14 @@ impl Reader for ResponseReader {
 pub(super) struct StreamReader {
     begun: bool,
     /// What the first chunk said of the answer; the others repeat it.
-    head: Head,
+    repeated: Repeated,
     said: Said,
     stop: Option<Stop<'static>>,
     usage: Option<Usage>,
 }
 
 #[derive(Default)]
-struct Head {
+struct Repeated {
     id: Option<Str<'static>>,
     model: Option<Str<'static>>,
     created: Option<Raw<'static>>,
@@ -66,7 +66,7 @@ impl Reader for StreamReader {
             let id = root.take_str("id", Field::TurnId);
             let model = root.take_str("model", Field::TurnModel);
             let time = root.take_raw("created", Field::TurnTime);
-            self.head = Head {
+            self.repeated = Repeated {
                 id: id.clone().map(Str::into_owned),
                 model: model.clone().map(Str::into_owned),
                 created: time.clone().map(Raw::into_owned),
@@ -75,7 +75,7 @@ impl Reader for StreamReader {
             let head = out.head(ItemKind::Message, Author::Assistant);
             self.said.message = Some(out.start(head));
         } else {
-            self.head.note_repeated(root);
+            self.repeated.note(root);
         }
         for (place, choice) in choices().enumerate() {
             // Only the first of several answers is told; the others stay where they are.
@@ -137,7 +137,7 @@ impl StreamReader {
         let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) else { return };
         let later = read_usage(usage);
         if let Some(earlier) = self.usage.filter(|earlier| *earlier != later && self.begun) {
-            let id = self.head.id.clone();
+            let id = self.repeated.id.clone();
             out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
         }
         self.usage.get_or_insert_default().overwrite(&later);
@@ -175,9 +175,9 @@ impl StreamReader {
     }
 }
 
-impl Head {
+impl Repeated {
     /// Notes what a later chunk says again; what it says differently stays where it is.
-    fn note_repeated(&self, root: Val<'_>) {
+    fn note(&self, root: Val<'_>) {
         let Self { id, model, created } = self;
         for (name, field, known) in [("id", Field::TurnId, id), ("model", Field::TurnModel, model)] {
             let again = |val: &Val<'_>| val.str().as_ref() == known.as_ref();

@@ -46,6 +46,7 @@ pub(super) struct Call {
 }
 
 /// What an entry of `tool_calls` says.
+#[derive(Clone, Copy)]
 struct Fragment<'a> {
     index: Option<u64>,
     id: Option<Val<'a>>,

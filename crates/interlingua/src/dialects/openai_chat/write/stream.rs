@@ -3,7 +3,7 @@
 
 use super::{Detail, Form, Head, Speech, finish_reason, lose_time, write_failure, write_head, write_usage};
 use crate::dialects::openai_chat::says;
-use crate::dialects::wire::{self, Answer, Facts};
+use crate::dialects::wire::{Answer, Facts, HeadPlace};
 use crate::emit::{Emit, EmitState};
 use crate::model::{Event, Failure, ItemId, SaysTable, Turn};
 use crate::pipe::Out;
@@ -16,7 +16,7 @@ pub(in super::super) struct Stream {
 }
 
 impl Answer for Stream {
-    const HEAD: wire::Head = wire::Head::AtOnce;
+    const HEAD: HeadPlace = HeadPlace::First;
     const SAYS: SaysTable = says::answer;
 
     fn begin(&mut self, facts: &Facts, out: &mut Out<'_>) {
