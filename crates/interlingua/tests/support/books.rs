@@ -2,6 +2,7 @@
 //! says besides sizes, and breaches with their excuses.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::ops::Range;
 
 use interlingua::error::Code;
@@ -108,9 +109,12 @@ pub fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .find(|&at| bytes[at] == first && &bytes[at..at + wanted.len()] == wanted)
 }
 
+/// Where a value ends, what it was claimed for, and its fate.
+type Booked = (usize, Option<Field>, Fate);
+
 /// What became of every leaf, by frame and place.
 pub struct Fates {
-    frames: BTreeMap<u64, BTreeMap<usize, (usize, Option<Field>, Fate)>>,
+    frames: BTreeMap<u64, BTreeMap<usize, Booked>>,
     /// Fields of which something was lost when its frame was gone.
     late: BTreeSet<Field>,
 }
@@ -172,7 +176,7 @@ impl Fates {
 
     /// Whether anything of that field was given up because the target has no place for it, wherever it stood.
     pub fn gives_up(&self, wanted: Field) -> bool {
-        let given_up = |(_, field, fate): &(usize, Option<Field>, Fate)| {
+        let given_up = |(_, field, fate): &Booked| {
             *field == Some(wanted) && matches!(fate, Fate::Lost(reason) if *reason != Reason::Invalid)
         };
         self.late.contains(&wanted) || self.frames.values().flat_map(BTreeMap::values).any(given_up)
@@ -229,7 +233,7 @@ pub struct Breach {
 }
 
 impl Breach {
-    pub fn new(law: &'static str, case: &Case, to: Way, place: &str, how: String) -> Self {
+    pub fn new(law: &'static str, case: &Case, to: Way, place: &str, how: impl Display) -> Self {
         Self {
             law,
             from: case.way.0.name,

@@ -100,6 +100,9 @@ pub fn says(output: &[u8], json: &str) -> bool {
     text.is_empty() || find(output, text.as_bytes()).is_some()
 }
 
+/// Rows about no leaf of a document: they are in no trace.
+const BESIDE: [&str; 3] = ["(unparsed)", "(nothing was written)", "(holes of a kept line)"];
+
 /// Every leaf has one fate, the trace tells the same, and so do the rows.
 pub fn counting_law(source: &Source<'_>, to: Way) -> Vec<Breach> {
     let case = source.case;
@@ -112,8 +115,6 @@ pub fn counting_law(source: &Source<'_>, to: Way) -> Vec<Breach> {
         }
     };
     same("mapped + kept + lost = leaves", mapped + kept + lost, *leaves);
-    // Rows about no leaf of a document: they are in no trace.
-    const BESIDE: [&str; 3] = ["(unparsed)", "(nothing was written)", "(holes of a kept line)"];
     let sum = |rows: &[interlingua::ledger::Row], traced: bool, reason: Option<Reason>| -> u64 {
         let rows = rows.iter().filter(|row| !traced || !BESIDE.contains(&&*row.path));
         rows.filter(|row| reason.is_none() || row.reason == reason).map(|row| row.count).sum()

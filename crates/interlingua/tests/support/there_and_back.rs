@@ -113,15 +113,19 @@ fn differences(before: &[u8], after: &[u8]) -> Vec<Difference> {
     let mut found = Vec::new();
     let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for path in paths {
-        let mut find = |sign: char, value: &String| {
-            found.push(Difference { sign, path: path.clone(), value: value.clone() })
+        let mut find = |sign: char, value: &str| {
+            found.push(Difference { sign, path: path.clone(), value: value.to_owned() });
         };
         let (before, after) = (before.get(path).unwrap_or(&nothing), after.get(path).unwrap_or(&nothing));
         let (gone, new) = (without(before, after), without(after, before));
-        gone.iter().for_each(|value| find('-', value));
-        new.iter().for_each(|value| find('+', value));
+        for value in &gone {
+            find('-', value);
+        }
+        for value in &new {
+            find('+', value);
+        }
         if without(before, &gone) != without(after, &new) {
-            find('~', &"in another order".to_owned());
+            find('~', "in another order");
         }
     }
     found
