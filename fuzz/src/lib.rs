@@ -192,10 +192,8 @@ pub fn elements(data: &[u8]) {
 /// Any bytes, or a document of known words made from them ([`grammar`]), through any reader to any writer, in any
 /// pieces: no panic, every leaf has its fate, and a log comes back from its record byte for byte.
 pub fn pipe(data: &[u8]) {
-    match data.split_first() {
-        Some((b'g', rest)) => ways(&grammar::document(rest)),
-        _ => ways(data),
-    }
+    // By the length, so that mutation of any seed reaches both.
+    if data.len() % 3 == 2 { ways(&grammar::document(data)) } else { ways(data) }
 }
 
 fn ways(data: &[u8]) {
