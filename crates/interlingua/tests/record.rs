@@ -190,6 +190,14 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
             r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":"a","status":"answered","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}],"answers":[["a"]]}"#,
         ),
         (
+            "question.requested",
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"requested","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+        ),
+        (
+            "question.resolved",
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"rejected","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+        ),
+        (
             "turn.ended",
             r#"{"turn_id":"t1","stop_reason":"stop_sequence","native_stop_reason":"halt","stop_sequence":"END","usage":{"input_tokens":5,"cache_read_tokens":3,"cache_write_tokens":2,"cache_write_long_tokens":1,"output_tokens":7,"reasoning_tokens":4},"cost_usd":0.25}"#,
         ),
@@ -206,8 +214,6 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
         "turn-started",
         "permission-requested",
         "permission-resolved",
-        "question-requested",
-        "question-resolved",
         "turn-ended",
         "error",
         "session-ended",
@@ -225,6 +231,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     assert_eq!(after.errors[0].status, Some(529));
     assert_eq!(after.permissions[0].answer, Some(Answer::Reject(Some(Str::escaped("no")))));
     assert_eq!(after.questions[0].answers, Some(vec![vec![Str::escaped("a")]]));
+    assert!(after.questions[1].declined);
     assert_eq!(after.end.as_ref().map(|end| end.status), Some(Status::Failed));
     let turn = turns(&after).into_iter().find(|turn| turn.cost.is_some()).expect("a turn with a cost");
     assert_eq!(turn.stop.as_ref().map(|stop| stop.class), Some(StopClass::Sequence));
@@ -330,13 +337,15 @@ fn what_changes_about_a_session_is_an_entry() {
     );
     assert!(text.contains(r#""data":{"working-dir":"/a","branch":"fix"}"#), "{text}");
     let back = convert(record(), way, &bytes);
-    assert_eq!((back.bytes, back.report.lost), (log.into_bytes(), 0));
+    assert_eq!(String::from_utf8(back.bytes).expect("text"), log);
+    assert_eq!(back.report.lost, 0, "{:?}", back.report.lost_paths);
 }
 
 #[test]
 fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
     let way = named("universal", Role::Live);
-    for name in ["error", "usage", "line", "system", "developer", "turn-ended", "request", "part"] {
+    for name in ["error", "usage", "line", "system", "developer", "turn-ended", "request", "part", "unknown"]
+    {
         for detail in ["", r#","detail":"text""#] {
             let data = format!(
                 r#"{{"item":{{"item_id":"i1","native_item_id":null,"parent_id":null,"kind":"status","role":"system","status":"completed","content":[{{"type":"status","label":"{name}"{detail}}}]}}}}"#
@@ -355,4 +364,38 @@ fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
             assert!(after.errors.is_empty() && after.requests.is_empty());
         }
     }
+}
+
+#[test]
+fn state_of_any_issuer_on_any_item_comes_back() {
+    // A chat stream of another provider signs its calls and hides its reasoning.
+    let way = named("openai-chat", Role::Response);
+    let details = |entries: &str| {
+        format!(
+            r#"{{"id":"r","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,"finish_reason":"stop","message":{{"role":"assistant","content":"hi","reasoning_details":[{entries}]}}}}]}}"#
+        )
+    };
+    for (format, issuer) in
+        [("google-gemini-v1", "google"), ("openai-responses-v1", "openai"), ("xai-v1", "xai")]
+    {
+        let source = details(&format!(
+            r#"{{"type":"reasoning.text","text":"t","signature":"SIG","format":"{format}"}},{{"type":"reasoning.encrypted","data":"ENC","format":"{format}"}}"#
+        ));
+        let bytes = record_of(way, source.as_bytes());
+        let (before, after) = (said(way, source.as_bytes()), said(record(), &bytes));
+        let shown = String::from_utf8_lossy(&bytes);
+        assert_eq!(after.items, before.items, "{shown}");
+        assert!(shown.contains(&format!(r#""issuer":"{issuer}""#)) && shown.contains("SIG"), "{shown}");
+    }
+}
+
+#[test]
+fn a_request_is_an_entry_with_its_settings() {
+    let way = named("anthropic", Role::Request);
+    let source = br#"{"model":"m","max_tokens":9,"temperature":0.50,"stop_sequences":["x"],"stream":true,"tools":[{"name":"f","description":"d","input_schema":{"type":"object"},"strict":true}],"tool_choice":{"type":"tool","name":"f","disable_parallel_tool_use":true},"metadata":{"user_id":"u"},"service_tier":"auto","output_config":{"effort":"low","format":{"type":"json_schema","schema":{"a":1}}},"messages":[{"role":"user","content":"hi"}]}"#;
+    let bytes = record_of(way, source);
+    let (before, after) = (said(way, source), said(record(), &bytes));
+    assert_eq!(after.requests, before.requests, "{}", String::from_utf8_lossy(&bytes));
+    assert_eq!(after.requests[0].tools.len(), 1);
+    assert!(String::from_utf8_lossy(&bytes).contains(r#""temperature":0.50"#));
 }

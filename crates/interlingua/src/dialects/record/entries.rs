@@ -1,7 +1,7 @@
 //! Events to entries, written as they come; nothing is held but a line whose item is still open.
 
 use super::events::{event_type, open_event, put_turn};
-use super::node::{Node, NodeKind, is_time, put_time};
+use super::node::{Node, NodeKind, is_time, put_tail, put_time};
 use super::session::Facts;
 use super::usage::{Tally, is_some, shrunk, write_counts};
 use crate::dialects::{Dialect, Options, Plane};
@@ -58,7 +58,7 @@ enum Ext {
 }
 
 enum Waiting {
-    Event(Event<'static>),
+    Event(Box<Event<'static>>),
     Unparsed { owner: String, bytes: Vec<u8>, why: &'static str, more: bool },
 }
 
@@ -94,32 +94,50 @@ impl Entries {
     fn waits(&self, item: ItemId) -> bool {
         self.waiting
             .iter()
-            .any(|event| matches!(event, Waiting::Event(Event::ItemStarted(head)) if head.id == item))
+            .any(|waiting| matches!(waiting, Waiting::Event(event) if matches!(&**event, Event::ItemStarted(head) if head.id == item)))
     }
 
     fn wait(&mut self, event: &Event<'_>) {
-        self.waiting.push(Waiting::Event(event.clone().into_owned()));
+        self.waiting.push(Waiting::Event(Box::new(event.clone().into_owned())));
     }
 
     /// Writes what has waited and need not wait any longer.
     fn go_on(&mut self, out: &mut Out<'_>) {
-        while self.waiting.iter().any(|waiting| match waiting {
-            Waiting::Event(Event::ItemStarted(head)) => !self.must_wait(head.within),
-            Waiting::Event(
-                Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }),
-            ) => !self.piece_must_wait(*item),
-            Waiting::Event(_) | Waiting::Unparsed { .. } => !self.is_open(),
-        }) {
+        while self.waiting.iter().any(|waiting| self.is_ready(waiting)) {
             for waiting in std::mem::take(&mut self.waiting) {
                 match waiting {
                     // What changed about the session was learned when it came.
-                    Waiting::Event(event @ Event::SessionUpdated(_)) => self.event_apart(&event, out),
+                    Waiting::Event(event) if matches!(*event, Event::SessionUpdated(_)) => {
+                        self.event_apart(&event, out);
+                    }
                     Waiting::Event(event) => self.event(&event, out),
                     Waiting::Unparsed { owner, bytes, why, more } => {
                         self.unparsed(&owner, &bytes, why, more, out);
                     }
                 }
             }
+        }
+    }
+
+    fn is_ready(&self, waiting: &Waiting) -> bool {
+        let Waiting::Event(event) = waiting else { return !self.is_open() };
+        match &**event {
+            Event::ItemStarted(head) => !self.must_wait(head.within),
+            Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
+                !self.piece_must_wait(*item)
+            }
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => !self.is_open(),
         }
     }
 
@@ -180,7 +198,7 @@ impl Entries {
         node.close(&mut out.json);
         node.end_children(&mut out.json);
         if let Some(tail) = tail {
-            node.write_tail(tail, &mut out.json);
+            put_tail(tail, &mut out.json);
         }
         if !self.nodes.is_empty() {
             out.json.end_object();
@@ -272,9 +290,10 @@ impl Entries {
             if let Some(model) = &turn.model {
                 self.facts.model(model);
             }
-            let more = match event {
-                Event::TurnStarted(_) => self.tally.begin_turn(turn.id.as_ref(), turn.usage.as_ref()),
-                _ => self.tally.end_turn(turn.usage.as_ref()),
+            let more = if let Event::TurnStarted(_) = event {
+                self.tally.begin_turn(turn.id.as_ref(), turn.usage.as_ref())
+            } else {
+                self.tally.end_turn(turn.usage.as_ref())
             };
             if more.is_some() || turn.cost.is_some() {
                 entry.usage = true;
@@ -316,14 +335,11 @@ impl Entries {
         if !news && !more.is_some_and(|more| is_some(&more)) && (same_model || model.is_none()) {
             return;
         }
-        match free {
-            Some(entry) => entry.usage = true,
-            None => {
-                self.happened(event, out);
-                if let Some(entry) = &mut self.entry {
-                    entry.usage = true;
-                }
-            }
+        if free.is_none() {
+            self.happened(event, out);
+        }
+        if let Some(entry) = &mut self.entry {
+            entry.usage = true;
         }
         out.json.key("token-usage").object();
         write_usage(more.as_ref(), turn, out);

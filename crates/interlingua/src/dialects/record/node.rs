@@ -5,6 +5,7 @@
 //! head of its own.
 
 use super::read::is_parts;
+use super::session::UNKNOWN;
 use super::words::{self, CALL_KINDS, OPAQUE_KINDS, SPEAKERS, STATUSES, word};
 use crate::emit::Emit;
 use crate::model::{
@@ -158,10 +159,12 @@ impl Node {
                 NodeKind::ToolResult
             }
             ItemKind::Notice(Notice { event_type }) => {
-                let event_type = event_type.as_ref().map_or("unknown", Str::as_escaped);
-                json.word("system-event").key("event-type").word(event_type);
-                // A notice of that name is not a message of that author.
-                if SPEAKERS.iter().any(|(_, speaker)| *speaker == event_type) {
+                json.word("system-event").key("event-type");
+                let event_type = event_type.as_ref().map(Str::as_escaped);
+                json.word(event_type.unwrap_or(UNKNOWN));
+                // A notice of that name is neither a message of that author nor nameless.
+                let odd = |name| name == UNKNOWN || SPEAKERS.iter().any(|(_, speaker)| *speaker == name);
+                if event_type.is_some_and(odd) {
                     json.key("notice").bool(true);
                 }
                 NodeKind::Event
@@ -426,15 +429,6 @@ impl Node {
         }
     }
 
-    /// Writes how the item ended.
-    pub(super) fn write_tail(&self, tail: &ItemTail<'_>, json: &mut Emit<'_>) {
-        let ItemTail { id: _, status, native_status, is_error } = tail;
-        json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
-        if words::usual_status(native_status.as_ref(), *is_error) != *status {
-            json.key("outcome").word(word(STATUSES, *status));
-        }
-    }
-
     /// Ends the content, giving what the schema requires.
     fn end_content(&mut self, json: &mut Emit<'_>) {
         let text = match self.content {
@@ -471,13 +465,11 @@ impl Node {
         match self.kind {
             NodeKind::ToolCall(_) => {
                 json.key("input");
-                let is_text = match self.arguments.take() {
-                    Some((_, text)) => put_arguments(&Str::escaped(&text), json),
-                    None => {
-                        json.null();
-                        false
-                    }
-                };
+                let arguments = self.arguments.take();
+                if arguments.is_none() {
+                    json.null();
+                }
+                let is_text = arguments.is_some_and(|(_, text)| put_arguments(&Str::escaped(&text), json));
                 self.say_kind(is_text, json);
             }
             NodeKind::ToolResult => {
@@ -492,6 +484,15 @@ impl Node {
             }
             NodeKind::User | NodeKind::Assistant | NodeKind::Speaker(_) | NodeKind::Event => {}
         }
+    }
+}
+
+/// Writes how the item ended.
+pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut Emit<'_>) {
+    let ItemTail { id: _, status, native_status, is_error } = tail;
+    json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
+    if words::usual_status(native_status.as_ref(), *is_error) != *status {
+        json.key("outcome").word(word(STATUSES, *status));
     }
 }
 

@@ -459,15 +459,22 @@ fn kind_of(entry: Val<'_>) -> Option<(ItemKind<'_>, Author)> {
             let event_type = entry.get("event-type");
             let speaker = event_type.and_then(|kind| named(SPEAKERS, &kind.str()?));
             let says = entry.get("data").is_some_and(|data| data.get("content").is_some());
+            let notice = entry.take_bool("notice", Field::Structure) == Some(true);
             match (speaker, event_type) {
-                (Some(author), Some(kind))
-                    if says && entry.take_bool("notice", Field::Structure).is_none() =>
-                {
+                (Some(author), Some(kind)) if says && !notice => {
                     kind.take(Field::ItemAuthor);
                     (ItemKind::Message, author)
                 }
                 (_, kind) => {
-                    let event_type = kind.and_then(|kind| kind.take_text(Field::NoticeType));
+                    // The schema wants a name, and not every notice has one.
+                    let nameless = kind.filter(|kind| !notice && kind.is(UNKNOWN));
+                    let event_type = match nameless {
+                        Some(filler) => {
+                            filler.note(Field::Structure);
+                            None
+                        }
+                        None => kind.and_then(|kind| kind.take_text(Field::NoticeType)),
+                    };
                     (ItemKind::Notice(Notice { event_type }), Author::System)
                 }
             }

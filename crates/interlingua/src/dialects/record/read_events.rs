@@ -150,7 +150,7 @@ fn request(data: Val<'_>) -> Request<'_> {
     }
 }
 
-fn list<'t>(list: Option<Val<'t>>) -> impl Iterator<Item = Val<'t>> {
+fn list(list: Option<Val<'_>>) -> impl Iterator<Item = Val<'_>> {
     list.into_iter().flat_map(|list| list.elements())
 }
 

@@ -32,8 +32,8 @@ pub(super) struct Facts {
     repository: Fact,
     title: Fact,
     start: Option<String>,
-    /// The source itself said when the session began.
-    start_said: bool,
+    /// When the first thing happened, for a session that does not say when it began.
+    first_time: Option<String>,
     end: Option<String>,
     /// What to call a session that has no id.
     source_name: Option<String>,
@@ -118,11 +118,10 @@ impl Facts {
             (known, agent) => self.cli_name = known.or(*agent),
         }
         if let Some(start) = start.as_ref().filter(|start| self.start.as_deref() != Some(start.as_str())) {
-            if self.start_said || self.start_written || !is_time(start) {
-                changed.start = Some(start.clone().into_owned());
-            } else {
+            if self.start.is_none() && is_time(start) {
                 self.start = Some(start.as_str().to_owned());
-                self.start_said = true;
+            } else {
+                changed.start = Some(start.clone().into_owned());
             }
         }
         let mut entries = Vec::new();
@@ -150,8 +149,8 @@ impl Facts {
 
     /// Something happened at that time.
     pub(super) fn time(&mut self, time: &Time<'_>) {
-        if self.start.is_none() {
-            self.start = Some(time.as_str().to_owned());
+        if self.first_time.is_none() {
+            self.first_time = Some(time.as_str().to_owned());
         }
         let end = self.end.get_or_insert_default();
         end.clear();
@@ -175,7 +174,7 @@ impl Facts {
             self.id_written = true;
         }
         // A time that only the first entry tells is written after the entries: a reader then knows that it follows.
-        if let Some(start) = self.start.as_ref().filter(|_| self.start_said) {
+        if let Some(start) = &self.start {
             json.key("session-start").raw(&Raw::new(start));
             self.start_written = true;
         }
@@ -220,7 +219,7 @@ impl Facts {
         if let Some(id) = &late_id {
             json.key("session-id").word(id);
         }
-        let start = self.start.as_ref().filter(|_| !self.start_written);
+        let start = self.start.as_ref().or(self.first_time.as_ref()).filter(|_| !self.start_written);
         for (name, time) in [("session-start", start), ("session-end", self.end.as_ref())] {
             json.opt_raw(name, time.map(|time| Raw::new(time)).as_ref());
         }
