@@ -3,10 +3,15 @@
 //! `cargo xtask fuzz [SECONDS]` runs all of them on stable, with coverage and without sanitizers (there is no unsafe
 //! code of ours to sanitize); with a nightly toolchain, `cargo fuzz run tape` does the same.
 
+#[path = "../../crates/interlingua/tests/support/grammar.rs"]
+mod grammar;
+
 use std::collections::BTreeSet;
 
-use interlingua::dialects::{DIALECTS, Dialect, Options, Role};
+use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
+use interlingua::error::Code;
 use interlingua::framing::{Frame, FrameKind, Framing};
+use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use interlingua::tape::{Fault, Kind, Limits, TapeBuf, Val};
 
@@ -184,40 +189,72 @@ pub fn elements(data: &[u8]) {
     assert_eq!(whole.last().map(|(_, kind)| kind), Some(&Part::Tail));
 }
 
-/// Any bytes through any reader to any writer, in any pieces: no panic, and every leaf has its fate.
+/// Any bytes, or a document of known words made from them ([`grammar`]), through any reader to any writer, in any
+/// pieces: no panic, every leaf has its fate, and a log comes back from its record byte for byte.
 pub fn pipe(data: &[u8]) {
-    let ways: Vec<(&Dialect, Role)> = DIALECTS
+    // By the length, so that mutation of any seed reaches both.
+    if data.len() % 3 == 2 { ways(&grammar::document(data)) } else { ways(data) }
+}
+
+fn ways(data: &[u8]) {
+    let ways = DIALECTS
         .iter()
         .flat_map(|&dialect| dialect.roles.iter().map(move |spec| (dialect, spec)))
         .filter(|(_, spec)| spec.read.is_some())
-        .map(|(dialect, spec)| (dialect, spec.role))
-        .collect();
-    for (number, from) in ways.into_iter().enumerate() {
-        let session = |role: Role| matches!(role, Role::Log | Role::Live);
+        .map(|(dialect, spec)| (dialect, spec.role));
+    for (number, from) in ways.enumerate() {
+        comes_back(from, data);
         let targets: Vec<(&Dialect, Role)> = DIALECTS
             .iter()
-            .flat_map(|&dialect| dialect.roles.iter().map(move |spec| (dialect, spec)))
-            .filter(|(dialect, spec)| {
-                spec.write.is_some() && (dialect.name, spec.role) != (from.0.name, from.1)
-            })
-            .filter(|(_, spec)| spec.role == from.1 || session(spec.role) && session(from.1))
-            .map(|(dialect, spec)| (dialect, spec.role))
+            .filter_map(|&dialect| Some((dialect, target_role(dialect, from.1)?)))
+            .filter(|to| (to.0.name, to.1) != (from.0.name, from.1))
             .collect();
         // One target a run, another for inputs of another length: mutation reaches all of them.
         let Some(&to) = targets.get((data.len() + number) % targets.len().max(1)) else { continue };
-        let convert = |size: usize| {
-            let mut pipe = Pipe::new(from, to, &Options::default()).expect("registered");
-            let mut out = Vec::new();
-            for chunk in data.chunks(size.max(1)) {
-                pipe.push(chunk, &mut out);
-            }
-            let report = pipe.finish(&mut out);
-            assert!(report.adds_up(), "{} -> {}: {report:?}", from.0.name, to.0.name);
-            (out, report)
-        };
-        let whole = convert(data.len());
+        let whole = convert(from, to, data, data.len());
         let size = usize::from(*data.last().unwrap_or(&0)) % 61 + 1;
-        assert!(convert(size) == whole, "{} -> {} in chunks of {size}", from.0.name, to.0.name);
+        let pieces = convert(from, to, data, size);
+        assert!(pieces == whole, "{} -> {} in chunks of {size}", from.0.name, to.0.name);
+    }
+}
+
+fn convert(from: (&Dialect, Role), to: (&Dialect, Role), data: &[u8], size: usize) -> (Vec<u8>, Report) {
+    let mut pipe = Pipe::new(from, to, &Options::default()).expect("registered");
+    let mut out = Vec::new();
+    for chunk in data.chunks(size.max(1)) {
+        pipe.push(chunk, &mut out);
+    }
+    let report = pipe.finish(&mut out);
+    assert!(report.adds_up(), "{} -> {}: {report:?}", from.0.name, to.0.name);
+    (out, report)
+}
+
+/// A log that can be written comes back from its record as it was, with nothing lost and no hole left open.
+fn comes_back(from: (&Dialect, Role), data: &[u8]) {
+    let is_written = from.0.role(from.1).is_some_and(|spec| spec.write.is_some());
+    if from.0.plane != Plane::Log || from.1 != Role::Log || !is_written {
+        return;
+    }
+    let record = (Dialect::named("record").expect("registered"), Role::Log);
+    let (kept, there) = convert(from, record, data, data.len());
+    let (back, report) = convert(record, from, &kept, kept.len());
+    assert!(there.lost == 0, "{}: lost on the way to a record: {:?}", from.0.name, there.lost_paths);
+    assert!(back == data, "{}: other bytes came back from the record", from.0.name);
+    let holes = report.problems.iter().any(|problem| problem.code == Code::UnfilledHole);
+    assert!(!holes, "{}: a hole is left open: {:?}", from.0.name, report.problems);
+}
+
+/// What the command line makes of a source of that role in that dialect.
+fn target_role(to: &Dialect, source: Role) -> Option<Role> {
+    let is_session = |role: Role| matches!(role, Role::Log | Role::Live);
+    let written: Vec<Role> =
+        to.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role).collect();
+    let of_its_sort: Vec<Role> =
+        written.iter().copied().filter(|role| is_session(*role) == is_session(source)).collect();
+    match (&of_its_sort[..], &written[..]) {
+        _ if written.contains(&source) => Some(source),
+        ([only], _) | (_, [only]) => Some(*only),
+        _ => None,
     }
 }
 

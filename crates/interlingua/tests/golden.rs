@@ -1,9 +1,9 @@
 //! Goldens: what each fixture becomes, whole. `cargo xtask bless` writes them; read the diff before you commit it.
 //!
-//! A golden stands beside its fixture: `golden/<fixture>.<target>.<ext>`. Logs become a record and universal events,
-//! live output universal events, wire documents their counterpart in every other wire dialect. Beside each stands
-//! its report (`.report.txt`). Fixtures of [`LARGE`] bytes or more have the report alone: they would double the
-//! repository and teach nothing that the smaller ones do not.
+//! A golden stands beside its fixture: `golden/<fixture>.<target>.<ext>`. Logs and live output become a record,
+//! universal events and the logs of other agents, small logs also what a live agent is told, wire documents their
+//! counterpart in every other wire dialect. Beside each stands its report (`.report.txt`). Fixtures of [`LARGE`] bytes
+//! or more have the report alone: they would double the repository and teach nothing that the smaller ones do not.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "goldens are files, settings of a test run are variables")]
@@ -66,11 +66,11 @@ fn goldens() -> BTreeMap<PathBuf, Vec<u8>> {
     goldens
 }
 
-/// Whether the pair teaches something: our own dialects, or wire to wire.
+/// Whether the pair teaches something: our own dialects, one agent to another, wire to wire.
 fn is_shown(case: &Case, to: Way) -> bool {
     match case.way.0.plane {
-        Plane::Log => matches!(to.0.name, "record" | "universal"),
-        Plane::Live => to.0.name == "universal",
+        Plane::Log => to.0.plane == Plane::Ours || to.1 == Role::Log || case.bytes.len() < LARGE,
+        Plane::Live => to.0.plane == Plane::Ours || to.1 == Role::Log,
         Plane::Wire => to.0.plane == Plane::Wire,
         Plane::Ours => to.1 == Role::Log || to.0.plane == Plane::Ours,
     }

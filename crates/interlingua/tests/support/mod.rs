@@ -10,8 +10,17 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "fixtures are files")]
 
+pub mod books;
+pub mod canary;
 pub mod compare;
 pub mod damage;
+pub mod grammar;
+pub mod leaves;
+pub mod mutants;
+pub mod readers;
+pub mod said;
+pub mod tamper;
+pub mod there_and_back;
 pub mod watch;
 
 use std::fmt;
@@ -32,8 +41,20 @@ pub struct Case {
     pub name: String,
     pub path: PathBuf,
     pub bytes: Vec<u8>,
-    /// Made here by converting a fixture, not a file.
-    pub derived: bool,
+    /// Made here by converting a fixture of that dialect, not a file.
+    pub made_from: Option<Way>,
+}
+
+impl Case {
+    /// Whether it goes back to where it came from: then it is restored from its own lines, whatever else it says.
+    pub fn is_restored_by(&self, to: Way) -> bool {
+        self.made_from.is_some_and(|way| way.0.name == to.0.name)
+    }
+
+    /// Whether it was made here.
+    pub fn is_derived(&self) -> bool {
+        self.made_from.is_some()
+    }
 }
 
 impl fmt::Display for Case {
@@ -57,7 +78,7 @@ pub fn fixtures() -> Vec<Case> {
             };
             let name = inner.to_string_lossy().into_owned();
             let bytes = std::fs::read(&path).expect("readable");
-            cases.push(Case { way: (dialect, role), name, path, bytes, derived: false });
+            cases.push(Case { way: (dialect, role), name, path, bytes, made_from: None });
         }
     }
     assert!(!cases.is_empty(), "no fixture found");
@@ -75,7 +96,7 @@ pub fn fixtures_and_ours() -> Vec<Case> {
                 name: format!("{} of {}", to.0.name, case.name),
                 path: case.path.clone(),
                 bytes: convert(case.way, to, &case.bytes).bytes,
-                derived: true,
+                made_from: Some(case.way),
             });
         }
     }
@@ -116,16 +137,26 @@ fn role_of(dialect: &Dialect, inner: &Path) -> Option<Role> {
     dialect.roles.iter().map(|spec| spec.role).find(|role| folders().any(|part| part == role.word()))
 }
 
-/// Everything a fixture can be converted to: the same role, or between logs and live output. Itself included.
+/// Everything the command line converts a fixture to: in each dialect the same role if it writes that, else its only
+/// role of the same sort (a session is logged or live; a call is a request, a response or a stream), else its only role
+/// at all. Itself included.
 pub fn targets(case: &Case) -> Vec<Way> {
-    let session = |role: Role| matches!(role, Role::Log | Role::Live);
-    DIALECTS
-        .iter()
-        .flat_map(|&dialect| dialect.roles.iter().map(move |spec| (dialect, spec)))
-        .filter(|(_, spec)| spec.write.is_some())
-        .filter(|(_, spec)| spec.role == case.way.1 || (session(spec.role) && session(case.way.1)))
-        .map(|(dialect, spec)| (dialect, spec.role))
-        .collect()
+    let is_session = |role: Role| matches!(role, Role::Log | Role::Live);
+    let source = case.way.1;
+    let mut found = Vec::new();
+    for &dialect in DIALECTS {
+        let written: Vec<Role> =
+            dialect.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role).collect();
+        let of_its_sort: Vec<Role> =
+            written.iter().copied().filter(|role| is_session(*role) == is_session(source)).collect();
+        let role = match (&of_its_sort[..], &written[..]) {
+            _ if written.contains(&source) => Some(source),
+            ([only], _) | (_, [only]) => Some(*only),
+            _ => None,
+        };
+        found.extend(role.map(|role| (dialect, role)));
+    }
+    found
 }
 
 /// The targets that are not the source itself.
@@ -175,6 +206,11 @@ pub fn convert(from: Way, to: Way, whole: &[u8]) -> Outcome {
     let mut bytes = Vec::new();
     let report = pipe.finish_with(whole, &mut bytes);
     Outcome { bytes, report }
+}
+
+/// Converts in one piece, and notes what becomes of each leaf.
+pub fn convert_traced(from: Way, to: Way, whole: &[u8]) -> Outcome {
+    convert_with(from, to, [whole], &Options { trace: true, ..Options::default() })
 }
 
 /// Converts in the pieces given.

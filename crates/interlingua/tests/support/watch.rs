@@ -30,6 +30,8 @@ pub struct Seen {
 
 /// A frame with its leaves.
 pub struct SeenFrame {
+    /// Its number in the books.
+    pub number: u64,
     pub text: String,
     pub leaves: Vec<SeenLeaf>,
 }
@@ -89,7 +91,11 @@ impl Writer for Watch {
             let mut leaves = Vec::new();
             gather(tape.root(), Claim::Free, &mut String::new(), &mut leaves);
             let text = tape.text().to_owned();
-            self.seen.lock().expect("no panic while held").frames.push(SeenFrame { text, leaves });
+            self.seen.lock().expect("no panic while held").frames.push(SeenFrame {
+                number: out.ledger.frame_number(),
+                text,
+                leaves,
+            });
         }
         rest.keep_elsewhere(out.ledger);
     }
@@ -145,7 +151,7 @@ impl Seen {
 }
 
 /// Lists the leaves below `val`; a claim on a container is a claim on all in it.
-fn gather(val: Val<'_>, above: Claim, path: &mut String, leaves: &mut Vec<SeenLeaf>) {
+pub fn gather(val: Val<'_>, above: Claim, path: &mut String, leaves: &mut Vec<SeenLeaf>) {
     let claim = if above == Claim::Free { val.claimed() } else { above };
     let length = path.len();
     let mut inside = false;

@@ -1,0 +1,147 @@
+//! The laws of the books, for every fixture, what it becomes in our own dialects, and every target that the command line
+//! allows: what the books say became of a leaf did become of it, and what a writer's table says of a field is so.
+//!
+//! A breach names the dialects, the path or field, and a fixture. An excuse stands in a table with its reason, and fails
+//! when nothing needs it any more.
+
+#![allow(missing_docs, reason = "not published")]
+
+mod support;
+
+use support::books::{Breach, Excuse, Source, judge};
+use support::canary::{canary_law, plant};
+use support::leaves::{Words, counting_law, leaf_law, nothing_law};
+use support::readers::{naming_law, reader_law};
+use support::said::said_law;
+use support::tamper::writer_law;
+use support::{Case, Way, fixtures_and_ours, full, on_two_threads, other_targets};
+
+#[test]
+fn a_leaf_that_is_mapped_or_kept_shows_in_the_output() {
+    let cases = fixtures_and_ours();
+    let sources: Vec<Source<'_>> = cases.iter().map(Source::of).collect();
+    let words = Words::of(&sources);
+    drop(sources);
+    judge(
+        cases.len(),
+        everywhere(&cases, |source, to| leaf_law(source, to, &words, most(source.case))),
+        LEAVES,
+    );
+}
+
+#[test]
+fn a_claimed_leaf_matters_to_the_events() {
+    let cases = fixtures_and_ours();
+    let sources: Vec<Source<'_>> = cases.iter().map(Source::of).collect();
+    let words = Words::of(&sources);
+    let found = on_two_threads(&cases, |case| reader_law(&Source::of(case), &words, most(case)));
+    judge(cases.len(), found.into_iter().flatten().collect(), CLAIMED_IN_VAIN);
+}
+
+#[test]
+fn a_leaf_is_claimed_for_the_field_that_it_becomes() {
+    let cases = fixtures_and_ours();
+    judge(cases.len(), cases.iter().flat_map(naming_law).collect(), NAMED_OTHERWISE);
+}
+
+#[test]
+fn what_a_table_says_of_a_field_is_so() {
+    let cases = fixtures_and_ours();
+    let breaches = everywhere(&cases, |source, to| {
+        if source.case.is_restored_by(to) {
+            Vec::new()
+        } else {
+            writer_law(source.case, to, most(source.case))
+        }
+    });
+    judge(cases.len(), breaches, TABLES);
+}
+
+#[test]
+fn counts_rows_and_trace_agree() {
+    let cases = fixtures_and_ours();
+    judge(cases.len(), everywhere(&cases, counting_law), &[]);
+}
+
+#[test]
+fn an_output_that_says_nothing_says_that_all_is_lost() {
+    let cases = fixtures_and_ours();
+    judge(cases.len(), everywhere(&cases, |source, to| nothing_law(source.case, to)), &[]);
+}
+
+#[test]
+fn a_canary_is_in_the_output_or_its_leaf_is_lost() {
+    let cases = fixtures_and_ours();
+    let breaches = on_two_threads(&cases, |case| {
+        let planted = plant(&Source::of(case));
+        let targets = other_targets(case);
+        planted.iter().flat_map(|planted| targets.iter().flat_map(|to| canary_law(planted, *to))).collect()
+    });
+    judge(cases.len(), breaches.into_iter().flat_map(|found: Vec<Breach>| found).collect(), CANARIES);
+}
+
+#[test]
+fn who_said_what_is_the_same_when_it_is_read_again() {
+    let cases = fixtures_and_ours();
+    judge(cases.len(), everywhere(&cases, |source, to| said_law(source.case, to)), SAID_OTHERWISE);
+}
+
+/// Tries every case with each of its targets.
+fn everywhere(cases: &[Case], law: impl Fn(&Source<'_>, Way) -> Vec<Breach> + Sync) -> Vec<Breach> {
+    let found = on_two_threads(cases, |case| {
+        let source = Source::of(case);
+        other_targets(case).into_iter().flat_map(|to| law(&source, to)).collect::<Vec<_>>()
+    });
+    found.into_iter().flatten().collect()
+}
+
+/// How many of a kind are tried: time is spent on what came from elsewhere.
+fn most(case: &Case) -> usize {
+    match (full(), case.is_derived()) {
+        (true, _) => usize::MAX,
+        (false, false) => 3,
+        (false, true) => 1,
+    }
+}
+
+// ---- Where a law need not hold: from, to, end of the path or field, why ----------------------------------------------
+
+/// Leaves that a reader claims although no event tells them apart.
+const CLAIMED_IN_VAIN: &[Excuse] = &[];
+
+/// Leaves that become a field under another name than they are claimed for.
+const NAMED_OTHERWISE: &[Excuse] = &[];
+
+const LEAVES: &[Excuse] = &[
+    ("openai-chat", "*", "/choices[]/finish_reason", "`null` where an error comes before there is a reason"),
+    ("record", "*", "/vendor-ext/vendor", "whose line is kept; the line has a fate of its own"),
+    (
+        "record",
+        "*",
+        "/vendor-ext/space[][]",
+        "what stands around a kept line; the line has a fate of its own",
+    ),
+    ("record", "*", "/children[]/part", "which part it is: only the order of parts is said"),
+    ("universal", "*", "/data/part", "which part it is: only the order of parts is said"),
+];
+
+const TABLES: &[Excuse] = &[];
+
+const SAID_OTHERWISE: &[Excuse] = &[
+    (
+        "anthropic",
+        "claude-code",
+        "message/text System",
+        "`system` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "anthropic",
+        "claude-code",
+        "message/text User",
+        "`system` is no leaf that could be lost; it is said as the user's",
+    ),
+    ("anthropic", "openai-chat", "message/text User", "says which result a picture belongs to"),
+    ("anthropic", "openai-chat", "result/text", "says where the picture of a result stands"),
+];
+
+const CANARIES: &[Excuse] = &[];

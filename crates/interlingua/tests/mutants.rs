@@ -1,0 +1,323 @@
+//! A test of the tests: dialects with one thing wrong, each of which a law must notice. Each mutant names the law that is
+//! expected to catch it; what the laws say of the real dialect does not count.
+
+#![allow(missing_docs, reason = "not published")]
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use interlingua::dialects::{Dialect, Plane, Role};
+use interlingua::ledger::Reason;
+use interlingua::model::{Author, Delta, Event, Field, ItemHead, ItemKind, Of, Part, Says, StopClass};
+use interlingua::text::Str;
+use support::books::{Breach, Source};
+use support::canary::{CANARY, canary_law, plant};
+use support::leaves::{LEAF, Words, counting_law, leaf_law, nothing_law};
+use support::mutants::{
+    Forgetful, Memory, Mutation, boasts, mutant_reader, mutant_table, mutant_writer, write_spec,
+};
+use support::readers::{READER, naming_law, reader_law};
+use support::said::{SAID, said_law};
+use support::tamper::{WRITER, writer_law};
+use support::there_and_back::{BACK, there_and_back_law};
+use support::{Case, Way, can_read, fixtures};
+
+// ---- Writers that drop something -------------------------------------------------------------------------------------
+
+struct DropsResults;
+
+impl Mutation for DropsResults {
+    const OF: (&'static str, Role) = ("claude-code", Role::Log);
+
+    fn edit<'a>(memory: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        (memory.of(&event) != Some(Of::Result)).then_some(event)
+    }
+}
+
+#[test]
+fn a_writer_that_drops_every_tool_result_is_caught() {
+    let way = mutant_writer::<DropsResults>();
+    caught("codex", "2026-11/functions.jsonl", way, &[LEAF, WRITER, CANARY, SAID]);
+    caught("claude-stream", "2026-11/control.jsonl", way, &[LEAF, WRITER, CANARY, SAID]);
+}
+
+struct DropsLaterTexts;
+
+impl Mutation for DropsLaterTexts {
+    const OF: (&'static str, Role) = ("claude-code", Role::Log);
+
+    fn edit<'a>(memory: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        if let Event::ItemDelta(Delta { item, value: Part::Text(_), .. }) = &event {
+            let texts = memory.texts.entry(*item).or_default();
+            *texts += 1;
+            return (*texts < 2).then_some(event);
+        }
+        Some(event)
+    }
+}
+
+#[test]
+fn a_writer_that_drops_one_part_of_several_is_caught() {
+    let way = mutant_writer::<DropsLaterTexts>();
+    caught("codex", "2026-11/code-mode.jsonl", way, &[LEAF, WRITER, CANARY, SAID]);
+}
+
+struct DropsState;
+
+impl Mutation for DropsState {
+    const OF: (&'static str, Role) = ("record", Role::Log);
+
+    fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        (!matches!(event, Event::ItemDelta(Delta { value: Part::Opaque(_), .. }))).then_some(event)
+    }
+}
+
+#[test]
+fn a_writer_that_drops_signatures_or_encrypted_state_is_caught() {
+    let way = mutant_writer::<DropsState>();
+    caught("claude-code", "2026-11/tools.jsonl", way, &[LEAF, WRITER, CANARY]);
+    caught("codex", "2026-11/functions.jsonl", way, &[LEAF, WRITER, CANARY]);
+}
+
+struct DropsErrors;
+
+impl Mutation for DropsErrors {
+    const OF: (&'static str, Role) = ("openai-chat", Role::Response);
+
+    fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        (!matches!(event, Event::Error(_))).then_some(event)
+    }
+}
+
+#[test]
+fn a_writer_that_drops_an_error_is_caught() {
+    let way = mutant_writer::<DropsErrors>();
+    caught("anthropic", "response/error-overloaded.json", way, &[WRITER]);
+}
+
+struct DropsPermissions;
+
+impl Mutation for DropsPermissions {
+    const OF: (&'static str, Role) = ("universal", Role::Live);
+
+    fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        (!matches!(event, Event::PermissionRequested(_) | Event::PermissionResolved(_))).then_some(event)
+    }
+}
+
+#[test]
+fn a_writer_that_drops_a_permission_is_caught() {
+    caught(
+        "claude-stream",
+        "2026-11/control.jsonl",
+        mutant_writer::<DropsPermissions>(),
+        &[LEAF, WRITER, CANARY],
+    );
+}
+
+// ---- Writers that say something else ---------------------------------------------------------------------------------
+
+struct WrongStop;
+
+impl Mutation for WrongStop {
+    const OF: (&'static str, Role) = ("openai-chat", Role::Response);
+
+    fn edit<'a>(_: &mut Memory, mut event: Event<'a>) -> Option<Event<'a>> {
+        if let Event::TurnEnded(turn) | Event::Usage(turn) | Event::TurnStarted(turn) = &mut event
+            && let Some(stop) = &mut turn.stop
+        {
+            stop.class = match stop.class {
+                StopClass::ToolUse => StopClass::MaxTokens,
+                StopClass::MaxTokens => StopClass::ToolUse,
+                other => other,
+            };
+        }
+        Some(event)
+    }
+}
+
+#[test]
+fn a_wrong_stop_word_is_caught() {
+    caught("anthropic", "response/tools.json", mutant_writer::<WrongStop>(), &[BACK, SAID]);
+}
+
+struct SwappedUsage;
+
+impl Mutation for SwappedUsage {
+    const OF: (&'static str, Role) = ("openai-chat", Role::Response);
+
+    fn edit<'a>(_: &mut Memory, mut event: Event<'a>) -> Option<Event<'a>> {
+        if let Event::TurnEnded(turn) | Event::Usage(turn) | Event::TurnStarted(turn) = &mut event
+            && let Some(usage) = &mut turn.usage
+        {
+            std::mem::swap(&mut usage.input, &mut usage.output);
+        }
+        Some(event)
+    }
+}
+
+#[test]
+fn a_swapped_usage_bucket_is_caught() {
+    caught("anthropic", "response/tools.json", mutant_writer::<SwappedUsage>(), &[BACK, SAID]);
+}
+
+/// Two texts of one author.
+const TEXTS: (&str, &str) = ("Go on, please.", "Swap me.");
+
+struct SwappedTexts<const TO_LOG: bool>;
+
+fn swap_texts(event: Event<'_>) -> Event<'_> {
+    let Event::ItemDelta(Delta { item, part, value: Part::Text(text), arrival }) = event else {
+        return event;
+    };
+    let text = match &*text.decode() {
+        one if one == TEXTS.0 => Str::from_plain(TEXTS.1),
+        two if two == TEXTS.1 => Str::from_plain(TEXTS.0),
+        _ => text,
+    };
+    Event::ItemDelta(Delta { item, part, value: Part::Text(text), arrival })
+}
+
+impl Mutation for SwappedTexts<false> {
+    const OF: (&'static str, Role) = ("openai-chat", Role::Request);
+
+    fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        Some(swap_texts(event))
+    }
+}
+
+impl Mutation for SwappedTexts<true> {
+    const OF: (&'static str, Role) = ("codex", Role::Log);
+
+    fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        Some(swap_texts(event))
+    }
+}
+
+#[test]
+fn a_writer_that_swaps_two_texts_is_caught() {
+    let request = format!(
+        r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":"{}"}},{{"role":"assistant","content":"Yes?"}},{{"role":"user","content":"{}"}}]}}"#,
+        TEXTS.0, TEXTS.1
+    );
+    let case = Case { bytes: request.into_bytes(), ..case("anthropic", "request/full.json") };
+    caught_on(&case, mutant_writer::<SwappedTexts<false>>(), &[BACK, SAID]);
+    caught_on(&case, mutant_writer::<SwappedTexts<true>>(), &[SAID]);
+}
+
+struct WrongAuthor<const TO_LOG: bool>;
+
+fn swap_authors(mut event: Event<'_>) -> Event<'_> {
+    if let Event::ItemStarted(ItemHead { kind: ItemKind::Message, author, .. }) = &mut event {
+        *author = match *author {
+            Author::User => Author::Assistant,
+            Author::Assistant => Author::User,
+            other @ (Author::System | Author::Developer | Author::Tool) => other,
+        };
+    }
+    event
+}
+
+impl Mutation for WrongAuthor<false> {
+    const OF: (&'static str, Role) = ("openai-chat", Role::Request);
+
+    fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        Some(swap_authors(event))
+    }
+}
+
+impl Mutation for WrongAuthor<true> {
+    const OF: (&'static str, Role) = ("codex", Role::Log);
+
+    fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        Some(swap_authors(event))
+    }
+}
+
+#[test]
+fn a_text_attributed_to_the_wrong_author_is_caught() {
+    caught("anthropic", "request/full.json", mutant_writer::<WrongAuthor<false>>(), &[BACK, SAID]);
+    caught("claude-code", "2026-11/tools.jsonl", mutant_writer::<WrongAuthor<true>>(), &[SAID]);
+}
+
+// ---- Readers and tables that lie -------------------------------------------------------------------------------------
+
+#[test]
+fn a_reader_that_claims_and_forgets_is_caught() {
+    let case = case("codex", "2026-11/functions.jsonl");
+    let way = mutant_reader(case.way, |options| {
+        let real = Dialect::named("codex").and_then(|codex| codex.role(Role::Log)?.read);
+        Box::new(Forgetful(real.expect("codex logs are read")(options)))
+    });
+    let to = named("claude-code", Role::Log);
+    let before = breaches(&case, to);
+    let mutant = Case { way, ..case };
+    let found = new_laws(&before, &breaches(&mutant, to));
+    for law in [READER, LEAF] {
+        assert!(found.contains(law), "`{law}` does not notice; these do: {found:?}");
+    }
+}
+
+#[test]
+fn a_table_that_claims_to_say_what_is_never_written_is_caught() {
+    let way = mutant_table(named("claude-code", Role::Log), boasts);
+    caught("anthropic", "request/full.json", way, &[WRITER, LEAF]);
+}
+
+#[test]
+fn a_table_that_denies_what_is_written_is_caught() {
+    let way = mutant_table(named("claude-code", Role::Log), |field| match field {
+        Field::ResultText => Says::No(Reason::NoSlot),
+        other => (write_spec(named("claude-code", Role::Log)).says)(other),
+    });
+    caught("codex", "2026-11/functions.jsonl", way, &[WRITER, CANARY]);
+}
+
+// ---- How a mutant is tried -------------------------------------------------------------------------------------------
+
+/// Tries the mutant on a fixture: each of these laws must find something that it does not find in the real dialect.
+fn caught(dialect: &str, name: &str, mutant: Way, laws: &[&'static str]) {
+    caught_on(&case(dialect, name), mutant, laws);
+}
+
+fn caught_on(case: &Case, mutant: Way, laws: &[&'static str]) {
+    let real = named(mutant.0.name, mutant.1);
+    let found = new_laws(&breaches(case, real), &breaches(case, mutant));
+    for law in laws {
+        assert!(found.contains(law), "{case} -> mutant: `{law}` does not notice; these do: {found:?}");
+    }
+}
+
+/// The laws that found something new.
+fn new_laws(before: &[Breach], after: &[Breach]) -> BTreeSet<&'static str> {
+    after.iter().filter(|breach| !before.contains(breach)).map(|breach| breach.law).collect()
+}
+
+/// What all laws find in one conversion.
+fn breaches(case: &Case, to: Way) -> Vec<Breach> {
+    let source = Source::of(case);
+    let words = Words::of(std::slice::from_ref(&source));
+    let mut found = leaf_law(&source, to, &words, 2);
+    found.extend(writer_law(case, to, 3));
+    found.extend(counting_law(&source, to));
+    found.extend(nothing_law(case, to));
+    found.extend(plant(&source).iter().flat_map(|planted| canary_law(planted, to)));
+    found.extend(said_law(case, to));
+    found.extend(reader_law(&source, &words, 2));
+    found.extend(naming_law(case));
+    if case.way.0.plane == Plane::Wire && to.0.plane == Plane::Wire && can_read(to) {
+        found.extend(there_and_back_law(case, to));
+    }
+    found
+}
+
+fn case(dialect: &str, name: &str) -> Case {
+    let mut cases = fixtures().into_iter();
+    cases.find(|case| case.way.0.name == dialect && case.name == name).expect("a fixture")
+}
+
+fn named(dialect: &str, role: Role) -> Way {
+    (Dialect::named(dialect).expect("registered"), role)
+}

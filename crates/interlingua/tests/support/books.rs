@@ -1,0 +1,291 @@
+//! What the laws of the books share: the leaves of a case and where they stand in it, the fate of each, what a report
+//! says besides sizes, and breaches with their excuses.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::ops::Range;
+
+use interlingua::error::Code;
+use interlingua::ledger::{Fate, Reason, Report, Row};
+use interlingua::model::Field;
+use interlingua::tape::{Claim, Kind};
+
+use super::watch::{Look, SeenFrame, watch};
+use super::{Case, Way};
+
+/// A case with its leaves.
+pub struct Source<'c> {
+    pub case: &'c Case,
+    pub leaves: Vec<SourceLeaf>,
+    /// Leaves in frames that could be read, whether or not they stand in the source as they are.
+    pub read: u64,
+}
+
+/// A leaf and where it stands.
+#[derive(Clone, Debug)]
+pub struct SourceLeaf {
+    /// The number of its frame in the books.
+    pub frame: u64,
+    /// Where in the frame.
+    pub span: Range<usize>,
+    /// Where in the source.
+    pub at: Range<usize>,
+    /// Its path, with `[]` for any index.
+    pub path: String,
+    pub kind: Kind,
+    pub claim: Claim,
+}
+
+impl<'c> Source<'c> {
+    pub fn of(case: &'c Case) -> Self {
+        let (seen, _) = watch(case.way, &case.bytes, Look::Leaves);
+        let read = seen.frames.iter().map(|frame| frame.leaves.len() as u64).sum();
+        Self { case, leaves: place(&case.bytes, seen.frames), read }
+    }
+
+    /// The text of a leaf.
+    pub fn text(&self, leaf: &SourceLeaf) -> &str {
+        std::str::from_utf8(&self.case.bytes[leaf.at.clone()]).expect("a frame that was read is UTF-8")
+    }
+
+    /// The source with another value in place of a leaf.
+    pub fn with(&self, leaf: &SourceLeaf, value: &str) -> Vec<u8> {
+        self.with_all(&[(leaf, value)])
+    }
+
+    /// The source with other values in place of some leaves, which come in order.
+    pub fn with_all(&self, changes: &[(&SourceLeaf, &str)]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.case.bytes.len() + 64 * changes.len());
+        let mut copied = 0;
+        for (leaf, value) in changes {
+            bytes.extend_from_slice(&self.case.bytes[copied..leaf.at.start]);
+            bytes.extend_from_slice(value.as_bytes());
+            copied = leaf.at.end;
+        }
+        bytes.extend_from_slice(&self.case.bytes[copied..]);
+        bytes
+    }
+}
+
+/// Finds the leaves in the source. A document that is cut into elements has a head and a tail that do not stand there
+/// as they are: of these, the leaves before and after the array do.
+fn place(bytes: &[u8], frames: Vec<SeenFrame>) -> Vec<SourceLeaf> {
+    let mut leaves = Vec::new();
+    let mut from = 0;
+    for SeenFrame { number, text, leaves: seen } in frames {
+        let frame = text.as_bytes();
+        // What must be added to a place in the frame, and which places that is right for.
+        let (start, right) = if let Some(at) = find(&bytes[from..], frame) {
+            let start = from + at;
+            from = start + frame.len();
+            (start, 0..frame.len())
+        } else if from == 0 {
+            let common = bytes.iter().zip(frame).take_while(|(a, b)| a == b).count();
+            (0, 0..common)
+        } else {
+            let common = bytes.iter().rev().zip(frame.iter().rev()).take_while(|(a, b)| a == b).count();
+            let Some(start) = bytes.len().checked_sub(frame.len()) else { continue };
+            (start, frame.len() - common..frame.len())
+        };
+        leaves.extend(
+            seen.into_iter().filter(|leaf| right.start <= leaf.span.start && leaf.span.end <= right.end).map(
+                |leaf| SourceLeaf {
+                    frame: number,
+                    at: start + leaf.span.start..start + leaf.span.end,
+                    span: leaf.span,
+                    path: leaf.path,
+                    kind: leaf.kind,
+                    claim: leaf.claim,
+                },
+            ),
+        );
+    }
+    leaves
+}
+
+pub fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    let first = *wanted.first()?;
+    (0..=bytes.len().checked_sub(wanted.len())?)
+        .find(|&at| bytes[at] == first && &bytes[at..at + wanted.len()] == wanted)
+}
+
+/// Where a value ends, what it was claimed for, and its fate.
+type Booked = (usize, Option<Field>, Fate);
+
+/// What became of every leaf, by frame and place.
+pub struct Fates {
+    frames: BTreeMap<u64, BTreeMap<usize, Booked>>,
+    /// Fields of which something was lost when its frame was gone.
+    late: BTreeSet<Field>,
+}
+
+impl Fates {
+    pub fn of(report: &Report) -> Self {
+        let mut fates = Self { frames: BTreeMap::new(), late: BTreeSet::new() };
+        for leaf in &report.trace {
+            match &leaf.span {
+                Some(span) => {
+                    let frame = fates.frames.entry(leaf.frame).or_default();
+                    frame.insert(span.start, (span.end, leaf.field, leaf.fate));
+                }
+                None => fates.late.extend(leaf.field),
+            }
+        }
+        fates
+    }
+
+    /// The fate of what stands there, and the field it was claimed for. What no one books by itself is structure: it is
+    /// mapped with its neighbours.
+    pub fn at(&self, frame: u64, span: &Range<usize>) -> (Fate, Option<Field>) {
+        let before = self.frames.get(&frame).and_then(|leaves| leaves.range(..=span.start).next_back());
+        match before {
+            Some((_, (end, field, fate))) if *end >= span.end => (*fate, *field),
+            _ => (Fate::Mapped, Some(Field::Structure)),
+        }
+    }
+
+    pub fn is_lost_late(&self, field: Option<Field>) -> bool {
+        field.is_some_and(|field| self.late.contains(&field))
+    }
+
+    /// Whether something of that field was lost in that frame, or later.
+    pub fn is_lost_in(&self, frame: u64, field: Field) -> bool {
+        self.late.contains(&field)
+            || self.of_field(frame, field).any(|fate| matches!(fate, Fate::Lost(_) | Fate::Kept))
+    }
+
+    /// Whether something of that field is said to be said.
+    pub fn is_mapped_in(&self, frame: u64, field: Field) -> bool {
+        self.of_field(frame, field).any(|fate| fate == Fate::Mapped)
+    }
+
+    fn of_field(&self, frame: u64, wanted: Field) -> impl Iterator<Item = Fate> {
+        let leaves = self.frames.get(&frame).into_iter().flat_map(BTreeMap::values);
+        leaves.filter(move |(_, field, _)| *field == Some(wanted)).map(|(_, _, fate)| *fate)
+    }
+
+    /// Whether some frame loses one field while the other is said.
+    pub fn loses_beside(&self, lost: Field, said: Field) -> bool {
+        let has =
+            |frame: u64, field: Field, wanted: &dyn Fn(Fate) -> bool| self.of_field(frame, field).any(wanted);
+        self.frames.keys().any(|&frame| {
+            has(frame, lost, &|fate| matches!(fate, Fate::Lost(_)))
+                && has(frame, said, &|fate| fate == Fate::Mapped)
+        })
+    }
+
+    /// Whether anything of that field was given up because the target has no place for it, wherever it stood.
+    pub fn gives_up(&self, wanted: Field) -> bool {
+        let given_up = |(_, field, fate): &Booked| {
+            *field == Some(wanted) && matches!(fate, Fate::Lost(reason) if *reason != Reason::Invalid)
+        };
+        self.late.contains(&wanted) || self.frames.values().flat_map(BTreeMap::values).any(given_up)
+    }
+}
+
+/// The fields of which something was lost. A row names only one field of its path; the trace names all.
+pub fn lost_fields(report: &Report) -> BTreeSet<Field> {
+    let lost = report.trace.iter().filter(|leaf| matches!(leaf.fate, Fate::Lost(_)));
+    lost.filter_map(|leaf| leaf.field).collect()
+}
+
+/// What a report says, besides sizes, places of bytes and windows: those change with any leaf.
+#[derive(PartialEq, Debug)]
+pub struct Essence {
+    counts: [u64; 6],
+    rows: Vec<(String, Option<Reason>, Option<Field>, u64)>,
+    notes: Vec<(&'static str, u64)>,
+    problems: Vec<(Code, u64, Option<String>, String)>,
+}
+
+impl Essence {
+    pub fn of(report: &Report) -> Self {
+        let Report {
+            frames, read, leaves, mapped, kept, lost, kept_paths, lost_paths, notes, problems, ..
+        } = report;
+        let row = |row: &Row| (row.path.clone(), row.reason, row.field, row.count);
+        Self {
+            counts: [*frames, *read, *leaves, *mapped, *kept, *lost],
+            rows: kept_paths.iter().chain(lost_paths).map(row).collect(),
+            notes: notes.clone(),
+            problems: problems
+                .iter()
+                .map(|found| {
+                    (found.code, found.place.frame, found.place.pointer.clone(), found.detail.clone())
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A law that does not hold somewhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Breach {
+    pub law: &'static str,
+    /// The dialect that was read.
+    pub from: &'static str,
+    /// The dialect that was written.
+    pub to: &'static str,
+    /// The path or the field.
+    pub place: String,
+    /// What was found.
+    pub how: String,
+}
+
+impl Breach {
+    pub fn new(law: &'static str, case: &Case, to: Way, place: &str, how: impl Display) -> Self {
+        Self {
+            law,
+            from: case.way.0.name,
+            to: to.0.name,
+            place: place.to_owned(),
+            how: format!("{case}: {how}"),
+        }
+    }
+}
+
+/// Where a law need not hold: the dialect read, the dialect written (`*`: any), the end of the path or the field (its
+/// beginning, if it ends with `*`), and why that is right.
+pub type Excuse = (&'static str, &'static str, &'static str, &'static str);
+
+/// Fails with every breach that has no excuse, and with every excuse that nothing needs any more.
+pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
+    assert!(cases > 0, "the law was tried on nothing");
+    let mut used = vec![false; excuses.len()];
+    let mut rest: BTreeMap<(&str, &str, String), (usize, String)> = BTreeMap::new();
+    let all = breaches.len();
+    for breach in breaches {
+        let fits = |(from, to, place, _): &Excuse| {
+            (*from == "*" || *from == breach.from)
+                && (*to == "*" || *to == breach.to)
+                && match place.strip_suffix('*') {
+                    Some(start) => breach.place.starts_with(start),
+                    None => breach.place.ends_with(place),
+                }
+        };
+        if let Some(at) = excuses.iter().position(fits) {
+            used[at] = true;
+            continue;
+        }
+        let Breach { from, to, place, how, .. } = breach;
+        rest.entry((from, to, place)).or_insert((0, how)).0 += 1;
+    }
+    let mut lines: Vec<String> = excuses
+        .iter()
+        .zip(used)
+        .filter(|(_, used)| !used)
+        .map(|(excuse, _)| format!("nothing needs this excuse any more: {excuse:?}"))
+        .collect();
+    lines.extend(
+        rest.iter()
+            .map(|((from, to, place), (count, how))| format!("{from} -> {to} `{place}` x{count}: {how}")),
+    );
+    let shown = if std::env::var_os("INTERLINGUA_BREACHES").is_some() { usize::MAX } else { 40 };
+    let text: Vec<&str> = lines.iter().take(shown).map(String::as_str).collect();
+    assert!(
+        lines.is_empty(),
+        "{} places (of {all} breaches) without excuse; INTERLINGUA_BREACHES=1 shows all:\n{}",
+        lines.len(),
+        text.join("\n")
+    );
+}

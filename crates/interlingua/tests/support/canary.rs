@@ -1,0 +1,193 @@
+//! The law of canaries: a word that stands nowhere else is put into every text of a source. After the conversion each is
+//! in the output, or the books say that its leaf is lost. The output is searched; no ledger is asked where it went.
+
+use std::collections::BTreeMap;
+
+use interlingua::ledger::{Fate, Reason, Report};
+use interlingua::model::Field;
+use interlingua::tape::{Claim, Kind};
+
+use super::books::{Breach, Fates, Source, SourceLeaf, find};
+use super::leaves::says;
+use super::watch::{Look, Seen, watch};
+use super::{Case, Way, convert_traced};
+
+pub const CANARY: &str = "a word is in the output, or its leaf is lost";
+
+/// A source with canaries in it.
+pub struct Planted {
+    pub case: Case,
+    /// The number of the leaf in the source, and its canary.
+    birds: Vec<(usize, String)>,
+}
+
+/// Puts a canary into each text where the source then says the same but for the word: first by itself; a text that must
+/// stay equal to others (an id, an echo) together with them.
+pub fn plant(source: &Source<'_>) -> Vec<Planted> {
+    let before = watch(source.case.way, &source.case.bytes, Look::Leaves);
+    let texts = || {
+        let all = source.leaves.iter().enumerate();
+        all.filter(|(_, leaf)| {
+            // Tags are no texts; the lines that a record keeps are the business of those that restore them.
+            leaf.kind == Kind::String
+                && !matches!(
+                    leaf.claim,
+                    Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure) | Claim::Placed
+                )
+        })
+    };
+    let mut same: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, leaf) in texts() {
+        same.entry(source.text(leaf)).or_default().push(number);
+    }
+    let mut birds: Vec<(usize, String)> = Vec::new();
+    for (first, group) in same.values().enumerate() {
+        let alone: Vec<(usize, String)> =
+            group.iter().map(|&number| (number, format!("Qz{number}zQ"))).collect();
+        if survives(source, &before, &alone) {
+            birds.extend(alone);
+            continue;
+        }
+        let together: Vec<(usize, String)> =
+            group.iter().map(|&number| (number, format!("Qx{first}xQ"))).collect();
+        if group.len() > 1 && survives(source, &before, &together) {
+            birds.extend(together);
+        }
+    }
+    birds.sort();
+    let mut planted = Vec::new();
+    in_parts(source, &before, &birds, &mut planted);
+    planted
+}
+
+/// All of them in one document, or in as few as it takes for each to say what the source said.
+fn in_parts(
+    source: &Source<'_>,
+    before: &(Seen, Report),
+    birds: &[(usize, String)],
+    planted: &mut Vec<Planted>,
+) {
+    if birds.is_empty() {
+        return;
+    }
+    if survives(source, before, birds) {
+        let case = Case { bytes: with(source, birds), ..source.case.clone() };
+        return planted.push(Planted { case, birds: birds.to_vec() });
+    }
+    let (a, b) = birds.split_at(birds.len() / 2);
+    if !a.is_empty() {
+        in_parts(source, before, a, planted);
+        in_parts(source, before, b, planted);
+    }
+}
+
+fn with(source: &Source<'_>, birds: &[(usize, String)]) -> Vec<u8> {
+    let values: Vec<(&SourceLeaf, String)> = birds
+        .iter()
+        .map(|(number, word)| {
+            let leaf = &source.leaves[*number];
+            (leaf, sing(source.text(leaf), word))
+        })
+        .collect();
+    let changes: Vec<(&SourceLeaf, &str)> = values.iter().map(|(leaf, value)| (*leaf, &**value)).collect();
+    source.with_all(&changes)
+}
+
+/// The text with the word in it; text that is an object stays one.
+fn sing(text: &str, word: &str) -> String {
+    match text.strip_suffix("}\"") {
+        Some("\"{") => format!("\"{{\\\"{word}\\\":0}}\""),
+        Some(object) if object.starts_with("\"{") => format!("{object},\\\"{word}\\\":0}}\""),
+        _ => format!("{}{word}\"", &text[..text.len() - 1]),
+    }
+}
+
+/// Whether the same is said, but for the words, and the same is claimed.
+fn survives(source: &Source<'_>, before: &(Seen, Report), birds: &[(usize, String)]) -> bool {
+    let (before, before_report) = before;
+    let (after, report) = watch(source.case.way, &with(source, birds), Look::Leaves);
+    let claims = |seen: &Seen| -> Vec<Claim> {
+        seen.frames.iter().flat_map(|frame| &frame.leaves).map(|leaf| leaf.claim).collect()
+    };
+    report.problems.len() == before_report.problems.len()
+        && after.events.len() == before.events.len()
+        && claims(&after) == claims(before)
+        && after
+            .events
+            .iter()
+            .zip(&before.events)
+            .all(|(after, before)| after == before || without_words(after) == without_words(before))
+}
+
+/// An event as text, without canaries.
+fn without_words(event: &str) -> String {
+    let mut rest = event;
+    let mut text = String::with_capacity(event.len());
+    while let Some(at) = rest.find("Qz").into_iter().chain(rest.find("Qx")).min() {
+        let end = ["zQ", "xQ"].iter().filter_map(|end| rest[at + 2..].find(end)).min();
+        let number = end.map(|end| &rest[at + 2..at + 2 + end]);
+        let is_bird = number.is_some_and(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()));
+        let Some(end) = end.filter(|_| is_bird) else {
+            text.push_str(&rest[..at + 2]);
+            rest = &rest[at + 2..];
+            continue;
+        };
+        // An object that was given a member has it with its punctuation.
+        let (before, after) = (&rest[..at], &rest[at + 2 + end + 2..]);
+        let member = [
+            (",\\\\\\\"", "\\\\\\\":0"),
+            ("\\\\\\\"", "\\\\\\\":0"),
+            (",\\\"", "\\\":0"),
+            ("\\\"", "\\\":0"),
+        ];
+        let cut = member
+            .iter()
+            .find_map(|(open, close)| Some((before.strip_suffix(open)?, after.strip_prefix(close)?)));
+        let (before, after) = cut.unwrap_or((before, after));
+        text.push_str(before);
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Converts what was planted and looks for each canary.
+pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
+    let Planted { case, birds } = planted;
+    let out = convert_traced(case.way, to, &case.bytes);
+    if out.bytes.is_empty() {
+        return Vec::new();
+    }
+    let (source, fates) = (Source::of(case), Fates::of(&out.report));
+    // Leaves that must stay equal share a word: a value that is repeated is given up once.
+    let mut shared: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for (number, word) in birds {
+        let leaf = &source.leaves[*number];
+        let (leaves, lost) = shared.entry(word).or_default();
+        *leaves += 1;
+        *lost |= matches!(fates.at(leaf.frame, &leaf.span).0, Fate::Lost(_));
+    }
+    let mut breaches = Vec::new();
+    for (number, word) in birds {
+        let leaf = &source.leaves[*number];
+        let (fate, field) = fates.at(leaf.frame, &leaf.span);
+        let (leaves, lost) = shared[word.as_str()];
+        let is_there = find(&out.bytes, word.as_bytes()).is_some();
+        let name = field.map_or("no field", Field::word);
+        let restored = case.is_restored_by(to) && says(&out.bytes, &source.text(leaf).replace(word, ""));
+        let how = match fate {
+            Fate::Mapped if restored => continue,
+            Fate::Mapped | Fate::Kept if is_there || lost || fates.is_lost_late(field) => continue,
+            Fate::Mapped => format!("mapped ({name}), but its word is not in the output"),
+            Fate::Kept => format!("kept ({name}), but its word is not in the output"),
+            // What is said elsewhere, or rewritten, may well be there in part.
+            Fate::Lost(Reason::Redundant | Reason::Merged | Reason::Narrowed | Reason::Refused) => continue,
+            Fate::Lost(reason) if is_there && leaves == 1 => {
+                format!("lost ({name}, {}), but its word is in the output", reason.word())
+            }
+            Fate::Lost(_) => continue,
+        };
+        breaches.push(Breach::new(CANARY, case, to, &leaf.path, how));
+    }
+    breaches
+}

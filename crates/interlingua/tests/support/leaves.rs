@@ -1,0 +1,167 @@
+//! The law of leaves, and the laws of counting: what the books say of a leaf is so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use interlingua::ledger::{Fate, Reason, Report};
+use interlingua::model::Field;
+use interlingua::tape::Kind;
+
+use super::books::{Breach, Essence, Fates, Source, find};
+use super::damage::perturb;
+use super::{Case, Way, convert, convert_traced};
+
+pub const LEAF: &str = "a leaf that is mapped or kept shows in the output when it changes";
+pub const COUNTING: &str = "the counts, the rows and the trace agree";
+pub const NOTHING: &str = "an output that says nothing says that all is lost";
+
+/// Values that stand at each path of each dialect in some fixture: a word is best replaced by another word that its
+/// reader knows.
+pub struct Words(BTreeMap<(&'static str, String), BTreeSet<String>>);
+
+impl Words {
+    pub fn of(sources: &[Source<'_>]) -> Self {
+        let mut words: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+        for source in sources {
+            for leaf in source.leaves.iter().filter(|leaf| leaf.at.len() <= 40) {
+                let key = (source.case.way.0.name, leaf.path.clone());
+                words.entry(key).or_default().insert(source.text(leaf).to_owned());
+            }
+        }
+        Self(words)
+    }
+
+    /// Other values for a leaf, the most telling first.
+    pub fn others(&self, dialect: &'static str, path: &str, text: &str, kind: Kind) -> Vec<String> {
+        let mut others = vec![perturb(text, kind)];
+        if kind == Kind::String
+            && let Some(at) = text.rfind(|c: char| c.is_ascii_digit())
+        {
+            // A time stays a time.
+            let digit = if &text[at..=at] == "1" { "2" } else { "1" };
+            others.push(format!("{}{digit}{}", &text[..at], &text[at + 1..]));
+        }
+        let known = self.0.get(&(dialect, path.to_owned()));
+        others.extend(known.into_iter().flatten().filter(|word| *word != text).take(3).cloned());
+        others
+    }
+}
+
+/// Changes each leaf that is said to be mapped: output or report must change. One that is said to be kept: the output
+/// must. At most `most` leaves of one path, field and fate are tried.
+pub fn leaf_law(source: &Source<'_>, to: Way, words: &Words, most: usize) -> Vec<Breach> {
+    let case = source.case;
+    let before = convert_traced(case.way, to, &case.bytes);
+    if before.bytes.is_empty() {
+        return Vec::new();
+    }
+    let (fates, essence) = (Fates::of(&before.report), Essence::of(&before.report));
+    let mut tried: BTreeMap<(&str, Option<Field>, bool), usize> = BTreeMap::new();
+    let mut breaches = Vec::new();
+    for leaf in &source.leaves {
+        let (fate, field) = fates.at(leaf.frame, &leaf.span);
+        let kept = match fate {
+            Fate::Mapped => false,
+            Fate::Kept => true,
+            Fate::Lost(_) => continue,
+        };
+        let count = tried.entry((&leaf.path, field, kept)).or_default();
+        *count += 1;
+        if *count > most {
+            continue;
+        }
+        let shows = |value: &String| {
+            let after = convert(case.way, to, &source.with(leaf, value));
+            after.bytes != before.bytes || !kept && Essence::of(&after.report) != essence
+        };
+        let others = words.others(case.way.0.name, &leaf.path, source.text(leaf), leaf.kind);
+        if others.iter().any(shows) || fates.is_lost_late(field) {
+            continue;
+        }
+        // The lines that a session is restored from say it, too.
+        if case.is_restored_by(to) && says(&before.bytes, source.text(leaf)) {
+            continue;
+        }
+        let word = if kept { "kept" } else { "mapped" };
+        let field = field.map_or("no field", Field::word);
+        breaches.push(Breach::new(
+            LEAF,
+            case,
+            to,
+            &leaf.path,
+            format!("{word} ({field}), but no change shows"),
+        ));
+    }
+    breaches
+}
+
+/// Whether an output says a value somewhere.
+pub fn says(output: &[u8], json: &str) -> bool {
+    let text = json.trim_matches('"');
+    text.is_empty() || find(output, text.as_bytes()).is_some()
+}
+
+/// Rows about no leaf of a document: they are in no trace.
+const BESIDE: [&str; 3] = ["(unparsed)", "(nothing was written)", "(holes of a kept line)"];
+
+/// Every leaf has one fate, the trace tells the same, and so do the rows.
+pub fn counting_law(source: &Source<'_>, to: Way) -> Vec<Breach> {
+    let case = source.case;
+    let report = convert_traced(case.way, to, &case.bytes).report;
+    let Report { leaves, mapped, kept, lost, kept_paths, lost_paths, trace, .. } = &report;
+    let mut breaches = Vec::new();
+    let mut same = |what: &str, a: u64, b: u64| {
+        if a != b {
+            breaches.push(Breach::new(COUNTING, case, to, what, format!("{a} is not {b}")));
+        }
+    };
+    same("mapped + kept + lost = leaves", mapped + kept + lost, *leaves);
+    let sum = |rows: &[interlingua::ledger::Row], traced: bool, reason: Option<Reason>| -> u64 {
+        let rows = rows.iter().filter(|row| !traced || !BESIDE.contains(&&*row.path));
+        rows.filter(|row| reason.is_none() || row.reason == reason).map(|row| row.count).sum()
+    };
+    let traced = |wanted: &dyn Fn(Fate) -> bool| -> u64 {
+        trace.iter().filter(|leaf| wanted(leaf.fate)).map(|leaf| leaf.count).sum()
+    };
+    same("the rows of what is lost", sum(lost_paths, false, None), *lost);
+    same("the rows of what is kept", sum(kept_paths, false, None), *kept);
+    let nothing_written = lost_paths.iter().any(|row| row.path == "(nothing was written)");
+    if !nothing_written {
+        same("the trace of what is kept", traced(&|fate| fate == Fate::Kept), sum(kept_paths, true, None));
+    }
+    for reason in [
+        Reason::NoSlot,
+        Reason::Narrowed,
+        Reason::Merged,
+        Reason::Redundant,
+        Reason::Foreign,
+        Reason::Refused,
+        Reason::Invalid,
+    ] {
+        let place = format!("the trace of what is lost, {}", reason.word());
+        let found = traced(&|fate| fate == Fate::Lost(reason));
+        same(&place, found, sum(lost_paths, true, Some(reason)));
+    }
+    // Counted anew, by someone else.
+    let unparsed: u64 =
+        kept_paths.iter().chain(lost_paths).filter(|row| row.path == "(unparsed)").map(|row| row.count).sum();
+    if !nothing_written {
+        same("the leaves of all frames", source.read + unparsed, *leaves);
+    }
+    // No value has two fates.
+    let mut spans: Vec<_> = trace.iter().filter_map(|leaf| Some((leaf.frame, leaf.span.clone()?))).collect();
+    spans.sort_by_key(|(frame, span)| (*frame, span.start));
+    let twice = spans.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1.end > pair[1].1.start);
+    same("values with two fates", twice.count() as u64, 0);
+    breaches
+}
+
+/// What comes of an empty input says nothing. An output that is no more than that has lost every leaf.
+pub fn nothing_law(case: &Case, to: Way) -> Vec<Breach> {
+    let out = convert(case.way, to, &case.bytes);
+    let says_nothing = out.bytes.trim_ascii().is_empty() || out.bytes == convert(case.way, to, b"").bytes;
+    if says_nothing && out.report.lost != out.report.leaves {
+        let how = format!("{} of {} leaves lost", out.report.lost, out.report.leaves);
+        return vec![Breach::new(NOTHING, case, to, "", how)];
+    }
+    Vec::new()
+}

@@ -1,0 +1,175 @@
+//! Dialects with one thing wrong, to see that the laws notice. A mutant is a dialect like any other, with the writer,
+//! the reader or the table of the real one wrapped.
+
+use std::collections::BTreeMap;
+
+use interlingua::dialects::{Dialect, MakeReader, Options, Role, RoleSpec, WriteSpec};
+use interlingua::ledger::{Reason, Rest};
+use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Of, Says, SaysTable};
+use interlingua::pipe::{Doc, Out, Reader, Sink, Writer};
+use interlingua::tape::{Claim, Val};
+
+use super::Way;
+
+/// What a mutant writer does to each event before the real one sees it.
+pub trait Mutation: Send + 'static {
+    /// The dialect and role whose writer it is.
+    const OF: (&'static str, Role);
+
+    /// The event as it is handed on, or `None` if it is dropped.
+    fn edit<'a>(memory: &mut Memory, event: Event<'a>) -> Option<Event<'a>>;
+}
+
+/// What a mutant writer has seen.
+#[derive(Clone, Default)]
+pub struct Memory {
+    kinds: BTreeMap<ItemId, Of>,
+    /// Texts seen in each item.
+    pub texts: BTreeMap<ItemId, usize>,
+}
+
+impl Memory {
+    /// The kind of the item that an event is about.
+    pub fn of(&self, event: &Event<'_>) -> Option<Of> {
+        match event {
+            Event::ItemStarted(head) => Some(Of::item(&head.kind)),
+            Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. }) => {
+                self.kinds.get(id).copied()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The dialect with that writer.
+pub fn mutant_writer<M: Mutation>() -> Way {
+    let way = (Dialect::named(M::OF.0).expect("registered"), M::OF.1);
+    let says = write_spec(way).says;
+    with(way, None, Some(WriteSpec { make: make::<M>, says }))
+}
+
+/// The dialect with that table.
+pub fn mutant_table(way: Way, says: SaysTable) -> Way {
+    let make = write_spec(way).make;
+    with(way, None, Some(WriteSpec { make, says }))
+}
+
+/// The dialect with that reader.
+pub fn mutant_reader(way: Way, read: MakeReader) -> Way {
+    with(way, Some(read), None)
+}
+
+pub fn write_spec(way: Way) -> &'static WriteSpec {
+    way.0.role(way.1).and_then(|spec| spec.write.as_ref()).expect("a mutant of something that is written")
+}
+
+/// A copy of the dialect with one role changed. It is never freed; there are few.
+fn with(way: Way, read: Option<MakeReader>, write: Option<WriteSpec>) -> Way {
+    let Dialect { name, plane, about, detected_by, issuer, roles, sniff } = way.0;
+    let mut changed = (read, write);
+    let roles: Vec<RoleSpec> = roles
+        .iter()
+        .map(|spec| {
+            let same = spec.write.as_ref().map(|spec| WriteSpec { make: spec.make, says: spec.says });
+            let (read, write) = if spec.role == way.1 { std::mem::take(&mut changed) } else { (None, None) };
+            RoleSpec {
+                role: spec.role,
+                framing: spec.framing,
+                read: read.or(spec.read),
+                write: write.or(same),
+            }
+        })
+        .collect();
+    let dialect = Dialect {
+        name,
+        plane: *plane,
+        about,
+        detected_by,
+        issuer: *issuer,
+        roles: Box::leak(roles.into_boxed_slice()),
+        sniff: *sniff,
+    };
+    (Box::leak(Box::new(dialect)), way.1)
+}
+
+fn make<M: Mutation>(options: &Options) -> Box<dyn Writer> {
+    let way = (Dialect::named(M::OF.0).expect("registered"), M::OF.1);
+    Box::new(Mutant::<M> {
+        inner: (write_spec(way).make)(options),
+        memory: Memory::default(),
+        mutation: std::marker::PhantomData,
+    })
+}
+
+struct Mutant<M> {
+    inner: Box<dyn Writer>,
+    memory: Memory,
+    mutation: std::marker::PhantomData<fn() -> M>,
+}
+
+impl<M: Mutation> Writer for Mutant<M> {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match M::edit(&mut self.memory.clone(), Event::ItemStarted(head.clone())) {
+            Some(Event::ItemStarted(head)) => self.inner.takes(&head),
+            _ => Ok(()),
+        }
+    }
+
+    fn kept_lines_follow(&mut self, owner: &str) {
+        self.inner.kept_lines_follow(owner);
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        if let Event::ItemStarted(head) = event {
+            self.memory.kinds.insert(head.id, Of::item(&head.kind));
+        }
+        if let Some(event) = M::edit(&mut self.memory, event.clone()) {
+            self.inner.event(&event, out);
+        }
+    }
+
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        self.inner.rest(rest, out);
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        self.inner.finish(out);
+    }
+}
+
+/// A reader that claims whatever the real one left, and says no more than that one.
+pub struct Forgetful(pub Box<dyn Reader>);
+
+impl Reader for Forgetful {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
+        self.0.document(doc, out);
+        claim_free(doc.root);
+    }
+
+    fn sentinel(&mut self, text: &str, out: &mut Sink<'_>) -> bool {
+        self.0.sentinel(text, out)
+    }
+
+    fn finish(&mut self, out: &mut Sink<'_>) {
+        self.0.finish(out);
+    }
+}
+
+fn claim_free(val: Val<'_>) {
+    if val.claimed() != Claim::Free {
+        return;
+    }
+    let mut inside = false;
+    for child in val.members().map(|(_, member)| member).chain(val.elements()) {
+        inside = true;
+        claim_free(child);
+    }
+    if !inside {
+        val.note(Field::MessageText);
+    }
+}
+
+/// What every table says of a field when it lies that all is said.
+pub const fn boasts(_: Field) -> Says {
+    Says::Exactly
+}

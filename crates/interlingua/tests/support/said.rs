@@ -1,0 +1,146 @@
+//! The law of what is said: who said which text, which tools were called with what, what came of it, what was used and
+//! why it stopped, is the same when the output is read again, but for what the books call lost.
+//!
+//! Where one message ends and the next begins is the dialect's own; so each speaker's words are compared as one text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use interlingua::dialects::Options;
+use interlingua::fold::{Content, Item, Transcript};
+use interlingua::model::{Args, Field, ItemKind, Of, Part, Usage};
+
+use super::books::{Breach, Fates, lost_fields};
+use super::{Case, Way, can_read, convert_traced, first_difference};
+
+pub const SAID: &str = "who said what is the same when it is read again";
+
+/// Reads the source and the output, and compares.
+pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
+    if !can_read(to) {
+        return Vec::new();
+    }
+    let out = convert_traced(case.way, to, &case.bytes);
+    let (lost, fates) = (lost_fields(&out.report), Fates::of(&out.report));
+    if out.report.lost == out.report.leaves {
+        return Vec::new();
+    }
+    let (before, after) = (said(case.way, &case.bytes), said(to, &out.bytes));
+    let mut breaches = Vec::new();
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    for key in keys {
+        let (field, who) = key;
+        let (before, after) =
+            (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
+        let holds = match field {
+            // It may now stand as another's.
+            Field::MessageText if fates.loses_beside(Field::ItemAuthor, Field::MessageText) => true,
+            Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
+            Field::ResultText if lost.contains(&Field::ResultJson) => is_in(after, before),
+            Field::MessageText
+            | Field::ReasoningText
+            | Field::ResultText
+            | Field::CallName
+            | Field::CallArgs
+                if lost.contains(field) =>
+            {
+                is_in(after, before)
+            }
+            _ => before == after || lost.contains(field),
+        };
+        if !holds {
+            let how = first_difference(before.as_bytes(), after.as_bytes());
+            breaches.push(Breach::new(SAID, case, to, &format!("{}{who}", field.word()), how));
+        }
+    }
+    breaches
+}
+
+/// Whether a text is what is left of another: where words were lost, there are still no others and no other order.
+fn is_in(left: &str, whole: &str) -> bool {
+    let mut whole = whole.chars();
+    left.chars().all(|wanted| whole.any(|found| found == wanted))
+}
+
+/// What was said, by field and speaker.
+type Said = BTreeMap<(Field, String), String>;
+
+fn said(way: Way, bytes: &[u8]) -> Said {
+    let (transcript, _) = Transcript::read(way, bytes, &Options::default()).expect("readable");
+    let mut said = Said::new();
+    for item in &transcript.items {
+        say_item(item, &mut said);
+    }
+    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = transcript.usage();
+    for (field, number) in [
+        (Field::UsageInput, input),
+        (Field::UsageCacheRead, cache_read),
+        (Field::UsageCacheWrite, cache_write),
+        (Field::UsageOutput, output),
+        (Field::UsageReasoning, reasoning),
+    ] {
+        // Nothing used and nothing said of it are one.
+        if let Some(number) = number.filter(|number| *number > 0) {
+            say(&mut said, field, "", &number.to_string());
+        }
+    }
+    for stop in transcript.turns.iter().filter_map(|turn| turn.stop.as_ref()) {
+        say(&mut said, Field::StopReason, "", &format!("{:?} ", stop.class));
+    }
+    said
+}
+
+fn say(said: &mut Said, field: Field, who: &str, text: &str) {
+    // Spacing between parts that became one is no one's words.
+    let words = said.entry((field, who.to_owned())).or_default();
+    words.extend(text.chars().filter(|c| !c.is_whitespace()));
+}
+
+fn say_item(item: &Item, said: &mut Said) {
+    let of = Of::item(&item.kind);
+    let who = match &item.kind {
+        ItemKind::Message => format!(" {:?}", item.author),
+        ItemKind::ToolCall(call) => {
+            // A group of tools is said as a part of the name where it has no other place.
+            let group = call.namespace.as_ref().map(|group| format!("{}__", group.decode()));
+            let name = format!("{}{};", group.unwrap_or_default(), call.name.decode());
+            say(said, Field::CallName, "", &name);
+            String::new()
+        }
+        ItemKind::Reasoning | ItemKind::ToolResult(_) => String::new(),
+        ItemKind::Notice(_) => return,
+    };
+    for content in &item.content {
+        match content {
+            Content::Item(inner) => say_item(inner, said),
+            Content::Part(_, Part::Text(text)) => say(said, of.text(), &who, &text.decode()),
+            // Who has one of the two says the other as it.
+            Content::Part(_, Part::Summary(text)) => {
+                say(said, Field::ReasoningText, "", &text.decode());
+            }
+            // To decline is to say something.
+            Content::Part(_, Part::Refusal(text)) => say(said, of.text(), &who, &text.decode()),
+            Content::Part(_, Part::Args(Args::Text(text))) => {
+                say(said, Field::CallArgs, "", &as_value(&text.decode()));
+            }
+            Content::Part(_, Part::Args(Args::Json(json))) => {
+                say(said, Field::CallArgs, "", &as_value(json.as_str()));
+            }
+            // Who has no place for a value says its text.
+            Content::Part(_, Part::Json(json)) => say(said, of.text(), &who, json.as_str()),
+            Content::Part(_, Part::Media(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_)) => {}
+        }
+    }
+}
+
+/// Arguments as a value, however they were written: no arguments are said in three ways, and a plain text is the only
+/// member of an object where there must be one.
+fn as_value(text: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(serde_json::Value::Object(members)) if members.len() == 1 && members.contains_key("input") => {
+            members["input"].as_str().map_or_else(|| text.to_owned(), str::to_owned)
+        }
+        Ok(serde_json::Value::Object(members)) if members.is_empty() => String::new(),
+        Ok(value) => value.to_string(),
+        Err(_) => text.to_owned(),
+    }
+}

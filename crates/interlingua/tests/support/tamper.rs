@@ -1,0 +1,232 @@
+//! The law of writers: a writer that wraps the real one changes one field of one event, and the table of the target
+//! must have said what comes of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use interlingua::dialects::{Options, WriteSpec};
+use interlingua::ledger::{Reason, Rest};
+use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Of, Says};
+use interlingua::pipe::{Out, Pipe, Writer};
+
+use super::books::{Breach, Essence, Fates};
+use super::{Case, Outcome, Way};
+
+pub const WRITER: &str = "what a table says of a field is so";
+
+/// Changes each field of some events, as seen by the writer of `to`; at most `most` events per field.
+pub fn writer_law(case: &Case, to: Way, most: usize) -> Vec<Breach> {
+    let spec = to.0.role(to.1).and_then(|spec| spec.write.as_ref()).expect("a target is written");
+    let (before, seen) = run(case, spec, None);
+    let (fates, essence) = (Fates::of(&before.report), Essence::of(&before.report));
+    let mut tried: BTreeMap<Field, usize> = BTreeMap::new();
+    let mut breaches = Vec::new();
+    for seat in seen.seats {
+        let Seat { field, frame, .. } = seat;
+        let count = tried.entry(field).or_default();
+        *count += 1;
+        if *count > most {
+            continue;
+        }
+        let changes = |tampering: Tampering| run(case, spec, Some(tampering)).0.bytes != before.bytes;
+        let told = |tampering: Tampering| {
+            let after = run(case, spec, Some(tampering)).0;
+            after.bytes != before.bytes || Essence::of(&after.report) != essence
+        };
+        let how = match (spec.says)(field) {
+            Says::Exactly | Says::Emulated(_) if !seat.tamperings().into_iter().any(changes) => {
+                "said to be said, but no change shows"
+            }
+            Says::Exactly | Says::Emulated(_) if !seen.refused && fates.gives_up(field) => {
+                "said to be said, but lost here"
+            }
+            Says::Exactly | Says::Emulated(_) => continue,
+            // A value that no leaf said cannot be booked.
+            Says::Less(_) if !fates.is_mapped_in(frame, field) || fates.is_lost_in(frame, field) => continue,
+            Says::Less(_) if seat.tamperings().into_iter().any(told) => continue,
+            Says::Less(_) => "said to be said in part, but neither a change nor a loss shows",
+            Says::No(_) if changes(seat.once()) => "said not to be said, but a change shows",
+            Says::No(_) if fates.is_mapped_in(frame, field) => "said not to be said, but booked as mapped",
+            Says::No(_) => continue,
+        };
+        let how = format!("{how} (value {} of its name in an event of frame {frame})", seat.nth);
+        breaches.push(Breach::new(WRITER, case, to, field.word(), how));
+    }
+    breaches
+}
+
+/// A value in the events: the `nth` of its field in that event.
+#[derive(Clone, Copy)]
+struct Seat {
+    event: usize,
+    field: Field,
+    nth: usize,
+    frame: u64,
+}
+
+impl Seat {
+    fn once(self) -> Tampering {
+        Tampering { seat: self, steps: 1, later: false }
+    }
+
+    /// Ways to change the value, from the least on. Of a few words several may be said as one, so more than the next is
+    /// tried; what is told of a turn or a session is told again, and the last word counts.
+    fn tamperings(self) -> Vec<Tampering> {
+        let word = self.field.word();
+        let is_retold = ["turn/", "usage/", "session/"].iter().any(|group| word.starts_with(group));
+        let mut ways: Vec<Tampering> = (1..=4).map(|steps| Tampering { steps, ..self.once() }).collect();
+        if is_retold {
+            ways.extend((1..=4).map(|steps| Tampering { steps, later: true, ..self.once() }));
+        }
+        ways
+    }
+}
+
+/// How a value is changed.
+#[derive(Clone, Copy)]
+struct Tampering {
+    seat: Seat,
+    /// How often it is changed into the next.
+    steps: usize,
+    /// Whether the same field changes in all later events, too.
+    later: bool,
+}
+
+impl Tampering {
+    fn is_in(&self, event: usize) -> bool {
+        event == self.seat.event || self.later && event > self.seat.event
+    }
+
+    fn is_at(&self, event: usize, field: Field, nth: usize) -> bool {
+        // Our word and the source's word for one thing: a writer may go by either, so both change.
+        let both = match self.seat.field {
+            Field::StopReason | Field::ItemStatus => field == self.seat.field,
+            Field::ErrorCode => matches!(field, Field::ErrorCode | Field::ErrorClass),
+            _ => false,
+        };
+        both || field == self.seat.field && (nth == self.seat.nth || event > self.seat.event)
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    seats: Vec<Seat>,
+    /// Whether the target had no place for some item.
+    refused: bool,
+}
+
+fn run(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Outcome, Seen) {
+    let options = Options { trace: change.is_none(), ..Options::default() };
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let writer = Tamper {
+        inner: (spec.make)(&options),
+        change,
+        events: 0,
+        kinds: BTreeMap::new(),
+        seen: Arc::clone(&seen),
+    };
+    let mut pipe =
+        Pipe::with_writer_that_says(case.way, (Box::new(writer), spec.says), &options).expect("readable");
+    let mut bytes = Vec::new();
+    let report = pipe.finish_with(&case.bytes, &mut bytes);
+    let seen = std::mem::take(&mut *seen.lock().expect("no panic while held"));
+    (Outcome { bytes, report }, seen)
+}
+
+/// Hands everything on to the real writer, with one value changed.
+struct Tamper {
+    inner: Box<dyn Writer>,
+    change: Option<Tampering>,
+    /// Events so far.
+    events: usize,
+    kinds: BTreeMap<ItemId, Of>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Tamper {
+    fn of(&mut self, event: &Event<'_>) -> Of {
+        match event {
+            Event::ItemStarted(head) => {
+                let of = Of::item(&head.kind);
+                self.kinds.insert(head.id, of);
+                of
+            }
+            Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. }) => {
+                self.kinds.get(id).copied().unwrap_or(Of::Message)
+            }
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => Of::Message,
+        }
+    }
+
+    /// The event with the value changed, if this is the one. The other values still lie in their frame.
+    fn changed<'a>(&self, event: &Event<'a>, of: Of) -> Option<Event<'a>> {
+        let tampering = self.change.filter(|tampering| tampering.is_in(self.events))?;
+        let mut event = event.clone();
+        let mut count: BTreeMap<Field, usize> = BTreeMap::new();
+        event.each_field(of, &mut |field, value| {
+            let nth = count.entry(field).or_default();
+            if tampering.is_at(self.events, field, *nth) {
+                (0..tampering.steps).for_each(|_| value.change());
+            }
+            *nth += 1;
+        });
+        Some(event)
+    }
+}
+
+impl Writer for Tamper {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        let event = Event::ItemStarted(head.clone());
+        let verdict = match self.changed(&event, Of::item(&head.kind)) {
+            Some(Event::ItemStarted(changed)) => self.inner.takes(&changed),
+            _ => self.inner.takes(head),
+        };
+        if verdict.is_err() {
+            self.seen.lock().expect("no panic while held").refused = true;
+        }
+        verdict
+    }
+
+    fn kept_lines_follow(&mut self, owner: &str) {
+        self.inner.kept_lines_follow(owner);
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        let of = self.of(event);
+        let number = self.events;
+        if self.change.is_none() {
+            let mut seen = self.seen.lock().expect("no panic while held");
+            let mut count: BTreeMap<Field, usize> = BTreeMap::new();
+            let frame = out.ledger.frame_number();
+            event.clone().each_field(of, &mut |field, _| {
+                let nth = count.entry(field).or_default();
+                seen.seats.push(Seat { event: number, field, nth: *nth, frame });
+                *nth += 1;
+            });
+        }
+        match self.changed(event, of) {
+            Some(changed) => self.inner.event(&changed, out),
+            None => self.inner.event(event, out),
+        }
+        self.events += 1;
+    }
+
+    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
+        self.inner.rest(rest, out);
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        self.inner.finish(out);
+    }
+}
