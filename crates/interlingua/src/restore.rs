@@ -185,6 +185,8 @@ impl Lines {
         slots: &Slots,
         out: &mut Out<'_>,
     ) {
+        // It says what was known of the session when it was written.
+        self.session.clear();
         self.separate(out);
         out.json.bytes(before.as_bytes());
         let missing = slots.fill(kept, &mut out.json);
