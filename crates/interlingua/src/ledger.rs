@@ -170,18 +170,24 @@ pub struct Ledger {
     errors: u64,
     damaged: u64,
     next_item: u64,
-    /// Whether the rest of the current frame, or piece of a frame, has been kept or lost.
-    settled: bool,
-    /// Whether the current frame has turned out to be of a foreign shape.
-    foreign: bool,
-    /// Whether the target has given back the very line that the current frame was made from.
-    restored: bool,
-    /// Whether it has done so for any frame.
+    current: CurrentFrame,
+    /// Whether the target has given back a line.
     restores: bool,
-    /// Holes in the kept lines of the current frame.
-    holes: u64,
     names: Names,
     trace: Option<Vec<Leaf>>,
+}
+
+/// What is known of the frame being read, or of a piece of one.
+#[derive(Debug, Default)]
+struct CurrentFrame {
+    /// Its rest has been kept or lost.
+    settled: bool,
+    /// It has turned out to be of a foreign shape.
+    foreign: bool,
+    /// The target has given back the very line that it was made from.
+    restored: bool,
+    /// Holes in the kept lines in it.
+    holes: u64,
 }
 
 impl Default for Ledger {
@@ -210,11 +216,8 @@ impl Ledger {
             errors: 0,
             damaged: 0,
             next_item: 0,
-            settled: false,
-            foreign: false,
-            restored: false,
+            current: CurrentFrame::default(),
             restores: false,
-            holes: 0,
             names: Names::default(),
             trace: trace.then(Vec::new),
         }
@@ -223,15 +226,12 @@ impl Ledger {
     /// A frame begins, or one that is too large goes on with its next piece.
     pub(crate) fn frame(&mut self, goes_on: bool) {
         self.frames += u64::from(!goes_on);
-        self.settled = false;
-        self.foreign = false;
-        self.restored = false;
-        self.holes = 0;
+        self.current = CurrentFrame::default();
     }
 
     /// The target gives back the very line that the current frame was made from: it says everything that was read.
     pub(crate) fn frame_restored(&mut self) {
-        self.restored = true;
+        self.current.restored = true;
         if std::mem::replace(&mut self.restores, true) {
             return;
         }
@@ -246,7 +246,7 @@ impl Ledger {
 
     /// The frame was understood, unless its reader has said otherwise.
     pub(crate) fn frame_read(&mut self) {
-        self.read += u64::from(!self.foreign);
+        self.read += u64::from(!self.current.foreign);
     }
 
     /// The number of the frame being read.
@@ -299,7 +299,7 @@ impl Ledger {
 
     /// Something is wrong with the input. The first hundred are kept.
     pub fn problem(&mut self, problem: Problem) {
-        self.foreign |= problem.code == Code::UnknownShape;
+        self.current.foreign |= problem.code == Code::UnknownShape;
         self.errors += u64::from(problem.code.severity() == Severity::Error);
         self.damaged += u64::from(problem.is_damage());
         if self.problems.len() < 100 {
@@ -431,7 +431,7 @@ impl<'t> Rest<'t> {
 impl Ledger {
     /// Whether the rest of the current frame has been kept or lost.
     pub(crate) fn is_settled(&self) -> bool {
-        self.settled
+        self.current.settled
     }
 
     /// Books every leaf, in one walk, and shows each value with its fate to `visit`: a claimed one is mapped if the
@@ -445,13 +445,13 @@ impl Ledger {
         let frame = self.frames;
         let (root, unsaid) = match body {
             RestBody::Frame(tape) => {
-                self.settled = true;
+                self.current.settled = true;
                 self.leaves += u64::from(tape.leaves());
-                (tape.root(), if self.restored { Fields::default() } else { self.unsaid })
+                (tape.root(), if self.current.restored { Fields::default() } else { self.unsaid })
             }
             RestBody::Line { line, .. } => (line, self.unsaid),
             RestBody::Unparsed { bytes, .. } => {
-                self.settled = true;
+                self.current.settled = true;
                 self.leaves += 1;
                 let free = Booking {
                     reason: reason.unwrap_or(Reason::NoSlot),
@@ -473,16 +473,16 @@ impl Ledger {
         self.names.clear();
         let mapped_before = self.mapped;
         let is_line = matches!(body, RestBody::Line { .. });
-        let (restored, says) = (self.restored, self.says);
+        let (restored, says) = (self.current.restored, self.says);
         let mut settle =
             Settle { root, ledger: self, free: reason, unsaid, says, restored, is_line, structure: 0, visit };
         root.walk(&mut settle);
         let structure = settle.structure;
         if let RestBody::Line { line, .. } = body {
-            self.holes += structure;
+            self.current.holes += structure;
             return line.claim(Claim::Placed);
         }
-        let holes = std::mem::take(&mut self.holes);
+        let holes = std::mem::take(&mut self.current.holes);
         // A tag says what the values beside it are, a hole that one of them has another place. Where the target says
         // none of them, it says neither; unless it gives lines back, for then it says all that they were read as.
         if structure + holes == 0 || self.mapped > mapped_before || self.restores {
@@ -670,6 +670,7 @@ impl Names {
 }
 
 /// What is added to a row.
+#[derive(Clone, Copy)]
 struct Booking {
     reason: Reason,
     field: Option<Field>,

@@ -57,11 +57,19 @@ impl<W: LineWriter> Writer for W {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+        if self.lines().turns.must_wait(event) {
+            return;
+        }
         match event {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),
-            Event::ItemCompleted(tail) => self.completed(tail, out),
+            Event::ItemCompleted(tail) => {
+                self.completed(tail, out);
+                for waited in self.lines().turns.next() {
+                    self.event(&waited, out);
+                }
+            }
             // A kept line has them; the table of a log says that a built one does not.
             Event::Usage(_)
             | Event::TurnStarted(_)
@@ -96,7 +104,7 @@ impl<W: LineWriter> Writer for W {
     fn finish(&mut self, out: &mut Out<'_>) {
         self.end_line(out);
         let lines = self.lines();
-        if lines.any_built() {
+        if lines.built > 0 || lines.restored == 0 {
             for (field, bytes) in lines.session.drain(..) {
                 out.ledger.lose_late(field, Reason::NoSlot, 1, bytes as u64);
             }
@@ -109,17 +117,27 @@ impl<W: LineWriter> Writer for W {
 #[derive(Debug)]
 pub struct Lines {
     owner: &'static str,
-    begun: bool,
+    end: End,
     /// Lines that had to be built.
     built: usize,
+    /// Lines that were given back.
+    restored: usize,
     /// The items that come now were made from lines of ours, which follow.
     restoring: bool,
     /// The source may bring lines of ours.
     from_record: bool,
     no_final_newline: bool,
-    /// The last line came in pieces, and this was not the last one.
-    open_piece: bool,
+    turns: Turns,
     session: SessionFacts,
+}
+
+/// What the output ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Nothing,
+    Line,
+    /// A piece of a line that goes on.
+    Piece,
 }
 
 impl Lines {
@@ -127,12 +145,13 @@ impl Lines {
     pub fn new(owner: &'static str, options: &Options) -> Self {
         Self {
             owner,
-            begun: false,
+            end: End::Nothing,
             built: 0,
+            restored: 0,
             restoring: false,
             from_record: options.source == Some("record"),
             no_final_newline: false,
-            open_piece: false,
+            turns: Turns::default(),
             session: SessionFacts::default(),
         }
     }
@@ -187,6 +206,7 @@ impl Lines {
     ) {
         // It says what was known of the session when it was written.
         self.session.clear();
+        self.restored += 1;
         self.separate(out);
         out.json.bytes(before.as_bytes());
         let missing = slots.fill(kept, &mut out.json);
@@ -206,11 +226,6 @@ impl Lines {
         slots.build(&mut out.json);
     }
 
-    /// Whether some line had to be built: the source was not this dialect.
-    pub const fn any_built(&self) -> bool {
-        self.built > 0
-    }
-
     /// Gives back what was no document of the source; anything else that is left has no place in these lines, nor has
     /// what was damaged in another dialect.
     pub fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
@@ -218,7 +233,9 @@ impl Lines {
             RestBody::Unparsed { bytes, more, .. } if rest.owner == self.owner || rest.owner == "record" => {
                 self.separate(out);
                 out.json.bytes(bytes);
-                self.open_piece = more;
+                if more {
+                    self.end = End::Piece;
+                }
                 rest.keep_elsewhere(out.ledger);
             }
             RestBody::NoFinalNewline => self.no_final_newline = true,
@@ -229,16 +246,71 @@ impl Lines {
 
     /// Ends the last line, unless the source did not.
     pub fn finish(&mut self, out: &mut Out<'_>) {
-        if self.begun && !self.no_final_newline && !self.open_piece {
+        if self.end == End::Line && !self.no_final_newline {
             out.json.frame("\n");
         }
     }
 
     /// Nothing before the first line, nothing inside a line that came in pieces.
     fn separate(&mut self, out: &mut Out<'_>) {
-        if std::mem::replace(&mut self.begun, true) && !std::mem::replace(&mut self.open_piece, false) {
+        if std::mem::replace(&mut self.end, End::Line) == End::Line {
             out.json.frame("\n");
         }
+    }
+}
+
+/// Who may speak: a live source says several things at once, and lines stand one after the other.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The item whose line is being gathered, and the open ones within it.
+    speaking: Vec<ItemId>,
+    /// Events of items that began meanwhile.
+    waiting: Vec<Event<'static>>,
+}
+
+impl Turns {
+    /// Whether an event belongs to an item that began while another was open; it is kept for later.
+    fn must_wait(&mut self, event: &Event<'_>) -> bool {
+        let id = match event {
+            Event::ItemStarted(head) => {
+                let inside = head.within.is_some_and(|message| self.speaking.contains(&message));
+                if self.speaking.is_empty() || inside {
+                    self.speaking.push(head.id);
+                    return false;
+                }
+                head.id
+            }
+            Event::ItemDelta(delta) => delta.item,
+            Event::ItemCompleted(tail) => {
+                if let Some(at) = self.speaking.iter().position(|id| *id == tail.id) {
+                    self.speaking.remove(at);
+                    return false;
+                }
+                tail.id
+            }
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => return false,
+        };
+        let waits = !self.speaking.is_empty() && !self.speaking.contains(&id);
+        if waits {
+            self.waiting.push(event.clone().into_owned());
+        }
+        waits
+    }
+
+    /// What may be said now.
+    fn next(&mut self) -> Vec<Event<'static>> {
+        if self.speaking.is_empty() { std::mem::take(&mut self.waiting) } else { Vec::new() }
     }
 }
 

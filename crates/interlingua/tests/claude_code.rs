@@ -3,6 +3,7 @@
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::Report;
+use interlingua::model::Field;
 use interlingua::pipe::Pipe;
 use serde_json::Value;
 
@@ -122,4 +123,93 @@ fn a_time_that_is_none_stays_where_it_is_and_the_record_is_sound() {
     let record = convert("claude-code", "record", log.as_bytes()).0;
     let (_, report) = convert("record", "codex", &record);
     assert_eq!(report.problems, []);
+}
+
+#[test]
+fn what_a_person_typed_while_the_agent_was_busy_is_the_users() {
+    for prompt in [r#""and the bell""#, r#"[{"type":"text","text":"and the bell"}]"#] {
+        let log = format!(
+            r#"{{"type":"attachment","uuid":"u","parentUuid":null,"sessionId":"s","attachment":{{"type":"queued_command","prompt":{prompt},"commandMode":"prompt","origin":{{"kind":"human"}}}}}}"#
+        ) + "\n";
+        let entry = entry(&log);
+        assert_eq!((&entry["type"], &entry["content"]), (&"user".into(), &"and the bell".into()));
+    }
+    let own = r#"{"type":"attachment","uuid":"u","sessionId":"s","attachment":{"type":"queued_command","prompt":"x","origin":{"kind":"task"}}}"#;
+    assert_eq!(entry(&(own.to_owned() + "\n"))["event-type"], "attachment");
+}
+
+/// The lines that a rollout of Codex with these items becomes.
+fn carried(items: &[&str]) -> Vec<Value> {
+    let line = |item: &&str| {
+        format!(r#"{{"timestamp":"2026-02-01T00:00:00Z","type":"response_item","payload":{item}}}"#) + "\n"
+    };
+    let (out, _) = convert("codex", "claude-code", items.iter().map(line).collect::<String>().as_bytes());
+    let out = String::from_utf8(out).expect("text");
+    out.lines().map(|line| serde_json::from_str(line).expect("a line")).collect()
+}
+
+#[test]
+fn every_part_of_another_agents_result_arrives() {
+    let call = r#"{"type":"function_call","name":"f","call_id":"c","arguments":"{\"a\":1}"}"#;
+    let output = r#"{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"one"},{"type":"input_image","image_url":"data:image/png;base64,AA=="},{"type":"input_text","text":"two"}]}"#;
+    let lines = carried(&[call, output]);
+    let content = &lines[1]["message"]["content"][0]["content"];
+    assert_eq!((&content[0]["text"], &content[2]["text"]), (&"one".into(), &"two".into()));
+    assert_eq!(content[1]["source"]["data"], "AA==");
+    assert_eq!(content[1]["source"]["media_type"], "image/png");
+}
+
+#[test]
+fn a_line_of_the_assistant_has_all_that_claude_code_waits_for() {
+    let lines =
+        carried(&[r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"t"}]}"#]);
+    for name in ["id", "type", "model", "role"] {
+        assert!(lines[0]["message"][name].is_string(), "{name} in {}", lines[0]);
+    }
+    assert!(lines[0]["version"].is_string() && lines[0]["timestamp"].is_string());
+}
+
+#[test]
+fn reasoning_that_cannot_be_read_leaves_no_empty_block() {
+    let hidden = r#"{"type":"reasoning","summary":[],"encrypted_content":"xyz"}"#;
+    assert_eq!(carried(&[hidden]), [] as [Value; 0]);
+    let shown = r#"{"type":"reasoning","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"xyz"}"#;
+    let content = carried(&[shown])[0]["message"]["content"].clone();
+    let texts: Vec<_> = content.as_array().expect("blocks").iter().map(|block| &block["thinking"]).collect();
+    assert_eq!(texts, ["a", "b"]);
+}
+
+#[test]
+fn calls_without_ids_get_one_that_their_results_share() {
+    let lines = carried(&[
+        r#"{"type":"function_call","name":"f","arguments":"{}"}"#,
+        r#"{"type":"function_call_output","output":"done"}"#,
+    ]);
+    let id = &lines[0]["message"]["content"][0]["id"];
+    assert!(id.is_string(), "{}", lines[0]);
+    assert_eq!(lines[1]["message"]["content"][0]["tool_use_id"], *id);
+}
+
+#[test]
+fn no_line_hangs_on_one_that_was_not_written() {
+    let event = |id: &str, item: &str| {
+        format!(
+            r#"{{"event_id":"{id}","sequence":1,"time":"2026-02-01T00:00:00Z","session_id":"s","native_session_id":"s","synthetic":false,"source":"agent","type":"item.completed","data":{{"item":{item}}},"raw":null}}"#
+        ) + "\n"
+    };
+    let log = event(
+        "e1",
+        r#"{"item_id":"itm_1","native_item_id":"n1","parent_id":null,"kind":"status","role":"system","content":[{"type":"status","label":"x"}],"status":"completed"}"#,
+    ) + &event(
+        "e2",
+        r#"{"item_id":"itm_2","native_item_id":"n2","parent_id":"itm_1","kind":"message","role":"user","content":[{"type":"text","text":"hi"}],"status":"completed"}"#,
+    );
+    let named = |name| Dialect::named(name).expect("registered");
+    let (from, to) = ((named("universal"), Role::Live), (named("claude-code"), Role::Log));
+    let mut out = Vec::new();
+    let report =
+        Pipe::new(from, to, &Options::default()).expect("both").finish_with(log.as_bytes(), &mut out);
+    let line: Value = serde_json::from_slice(&out).expect("one line");
+    assert_eq!(line["parentUuid"], Value::Null, "the notice has no line");
+    assert!(report.lost_paths.iter().any(|row| row.field == Some(Field::ItemParent)), "{report:?}");
 }

@@ -394,3 +394,25 @@ fn tildes_in_arguments_that_also_stay_are_no_holes() {
     let call = r#"{"type":"function_call","name":"n","call_id":"c","arguments":{"a":["~",{"b":"~~"}]}}"#;
     assert_eq!(entries(&rollout(&[("response_item", call)]))[0]["input"]["a"][0], "~");
 }
+
+#[test]
+fn a_prompt_with_a_picture_is_told_once() {
+    let item = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<image name=[Image #1]>"},{"type":"input_image","image_url":"data:image/png;base64,AA=="},{"type":"input_text","text":"</image>"},{"type":"input_text","text":"look"}]}"#;
+    let echo = r#"{"type":"user_message","message":"look","images":["data:image/png;base64,AA=="]}"#;
+    let entries = entries(&rollout(&[("response_item", item), ("event_msg", echo)]));
+    assert_eq!(types(&entries), ["user"]);
+}
+
+#[test]
+fn values_under_unusual_names_come_back() {
+    for payload in [
+        r#"{"type":"function_call_output","call_id":"c","result":"text"}"#,
+        r#"{"type":"function_call_output","call_id":"c","tools":"text"}"#,
+        r#"{"type":"tool_search_output","call_id":"c","tools":[{"name":"n"}]}"#,
+        r#"{"type":"function_result","call_id":"c","result":{"a":[1]}}"#,
+    ] {
+        entries(&rollout(&[("response_item", payload)]));
+    }
+    entries(&rollout(&[("event_msg", r#"{"type":"user_message","message":"hi","":"odd"}"#)]));
+    entries(&rollout(&[("event_msg", r#"{"type":"agent_reasoning","text":"t","":["odd"]}"#)]));
+}

@@ -288,7 +288,8 @@ fn texts(item: &Item) -> Vec<String> {
 fn content_in_any_order_arrives_with_its_author() {
     let way = named("universal", Role::Live);
     // Two parts one after the other; after a child; more of the first after the second; more of the first after a child.
-    let orders: [(&[(u32, &str)], Option<(usize, &str)>); 4] = [
+    type Order<'a> = (&'a [(u32, &'a str)], Option<(usize, &'a str)>);
+    let orders: [Order<'_>; 4] = [
         (&[(0, "a"), (1, "b"), (2, "c")], None),
         (&[(0, "a"), (1, "b")], Some((1, "{}"))),
         (&[(0, "a"), (1, "b"), (0, "c"), (1, "d")], None),

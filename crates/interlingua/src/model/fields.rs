@@ -607,7 +607,9 @@ impl Request<'_> {
         some(Field::MaxTokens, max_tokens, show);
         some(Field::Temperature, temperature, show);
         some(Field::TopP, top_p, show);
-        stop.iter_mut().for_each(|text| show(Field::StopTexts, text));
+        for text in stop {
+            show(Field::StopTexts, text);
+        }
         some(Field::StreamAnswer, stream, show);
         for Tool { kind, name, description, schema, strict } in tools {
             show(Field::ToolKind, kind);

@@ -40,7 +40,10 @@ impl<'c> Source<'c> {
     pub fn of(case: &'c Case) -> Self {
         let (seen, _) = watch(case.way, &case.bytes, Look::Leaves);
         let read = seen.frames.iter().map(|frame| frame.leaves.len() as u64).sum();
-        Self { case, leaves: place(&case.bytes, seen.frames), read }
+        let mut leaves = place(&case.bytes, seen.frames);
+        // Padding says nothing, and no change of it need show.
+        leaves.retain(|leaf| leaf.claim.field() != Some(Field::Padding));
+        Self { case, leaves, read }
     }
 
     /// The text of a leaf.
@@ -164,14 +167,11 @@ impl Fates {
         leaves.filter(move |(_, field, _)| *field == Some(wanted)).map(|(_, _, fate)| *fate)
     }
 
-    /// Whether some frame loses one field while the other is said.
-    pub fn loses_beside(&self, lost: Field, said: Field) -> bool {
-        let has =
-            |frame: u64, field: Field, wanted: &dyn Fn(Fate) -> bool| self.of_field(frame, field).any(wanted);
-        self.frames.keys().any(|&frame| {
-            has(frame, lost, &|fate| matches!(fate, Fate::Lost(_)))
-                && has(frame, said, &|fate| fate == Fate::Mapped)
-        })
+    /// Whether something of that field is said as less than it was.
+    pub fn narrows(&self, wanted: Field) -> bool {
+        let narrowed =
+            |(_, field, fate): &Booked| *field == Some(wanted) && *fate == Fate::Lost(Reason::Narrowed);
+        self.frames.values().flat_map(BTreeMap::values).any(narrowed)
     }
 
     /// Whether anything of that field was given up because the target has no place for it, wherever it stood.

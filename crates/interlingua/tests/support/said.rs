@@ -33,7 +33,7 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
             (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
         let holds = match field {
             // It may now stand as another's.
-            Field::MessageText if fates.loses_beside(Field::ItemAuthor, Field::MessageText) => true,
+            Field::MessageText if fates.narrows(Field::ItemAuthor) => true,
             Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
             Field::ResultText if lost.contains(&Field::ResultJson) => is_in(after, before),
             Field::MessageText

@@ -61,6 +61,7 @@ impl Reader for ClaudeReader {
         let author = match line.root.word("type") {
             "user" => Author::User,
             "assistant" => Author::Assistant,
+            "attachment" if queued_prompt(&line).is_some() => return queued(&line, out),
             // `api-request-blob` lines have a `message` too: only the type tells.
             _ => return notice(&line, out),
         };
@@ -123,6 +124,32 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Sink<'_>) {
             ..Turn::default()
         }));
     }
+}
+
+/// What a person typed while the agent was busy stands in no `user` line but in an attachment.
+fn queued_prompt<'t>(line: &Line<'t>) -> Option<Val<'t>> {
+    let attachment = line.root.get("attachment").filter(|it| it.word("type") == "queued_command")?;
+    // Commands of the program itself say so.
+    let origin = attachment.get("origin").map_or("human", |origin| origin.word("kind"));
+    let prompt = attachment.get("prompt").filter(|_| origin == "human")?;
+    matches!(prompt.kind(), Kind::String | Kind::Array).then_some(prompt)
+}
+
+fn queued(line: &Line<'_>, out: &mut Sink<'_>) {
+    let Some(prompt) = queued_prompt(line) else { return };
+    line.root.note_str("type", Field::ItemAuthor);
+    if let Some(attachment) = line.root.get("attachment") {
+        attachment.note_str("type", Field::ItemAuthor);
+        if let Some(origin) = attachment.get("origin") {
+            origin.note_str("kind", Field::ItemAuthor);
+        }
+    }
+    let mut head = out.head(ItemKind::Message, Author::User);
+    begin(&mut head, line);
+    head.shape = blocks::shape(Some(prompt));
+    let item = out.start(head);
+    blocks::read_content(prompt, item, out);
+    out.complete(item);
 }
 
 fn notice(line: &Line<'_>, out: &mut Sink<'_>) {

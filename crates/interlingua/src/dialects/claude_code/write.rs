@@ -180,7 +180,9 @@ impl LineWriter for ClaudeWriter {
                 for (place, value) in
                     [("id", call_id.as_ref()), ("name", Some(name)), ("server_name", namespace.as_ref())]
                 {
-                    value.into_iter().for_each(|value| slots.put_str(place, value));
+                    if let Some(value) = value {
+                        slots.put_str(place, value);
+                    }
                 }
                 BlockKind::ToolUse(*kind)
             }
@@ -289,7 +291,7 @@ impl LineWriter for ClaudeWriter {
     fn end_line(&mut self, out: &mut Out<'_>) {
         let Some(line) = self.line.take() else { return };
         if !line.restored && !line.blocks.is_empty() {
-            self.build_line(line, out);
+            self.build_line(&line, out);
         }
     }
 }
@@ -323,7 +325,7 @@ impl ClaudeWriter {
             if !is_assistant(*author) {
                 out.lose_some(Field::ItemModel, model.as_ref(), Reason::NoSlot);
             }
-            if *kind == ItemKind::Message && matches!(author, Author::Developer | Author::Tool) {
+            if *kind == ItemKind::Message && !matches!(author, Author::User | Author::Assistant) {
                 out.lose(Field::ItemAuthor, Reason::Narrowed);
             }
         }
@@ -337,7 +339,7 @@ impl ClaudeWriter {
         match kind {
             CallKind::Function | CallKind::FreeText => {}
             CallKind::Vendor | CallKind::Server | CallKind::Mcp => {
-                out.lose(Field::CallKind, Reason::Narrowed)
+                out.lose(Field::CallKind, Reason::Narrowed);
             }
         }
         if let Some(id) = call_id {
@@ -369,7 +371,7 @@ impl ClaudeWriter {
         });
     }
 
-    fn build_line(&mut self, line: Line, out: &mut Out<'_>) {
+    fn build_line(&mut self, line: &Line, out: &mut Out<'_>) {
         let id = match line.slots.get("uuid") {
             Some(id) => id.clone(),
             None => Raw::owned(format!("\"{}\"", made_up_id(self.session.as_deref(), line.item))),
@@ -397,12 +399,12 @@ impl ClaudeWriter {
         }
         self.lines.line_says(&[Field::SessionId, Field::SessionCwd, Field::SessionBranch]);
         if assistant {
-            self.build_response_head(&line, &mut built);
+            self.build_response_head(line, &mut built);
         } else {
             self.chain.response = None;
         }
         built.put_word("message/role", word);
-        self.build_content(&line, assistant, &mut built, out);
+        self.build_content(line, assistant, &mut built, out);
         if assistant {
             built.put("message/stop_reason", Raw::new("null"));
             built.put("message/stop_sequence", Raw::new("null"));
@@ -440,10 +442,10 @@ impl ClaudeWriter {
     }
 
     fn build_content(&mut self, line: &Line, assistant: bool, built: &mut Slots, out: &mut Out<'_>) {
-        if let ([Block { kind: BlockKind::Text, slots, .. }], false) = (&line.blocks[..], assistant) {
-            if let Some(text) = slots.get("text") {
-                return built.put("message/content", text.clone());
-            }
+        if let ([Block { kind: BlockKind::Text, slots, .. }], false) = (&line.blocks[..], assistant)
+            && let Some(text) = slots.get("text")
+        {
+            return built.put("message/content", text.clone());
         }
         let mut number = 0;
         for block in &line.blocks {
@@ -475,6 +477,12 @@ impl ClaudeWriter {
                         blocks.push(built);
                     }
                 });
+                if blocks.is_empty() {
+                    // The text was left out by whoever signed it.
+                    built.put_word("thinking", "");
+                    built.put("signature", signature);
+                    blocks.push(built);
+                }
                 return blocks;
             }
             BlockKind::ToolUse(kind) => {
@@ -484,13 +492,12 @@ impl ClaudeWriter {
                 built.put("input", tool_input(block.slots.get("input"), kind, out));
             }
             BlockKind::ToolResult => {
-                match block.slots.get("tool_use_id") {
-                    Some(id) => built.put("tool_use_id", id.clone()),
-                    None => {
-                        out.ledger.note("result without an id taken for that of the first open call");
-                        let waiting = self.nameless_calls.pop_front();
-                        built.put_word("tool_use_id", &waiting.unwrap_or_else(|| format!("call_{number}")));
-                    }
+                if let Some(id) = block.slots.get("tool_use_id") {
+                    built.put("tool_use_id", id.clone());
+                } else {
+                    out.ledger.note("result without an id taken for that of the first open call");
+                    let waiting = self.nameless_calls.pop_front();
+                    built.put_word("tool_use_id", &waiting.unwrap_or_else(|| format!("call_{number}")));
                 }
                 block.build_result(&mut built);
                 if let Some(is_error) = block.slots.get("is_error") {
@@ -509,15 +516,19 @@ impl Line {
 
     /// Numbers the blocks as they stand in the kept line: unknown blocks there have no hole and none of ours.
     fn place_blocks(&mut self, kept: Val<'_>) {
-        let content = kept.get("message").and_then(|message| message.get("content"));
-        let Some(content) = content else { return };
+        let inside = |outer, name| kept.get(outer).and_then(|outer| outer.get(name));
+        let (content, place) = match (inside("message", "content"), inside("attachment", "prompt")) {
+            (Some(content), _) => (content, "message/content"),
+            (None, Some(prompt)) => (prompt, "attachment/prompt"),
+            (None, None) => return,
+        };
         let ours =
             content.elements().enumerate().filter(|(_, block)| has_hole(*block)).map(|(number, _)| number);
         for (number, block) in ours.zip(&self.blocks) {
-            block.slots_for_holes().copy_under(&format!("message/content/{number}"), &mut self.slots);
+            block.slots_for_holes().copy_under(&format!("{place}/{number}"), &mut self.slots);
         }
         if let [block] = &self.blocks[..] {
-            block.slots.share("text", "message/content", &mut self.slots);
+            block.slots.share("text", place, &mut self.slots);
         }
     }
 }
@@ -689,6 +700,9 @@ fn tool_input(input: Option<&Raw<'_>>, kind: CallKind, out: &mut Out<'_>) -> Raw
     }
     let text = Str::escaped(input.as_str().trim_matches('"'));
     let plain = text.decode();
+    if kind != CallKind::FreeText && plain.trim().is_empty() {
+        return Raw::new("{}");
+    }
     if kind != CallKind::FreeText && wire::is_object(&mut crate::tape::TapeBuf::default(), plain.trim()) {
         return Raw::owned(plain.trim().to_owned());
     }

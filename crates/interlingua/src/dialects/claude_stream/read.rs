@@ -403,6 +403,8 @@ impl StreamReader {
             out.complete(item);
         } else if let (Some(result), Some(text)) = (result, &text)
             && text.as_escaped() == self.last_text
+            // Of a failure it is the message.
+            && line.get("is_error").and_then(|failed| failed.bool()) != Some(true)
         {
             result.note(Field::MessageText);
         }

@@ -124,6 +124,9 @@ impl Echoes {
     /// The line at hand says this string.
     pub(super) fn hear(&mut self, val: Val<'_>, sort: Sort) {
         let text = val.text();
+        if is_image_mark(&text[1..text.len() - 1]) {
+            return;
+        }
         self.too_long |= text.len() > Self::MOST;
         if !self.too_long {
             self.now.text.push_str(&text[1..text.len() - 1]);
@@ -197,4 +200,9 @@ impl Echoes {
             time.take_time(Field::ItemTime);
         }
     }
+}
+
+/// Whether an (escaped) text only marks where a picture begins or ends in what is sent; the screen does not show it.
+pub(super) fn is_image_mark(text: &str) -> bool {
+    text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && !text.contains("\\n"))
 }

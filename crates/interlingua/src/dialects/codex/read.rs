@@ -27,26 +27,30 @@ impl Reader for CodexReader {
         let line = doc.root;
         let [kind, payload, time] = line.get_all(["type", "payload", "timestamp"]);
         let payload = payload.filter(|payload| payload.kind() == Kind::Object);
-        let word = noted(kind);
+        let word = word_of(kind);
         // The oldest rollouts have items without an envelope; the Messages API has such messages, too.
         let bare = matches!(word, "message" | "reasoning" | "function_call" | "function_call_output");
         if payload.is_none() && !bare {
             doc.report_foreign(super::DIALECT.name, out);
         }
         let payload = payload.unwrap_or(line);
-        let words = (word, noted(payload.get("type")));
+        let words = (word, word_of(payload.get("type")));
         if let Some((voice, form)) = spoken(words, payload) {
             return self.said(line, payload, voice, form, out);
         }
         self.close(out);
         match words {
-            ("response_item", word) if self.tool(payload, word, None, time, out) => return,
+            ("response_item", word) if self.tool(payload, word, None, time, out) => {
+                line.note_str("type", Field::Structure);
+                return;
+            }
             ("session_meta", _) => self.session(payload, out),
             ("turn_context", _) => self.settings(payload, out),
             _ => {}
         }
         notice(line, payload, out);
         if words == ("event_msg", "token_count") {
+            line.note_str("type", Field::Structure);
             self.usage(payload, out);
         }
     }
@@ -56,12 +60,18 @@ impl Reader for CodexReader {
     }
 }
 
-/// The text of a type, which stays where it is; empty if there is none.
-fn noted(kind: Option<Val<'_>>) -> &str {
+/// The text of a type; empty if there is none.
+fn word_of(kind: Option<Val<'_>>) -> &str {
     match kind {
-        Some(kind) if kind.note_text(Field::Structure).is_some() => &kind.text()[1..kind.text().len() - 1],
+        Some(kind) if kind.kind() == Kind::String => &kind.text()[1..kind.text().len() - 1],
         _ => "",
     }
+}
+
+/// Notes the types of a line that is what both of them say.
+fn note_types(line: Val<'_>, payload: Val<'_>) {
+    line.note_str("type", Field::Structure);
+    payload.note_str("type", Field::Structure);
 }
 
 /// Whose words a line holds, and whether as what was sent or as what the screen showed.
@@ -121,6 +131,11 @@ impl CodexReader {
             self.close(out);
             return notice(line, payload, out);
         }
+        note_types(line, payload);
+        holder.note_str("type", Field::Structure);
+        if form == Form::Item && voice != Voice::Reasoning && voice != Voice::Agent {
+            payload.note_str("role", Field::ItemAuthor);
+        }
         if found == Found::Beside {
             self.echoes.take_same(voice, marks);
         }
@@ -154,10 +169,6 @@ impl CodexReader {
             }
             number += 1;
         });
-        holder.note_str("type", Field::Structure);
-        if form == Form::Item && voice != Voice::Reasoning && voice != Voice::Agent {
-            payload.note_str("role", Field::ItemAuthor);
-        }
         self.echoes.open = item.filter(|_| form != Form::Item).map(|item| (voice, item));
         if let Some(item) = item.filter(|_| form == Form::Item) {
             if voice == Voice::Reasoning
@@ -182,8 +193,8 @@ impl CodexReader {
     ) {
         if let Some(value) = read_part(val, sort, sort.field(voice), Of::Message) {
             out.delta(item, number, value);
-        } else if voice != Voice::Reasoning && self.tool(val, val.word("type"), Some(item), None, out) {
-            val.note_str("type", Field::Structure);
+        } else if voice != Voice::Reasoning {
+            self.tool(val, val.word("type"), Some(item), None, out);
         }
     }
 
@@ -204,6 +215,7 @@ impl CodexReader {
             "tool_search_call" => (CallKind::Vendor, "tool_search"),
             "web_search_call" => (CallKind::Server, "web_search"),
             "function_call_output" | "custom_tool_call_output" | "tool_search_output" | "function_result" => {
+                val.note_str("type", Field::Structure);
                 read_result(val, within, time, out);
                 return true;
             }

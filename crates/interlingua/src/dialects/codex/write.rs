@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::echo::is_image_mark;
 use crate::dialects::Options;
 use crate::ledger::{Reason, is_hole};
 use crate::model::{
@@ -184,7 +185,7 @@ impl LineWriter for CodexWriter {
         {
             out.lose_some(Field::MediaType, media_type.as_ref(), Reason::NoSlot);
         }
-        if at + 1 < self.units.len() {
+        if at + 1 < self.units.len() && matches!(kind, UnitKind::Message(_)) {
             // Content after an item within the message goes on behind it.
             self.units.push(Unit::empty(*item, kind));
             at = self.units.len() - 1;
@@ -222,7 +223,11 @@ impl LineWriter for CodexWriter {
         for name in ["message", "content", "output", "result", "tools"] {
             if kept.get("payload").and_then(|payload| payload.get(name)).is_some_and(is_hole) {
                 let place = format!("payload/{name}");
-                texts().for_each(|(.., text)| slots.append_str(&place, &Str::escaped(text)));
+                // What the screen showed has no marks around pictures.
+                let shown = |text: &str| name != "message" || !is_image_mark(text);
+                texts()
+                    .filter(|(.., text)| shown(text))
+                    .for_each(|(.., text)| slots.append_str(&place, &Str::escaped(text)));
             }
         }
         let echoes = self.restored.get_or_insert(0);
@@ -523,10 +528,13 @@ impl Unit {
         let Media { media_type, source, name: _ } = media;
         let url = match source {
             MediaSource::Base64(data) => {
-                let media_type = media_type.as_ref().map(Str::as_escaped).unwrap_or_else(|| {
-                    out.ledger.note("picture without a type taken for a PNG");
-                    "image/png"
-                });
+                let media_type = media_type.as_ref().map_or_else(
+                    || {
+                        out.ledger.note("picture without a type taken for a PNG");
+                        "image/png"
+                    },
+                    Str::as_escaped,
+                );
                 format!("data:{media_type};base64,{}", data.as_escaped())
             }
             MediaSource::Url(url) | MediaSource::File(url) => url.as_escaped().to_owned(),

@@ -79,14 +79,12 @@ impl RecordReader {
     fn session(&mut self, record: Val<'_>, out: &mut Sink<'_>) {
         out.kept_lines_follow("");
         let Some(session) = record.get("session") else { return };
-        // The record is cut at its entries. A head whose facts all stand after them has nothing but what holds the
-        // record together, and that has the fate of what is said in it.
-        let cut = session.get("entries").filter(|entries| entries.leaves() == 1);
-        let frame =
-            if cut.is_some_and(|_| session.leaves() == 1) { Field::MessageText } else { Field::Structure };
-        record.take_str("version", frame);
-        if let Some(entries) = cut {
-            entries.note(frame);
+        // A version we do not know may mean something that we do not.
+        if let Some(version) = record.get("version").filter(|version| version.is(super::VERSION)) {
+            version.take(Field::Structure);
+        }
+        if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
+            entries.note(Field::Structure);
         }
         let id = session.take_str("session-id", Field::SessionId);
         // We name a record after its session.
@@ -159,7 +157,7 @@ fn provider(meta: Val<'_>) -> Option<Str<'_>> {
     let issuer = agent.and_then(|agent| Dialect::named(agent.as_escaped())?.issuer);
     let usual = meta.get("model-provider").filter(|own| issuer.is_some_and(|issuer| own.is(issuer)));
     match usual {
-        Some(usual) => usual.note_text(Field::Structure),
+        Some(usual) => usual.note_text(Field::SessionProvider),
         None => known(meta, "model-provider", Field::SessionProvider),
     }
 }

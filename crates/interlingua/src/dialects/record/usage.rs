@@ -57,8 +57,9 @@ pub(super) fn read_counts(usage: Val<'_>) -> Usage {
 
 /// Whether `more` adds anything.
 pub(super) fn is_some(more: &Usage) -> bool {
-    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = *more;
-    [input, cache_read, cache_write, output, reasoning].into_iter().flatten().any(|count| count > 0)
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = *more;
+    let counts = [input, cache_read, cache_write, cache_write_long, output, reasoning];
+    counts.into_iter().flatten().any(|count| count > 0)
 }
 
 /// The fields of counts that are below those before them: a record has only increases.

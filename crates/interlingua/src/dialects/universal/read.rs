@@ -284,7 +284,9 @@ impl UniversalReader {
             }
         };
         if let Some(first) = first {
-            first.note_str("type", Field::Structure);
+            for word in ["tool_call", "tool_result", "status"] {
+                note_if(first, "type", word);
+            }
             for name in ["arguments", "output"] {
                 note_if(first, name, "");
             }

@@ -384,7 +384,8 @@ impl Call {
         let item = out.start(head);
         self.item = Some(item);
         if !self.arguments.is_empty() {
-            out.delta(item, 0, Part::Args(Args::Text(Str::escaped(&self.arguments))));
+            // They came in pieces, and more may follow.
+            out.piece(item, 0, Part::Args(Args::Text(Str::escaped(&self.arguments))));
             self.arguments.clear();
         }
     }
