@@ -150,9 +150,9 @@ fn duplicate_keys() {
         0,
         r#"22 leaves: 19 mapped, 3 kept, 0 lost
 problems:
-  line 2, byte 15: the same member name twice in one object; the first one is read (duplicate-key)
-    {"type":"user","uuid":"d","sessionId":"s","uuid":"e","m
-                   ^
+  line 2, byte 42: the same member name twice in one object; the first one is read (duplicate-key)
+    type":"user","uuid":"d","sessionId":"s","uuid":"e","message":{"role":"user","con
+                                            ^
     hint: parsers differ in which one they take; make the names unique
 "#,
     );

@@ -57,12 +57,15 @@ fn losses_are_listed_and_fail_only_when_strict() {
         "entries":[{"type":"user","content":"hi","vendor-ext":{"vendor":"other","data":{"mood":"fine","n":[1,2]}}}]}}"#,
     );
     let said = "reading x.json as record (log), detected by `version` and `session` in one document
-13 leaves: 8 mapped, 0 kept, 5 lost
+13 leaves: 7 mapped, 0 kept, 6 lost
 lost:
   /n[]              no-slot, 2 leaves, first in entry 0
+  /id               no-slot, 1 leaf, first in the head
   /mood             no-slot, 1 leaf, first in entry 0
   session/model     no-slot, 1 leaf, first in entry 1
   session/provider  no-slot, 1 leaf, first in entry 1
+notes:
+  made up the time of a line
 ";
     dir.run("convert x.json --to claude-code -o x.jsonl").expect(0, said);
     dir.run("convert x.json --to claude-code -o x.jsonl --strict")

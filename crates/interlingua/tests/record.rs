@@ -284,11 +284,13 @@ fn texts(item: &Item) -> Vec<String> {
         .collect()
 }
 
+/// Pieces of text by part, and where among them an item within stands.
+type Order<'a> = (&'a [(u32, &'a str)], Option<(usize, &'a str)>);
+
 #[test]
 fn content_in_any_order_arrives_with_its_author() {
     let way = named("universal", Role::Live);
     // Two parts one after the other; after a child; more of the first after the second; more of the first after a child.
-    type Order<'a> = (&'a [(u32, &'a str)], Option<(usize, &'a str)>);
     let orders: [Order<'_>; 4] = [
         (&[(0, "a"), (1, "b"), (2, "c")], None),
         (&[(0, "a"), (1, "b")], Some((1, "{}"))),

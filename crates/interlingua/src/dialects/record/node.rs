@@ -72,28 +72,35 @@ enum Tone {
 /// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
 #[derive(Default)]
 struct Parts {
-    first: Option<u32>,
-    /// The others: most items have none, and then nothing is allocated.
+    /// Most items have no more, and then nothing is allocated.
+    first: [Option<u32>; 4],
     others: Vec<u32>,
 }
 
 impl Parts {
-    /// The number a reader gives to that part, and whether something has been said of it.
+    /// The number a reader gives to that part, and whether something has been said of it. The first is said as it comes.
     fn place(&mut self, part: u32) -> (u32, bool) {
-        if *self.first.get_or_insert(part) == part {
-            return (0, true);
+        for (number, slot) in self.first.iter_mut().enumerate() {
+            match slot {
+                Some(known) if *known == part => return (number as u32, true),
+                Some(_) => {}
+                None => {
+                    *slot = Some(part);
+                    return (number as u32, number == 0);
+                }
+            }
         }
         let known = self.others.iter().position(|known| *known == part);
         let at = known.unwrap_or_else(|| {
             self.others.push(part);
             self.others.len() - 1
         });
-        (at as u32 + 1, known.is_some())
+        ((at + self.first.len()) as u32, known.is_some())
     }
 
     /// The same for a list, where the first element is new.
     fn place_in_list(&mut self, part: u32) -> (u32, bool) {
-        let fresh = self.first.is_none();
+        let fresh = self.first[0].is_none();
         let (at, known) = self.place(part);
         (at, known && !fresh)
     }
@@ -111,7 +118,7 @@ impl Node {
             arguments: None,
             opaque: None,
             blank_opaque: false,
-            parts: Parts { first: None, others: Vec::new() },
+            parts: Parts { first: [None; 4], others: Vec::new() },
         }
     }
 

@@ -84,7 +84,7 @@ impl RecordReader {
             version.take(Field::Structure);
         }
         if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
-            entries.note(Field::Structure);
+            entries.note(Field::Padding);
         }
         let id = session.take_str("session-id", Field::SessionId);
         // We name a record after its session.
@@ -122,7 +122,7 @@ impl RecordReader {
         self.heard.note_what_follows(session, facts.model.as_ref());
         // Nothing of the session after its entries: the framer's own doing.
         if session.kind() == Kind::Object && session.members().next().is_none() {
-            session.note(Field::Structure);
+            session.note(Field::Padding);
         }
         if data.and_then(|data| data.take_bool("final-newline", Field::Structure)) == Some(false) {
             out.kept_no_final_newline("interlingua");

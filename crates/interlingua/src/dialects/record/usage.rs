@@ -89,8 +89,9 @@ pub(super) struct Tally {
 pub(super) struct Response {
     id: String,
     pub(super) usage: Usage,
-    /// Why it stopped, as far as it was said.
-    stop: Option<(StopClass, String)>,
+    /// Why it stopped, as far as it was said: the class and the provider's own word.
+    stop: Option<StopClass>,
+    stop_word: String,
 }
 
 impl Response {
@@ -98,9 +99,11 @@ impl Response {
     pub(super) fn stops(&mut self, stop: &Stop<'_>) -> bool {
         let Stop { class, raw, sequence } = stop;
         let raw = raw.as_ref().map_or("", Str::as_escaped);
-        let known = self.stop.as_ref().is_some_and(|(known, word)| known == class && word == raw);
+        let known = self.stop == Some(*class) && self.stop_word == raw;
         if !known {
-            self.stop = Some((*class, raw.to_owned()));
+            self.stop = Some(*class);
+            self.stop_word.clear();
+            self.stop_word.push_str(raw);
         }
         !known || sequence.is_some()
     }
