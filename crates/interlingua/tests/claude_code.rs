@@ -53,6 +53,15 @@ fn blocks_without_anything_to_take_do_not_shift_the_others() {
 }
 
 #[test]
+fn a_line_whose_message_is_no_object_says_nothing() {
+    for message in [r#""hi""#, r#"["hi"]"#, "7", "null"] {
+        let log = format!(r#"{{"type":"user","uuid":"u","sessionId":"s","message":{message}}}"#) + "\n";
+        let entry = entry(&log);
+        assert_eq!((&entry["type"], &entry["content"]), (&"system-event".into(), &Value::Null), "{log}");
+    }
+}
+
+#[test]
 fn a_null_is_not_a_value_that_went_missing() {
     entry(&line(r#"{"type":"tool_use","id":"i","name":"n","input":null}"#));
     entry(&line(r#"{"type":"tool_result","tool_use_id":"i","content":null}"#));

@@ -902,6 +902,38 @@ fn what_an_agent_says_is_lost_where_only_an_agent_listens() {
 }
 
 #[test]
+fn arguments_that_the_agent_spells_anew_are_the_same_and_others_are_not() {
+    let event = |event: &str| {
+        format!(r#"{{"type":"stream_event","session_id":"s","parent_tool_use_id":null,"event":{event}}}"#)
+            + "\n"
+    };
+    let spelled = |input: &str| {
+        let block = r#""type":"tool_use","id":"t","name":"Run""#;
+        [
+            event(r#"{"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}"#),
+            event(&format!(r#"{{"type":"content_block_start","index":0,"content_block":{{{block},"input":{{}}}}}}"#)),
+            event(
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{ \"a\": [1, [true, null], \"\\u00fc\"] }"}}"#,
+            ),
+            format!(
+                r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{{"id":"m","role":"assistant","content":[{{{block},"input":{input}}}]}}}}"#
+            ) + "\n",
+        ]
+        .concat()
+    };
+    let lost_of = |input: &str| {
+        let (_, report) = books(&spelled(input), "claude-stream", "universal");
+        let rows = report.lost_paths.iter().filter(|row| row.path.starts_with("/message/content[]/input"));
+        rows.map(|row| row.count).sum::<u64>()
+    };
+    assert_eq!(lost_of(r#"{"a":[1,[true,null],"ü"]}"#), 0);
+    assert_eq!(lost_of(r#"{"a":[1,[true,null]]}"#), 3);
+    assert_eq!(lost_of(r#"{"a":[1,[true,null],"ü","x"]}"#), 5);
+    assert_eq!(lost_of(r#"{"a":[1,[false,null],"ü"]}"#), 4);
+    assert_eq!(lost_of(r#"{"b":[1,[true,null],"ü"]}"#), 4);
+}
+
+#[test]
 fn a_user_message_that_only_holds_results_is_no_prompt() {
     let prompt = r#"{"type":"user","message":{"role":"user","content":"go"}}"#;
     let result = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}}"#;

@@ -1045,6 +1045,35 @@ fn detection_knows_its_own_fixtures() {
     }
 }
 
+#[test]
+fn one_sign_of_its_family_is_enough_to_know_a_request() {
+    let asked = json!([{"role": "user", "content": "hi"}]);
+    let of_chat = [
+        json!({"max_completion_tokens": 9}),
+        json!({"tools": [{"type": "function", "function": {"name": "f"}}]}),
+        json!({"messages": [{"role": "developer", "content": "be brief"}]}),
+        json!({"messages": [{"role": "tool", "tool_call_id": "1", "content": "done"}]}),
+        json!({"messages": [{"role": "assistant", "tool_calls": []}]}),
+    ];
+    let of_anthropic = [
+        json!({"system": "be brief"}),
+        json!({"tools": [{"name": "f", "input_schema": {}}]}),
+        json!({"messages": [{"role": "user", "content": [{"type": "image"}]}]}),
+    ];
+    for (dialect, signs) in [(C, &of_chat[..]), (A, &of_anthropic[..])] {
+        for sign in signs {
+            // Both families know this limit; alone it would mean the other one.
+            let mut request = json!({"model": "m", "messages": asked, "max_tokens": 9});
+            if dialect == A {
+                request.as_object_mut().unwrap().remove("max_tokens");
+            }
+            request.as_object_mut().unwrap().extend(sign.as_object().unwrap().clone());
+            let guess = interlingua::sniff::sniff(request.to_string().as_bytes(), true).unwrap();
+            assert_eq!((guess.dialect.name, guess.role), (dialect, Role::Request), "{request}");
+        }
+    }
+}
+
 // ---- tools ----
 
 fn pipe(from: &str, role: Role, to: &str, to_role: Role) -> Pipe {
