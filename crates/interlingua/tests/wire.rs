@@ -755,6 +755,19 @@ fn p31_arguments_sent_as_an_object_before_the_id_are_kept() {
 }
 
 #[test]
+fn p31_arguments_that_are_neither_text_nor_an_object_are_lost() {
+    for odd in [json!(5), json!([1]), json!(true)] {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": odd}});
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        let answer = json!({"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]});
+        let (whole, report) = convert(C, A, Role::Response, answer.to_string().as_bytes());
+        assert_eq!(whole["content"][0]["input"], json!({}), "{odd}");
+        let rows = report.lost_paths.iter().filter(|row| row.path.contains("/function/arguments"));
+        assert_eq!(rows.count(), 1, "{report:?}");
+    }
+}
+
+#[test]
 fn p41_a_tool_of_an_unknown_kind_is_reported_and_not_offered_as_a_function() {
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"}],
         "tools": [{"type": "builtin_function", "function": {"name": "$web_search"}}]});
