@@ -10,6 +10,7 @@
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Reason, Report};
+use interlingua::model::Field;
 use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 
@@ -410,6 +411,19 @@ fn p55_blank_text_is_dropped_and_an_empty_turn_with_it() {
     assert_eq!(report.lost, 3, "{:?}", report.lost_paths);
     let (chat, _) = convert(A, C, Role::Request, &fixture(A, "request/orphans.json"));
     assert_eq!(chat["messages"][1]["content"], Value::Null);
+}
+
+#[test]
+fn p55_a_blank_text_is_lost_as_what_it_was() {
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"},
+        {"role": "assistant", "content": "y", "refusal": " ", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "\n"}]});
+    let (_, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
+    let fields: Vec<_> =
+        report.lost_paths.iter().map(|row| (row.path.as_str(), row.field, row.reason)).collect();
+    let refused = Some(Reason::Refused);
+    assert!(fields.contains(&("/messages[]/content", Some(Field::ResultText), refused)), "{fields:?}");
+    assert!(fields.contains(&("/messages[]/refusal", Some(Field::Refusal), refused)), "{fields:?}");
 }
 
 #[test]
