@@ -934,6 +934,51 @@ fn arguments_that_the_agent_spells_anew_are_the_same_and_others_are_not() {
 }
 
 #[test]
+fn a_summary_that_arrives_in_pieces_is_a_summary() {
+    let item =
+        r#""item_id":"itm_1","native_item_id":null,"parent_id":null,"kind":"message","role":"assistant""#;
+    let started =
+        event("item.started", &format!(r#"{{"item":{{{item},"content":[],"status":"in_progress"}}}}"#));
+    let piece = |text: &str, more: &str| {
+        let delta = r#""item_id":"itm_1","native_item_id":null,"content_type":"reasoning""#;
+        event("item.delta", &format!(r#"{{{delta},"delta":"{text}"{more}}}"#))
+    };
+    for (more, flag) in [(r#","summary":true"#, Value::Bool(true)), ("", Value::Null)] {
+        let lines = started.clone() + &piece("a", more) + &piece("b", more);
+        let (out, _) = books(&lines, "universal", "universal");
+        let events = parse(out.as_bytes());
+        let told = of(&events, "item.delta");
+        assert_eq!(told.len(), 2, "{out}");
+        assert!(told.iter().all(|event| event["data"]["summary"] == flag), "{out}");
+    }
+}
+
+#[test]
+fn how_a_session_ended_comes_back() {
+    for reason in ["completed", "error", "terminated"] {
+        let (out, report) =
+            books(&event("session.ended", &format!(r#"{{"reason":"{reason}"}}"#)), "universal", "universal");
+        let events = parse(out.as_bytes());
+        assert_eq!(of(&events, "session.ended")[0]["data"]["reason"], reason);
+        assert!(!lost(&report).iter().any(|(path, _)| *path == "/data/reason"), "{report:?}");
+    }
+}
+
+#[test]
+fn state_that_hides_all_of_the_reasoning_says_no_empty_text() {
+    let hidden = completed(
+        r#""kind":"message","role":"assistant","content":[{"type":"reasoning","text":"","encrypted":"xyz","issuer":"openai"}]"#,
+    );
+    let (record, _) = books(&hidden, "universal", "record");
+    let record: Value = serde_json::from_str(&record).unwrap();
+    let mut entry = &record["session"]["entries"][0];
+    while let Some(child) = entry["children"].get(0) {
+        entry = child;
+    }
+    assert_eq!((&entry["encrypted"], &entry["content"]), (&"xyz".into(), &Value::Null), "{record}");
+}
+
+#[test]
 fn a_user_message_that_only_holds_results_is_no_prompt() {
     let prompt = r#"{"type":"user","message":{"role":"user","content":"go"}}"#;
     let result = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}}"#;
