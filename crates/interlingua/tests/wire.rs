@@ -782,6 +782,29 @@ fn p31_arguments_that_are_neither_text_nor_an_object_are_lost() {
 }
 
 #[test]
+fn calls_without_an_id_have_another_in_every_answer() {
+    let id = |answer: &str| {
+        let message =
+            json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}});
+        let answer = json!({"id": answer, "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "function_call"}]});
+        convert(C, A, Role::Response, answer.to_string().as_bytes()).0["content"][0]["id"].clone()
+    };
+    assert_eq!(id("a"), id("a"));
+    assert_ne!(id("a"), id("b"));
+}
+
+#[test]
+fn no_arguments_sent_as_an_object_are_no_piece_of_a_stream() {
+    let call = json!({"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": {}}});
+    let stream = chunks(&[
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+    ]);
+    let out = text(C, A, Role::Stream, stream.as_bytes());
+    assert!(out.contains("tool_use") && !out.contains("input_json_delta"), "{out}");
+}
+
+#[test]
 fn p41_a_tool_of_an_unknown_kind_is_reported_and_not_offered_as_a_function() {
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"}],
         "tools": [{"type": "builtin_function", "function": {"name": "$web_search"}}]});
