@@ -300,23 +300,26 @@ pub const fn says_everything(_: Field) -> Says {
 }
 
 /// A set of fields.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fields(u128);
-
-// A set has a bit for each field.
-const _: () = assert!(Field::ALL.len() <= 128);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields([bool; Field::ALL.len()]);
 
 impl Fields {
+    /// No field.
+    pub const NONE: Self = Self([false; Field::ALL.len()]);
+
     /// What a target does not say.
     pub fn unsaid(says: SaysTable) -> Self {
-        let unsaid = Field::ALL.iter().filter(|field| matches!(says(**field), Says::No(_)));
-        Self(unsaid.fold(0, |set, field| set | 1 << *field as u8))
+        let mut set = Self::NONE;
+        for field in Field::ALL {
+            set.0[*field as usize] = matches!(says(*field), Says::No(_));
+        }
+        set
     }
 
     /// Whether the field is one of them.
     #[inline]
-    pub const fn has(self, field: Field) -> bool {
-        self.0 >> field as u8 & 1 == 1
+    pub const fn has(&self, field: Field) -> bool {
+        self.0[field as usize]
     }
 }
 
