@@ -387,31 +387,16 @@ impl<'t> Rest<'t> {
         out.begin_raw();
         match self.body {
             RestBody::Frame(tape) => {
-                let text = tape.text();
-                let std::ops::Range { start: mut copied, end } = tape.root().span();
-                ledger.settle(self.body, None, |val, claim, fate| match (claim, fate) {
-                    // Only what the target says has a hole: no hole is without a value that fills it.
-                    (Claim::Taken(_), Fate::Mapped) => {
-                        let span = val.span();
-                        out.bytes(&text.as_bytes()[copied..span.start]);
-                        out.bytes(HOLE.as_bytes());
-                        copied = span.end;
-                    }
-                    // A genuine string of tildes gets one more, so that it is no hole.
-                    (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
-                        for tildes in val.strings().filter(|string| is_tildes(*string)) {
-                            let quote = tildes.span().end - 1;
-                            out.bytes(&text.as_bytes()[copied..quote]);
-                            out.bytes(b"~");
-                            copied = quote;
-                        }
-                    }
-                });
-                out.bytes(&text.as_bytes()[copied..end]);
+                let bytes = tape.text().as_bytes();
+                let std::ops::Range { start: copied, end } = tape.root().span();
+                let mut line = LineWithHoles { bytes, copied, out };
+                ledger.settle(self.body, None, &mut line);
+                let copied = line.copied;
+                out.bytes(&bytes[copied..end]);
             }
             RestBody::Line { line, .. } => {
                 out.bytes(line.text().as_bytes());
-                ledger.settle(self.body, None, |_, _, _| {});
+                ledger.settle(self.body, None, &mut Unwatched);
             }
             RestBody::Unparsed { .. } | RestBody::NoFinalNewline => self.keep_elsewhere(ledger),
         }
@@ -419,12 +404,12 @@ impl<'t> Rest<'t> {
 
     /// Counts everything as kept, for a target that has put it somewhere itself.
     pub fn keep_elsewhere(self, ledger: &mut Ledger) {
-        ledger.settle(self.body, None, |_, _, _| {});
+        ledger.settle(self.body, None, &mut Unwatched);
     }
 
     /// Gives everything up for one reason.
     pub fn lose(self, ledger: &mut Ledger, reason: Reason) {
-        ledger.settle(self.body, Some(reason), |_, _, _| {});
+        ledger.settle(self.body, Some(reason), &mut Unwatched);
     }
 }
 
@@ -434,22 +419,17 @@ impl Ledger {
         self.current.settled
     }
 
-    /// Books every leaf, in one walk, and shows each value with its fate to `visit`: a claimed one is mapped if the
+    /// Books every leaf, in one walk, and shows each value with its fate to the watcher: a claimed one is mapped if the
     /// target says it; any other is kept (`None`) or lost.
-    fn settle(
-        &mut self,
-        body: RestBody<'_>,
-        reason: Option<Reason>,
-        visit: impl FnMut(Val<'_>, Claim, Fate),
-    ) {
+    fn settle(&mut self, body: RestBody<'_>, reason: Option<Reason>, watcher: &mut impl Watcher) {
         let frame = self.frames;
-        let (root, unsaid) = match body {
+        let root = match body {
             RestBody::Frame(tape) => {
                 self.current.settled = true;
                 self.leaves += u64::from(tape.leaves());
-                (tape.root(), if self.current.restored { Fields::default() } else { self.unsaid })
+                tape.root()
             }
-            RestBody::Line { line, .. } => (line, self.unsaid),
+            RestBody::Line { line, .. } => line,
             RestBody::Unparsed { bytes, .. } => {
                 self.current.settled = true;
                 self.leaves += 1;
@@ -473,9 +453,8 @@ impl Ledger {
         self.names.clear();
         let mapped_before = self.mapped;
         let is_line = matches!(body, RestBody::Line { .. });
-        let (restored, says) = (self.current.restored, self.says);
-        let mut settle =
-            Settle { root, ledger: self, free: reason, unsaid, says, restored, is_line, structure: 0, visit };
+        let unclaimed = reason.map_or(Fate::Kept, Fate::Lost);
+        let mut settle = Settle { root, ledger: self, unclaimed, is_line, structure: 0, watcher };
         root.walk(&mut settle);
         let structure = settle.structure;
         if let RestBody::Line { line, .. } = body {
@@ -516,10 +495,11 @@ impl Ledger {
     }
 
     /// Books one value.
+    #[inline]
     fn book(&mut self, fate: Fate, field: Option<Field>, name: Option<Val<'_>>, val: Val<'_>, root: Val<'_>) {
         let leaves = u64::from(val.leaves());
-        if let Some(trace) = &mut self.trace {
-            trace.push(Leaf { frame: self.frames, span: Some(val.span()), count: leaves, field, fate });
+        if self.trace.is_some() {
+            self.trace_leaf(Leaf { frame: self.frames, span: Some(val.span()), count: leaves, field, fate });
         }
         let (paths, count, reason) = match fate {
             Fate::Mapped => {
@@ -534,63 +514,117 @@ impl Ledger {
         let (names, key) = (&self.names, self.names.hash_of(name));
         paths.add(key, row, || names.text_of(root, name));
     }
+
+    #[cold]
+    fn trace_leaf(&mut self, leaf: Leaf) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(leaf);
+        }
+    }
+
+    /// Why a claimed value was not said, if it was not: the writer gave it up, or its table does not have the field.
+    #[cold]
+    fn unsaid(&self, field: Field, given_up: Option<Reason>) -> Option<Reason> {
+        let of_table = match (self.says)(field) {
+            Says::No(reason) => Some(reason),
+            Says::Exactly | Says::Emulated(_) | Says::Less(_) => None,
+        };
+        given_up.or(of_table).filter(|_| !self.current.restored)
+    }
+}
+
+/// Whom [`Ledger::settle`] shows each value and its fate.
+trait Watcher {
+    fn value(&mut self, val: Val<'_>, claim: Claim, fate: Fate);
+}
+
+/// Nobody looks.
+struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn value(&mut self, _: Val<'_>, _: Claim, _: Fate) {}
+}
+
+/// A line that is being written with its holes.
+struct LineWithHoles<'l, 'e> {
+    bytes: &'l [u8],
+    /// Where in the line what has been written ends.
+    copied: usize,
+    out: &'l mut Emit<'e>,
+}
+
+impl Watcher for LineWithHoles<'_, '_> {
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot path to a record: out of line it costs a call for each leaf"
+    )]
+    #[inline(always)]
+    fn value(&mut self, val: Val<'_>, claim: Claim, fate: Fate) {
+        match (claim, fate) {
+            // Only what the target says has a hole: no hole is without a value that fills it.
+            (Claim::Taken(_), Fate::Mapped) => {
+                let span = val.span();
+                self.out.bytes(&self.bytes[self.copied..span.start]);
+                self.out.bytes(HOLE.as_bytes());
+                self.copied = span.end;
+            }
+            // A genuine string of tildes gets one more, so that it is no hole.
+            (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
+                for tildes in val.strings().filter(|string| is_tildes(*string)) {
+                    let quote = tildes.span().end - 1;
+                    self.out.bytes(&self.bytes[self.copied..quote]);
+                    self.out.bytes(b"~");
+                    self.copied = quote;
+                }
+            }
+        }
+    }
 }
 
 /// Settles one value after the other.
-struct Settle<'l, 't, V> {
+struct Settle<'l, 't, W> {
     root: Val<'t>,
     ledger: &'l mut Ledger,
-    /// What becomes of values that nobody claimed: kept (`None`) or lost.
-    free: Option<Reason>,
-    unsaid: Fields,
-    says: SaysTable,
-    restored: bool,
+    /// What becomes of values that nobody claimed.
+    unclaimed: Fate,
     /// Whether this is a kept line, in which a hole stands for a value that is booked elsewhere.
     is_line: bool,
     /// Leaves of tags (or holes), whose fate is that of the others.
     structure: u64,
-    visit: V,
+    watcher: &'l mut W,
 }
 
-impl<'t, V: FnMut(Val<'t>, Claim, Fate)> Visit<'t> for Settle<'_, 't, V> {
+impl<'t, W: Watcher> Visit<'t> for Settle<'_, 't, W> {
     #[inline]
     fn enter(&mut self, name: Option<Val<'t>>) {
         self.ledger.names.enter(name);
     }
 
     #[inline]
-    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>) {
-        let not_said = || self.free.map_or(Fate::Kept, Fate::Lost);
-        let (fate, field) = match claim {
-            Claim::Free if self.is_line && is_hole(val) => return self.structure += 1,
-            Claim::Free => (not_said(), None),
-            Claim::Placed => return (self.visit)(val, claim, Fate::Kept),
-            Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure) if unsaid.is_none() => {
-                self.structure += u64::from(val.leaves());
-                return (self.visit)(val, claim, Fate::Mapped);
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, given_up: Option<Reason>) {
+        let field = claim.field();
+        let fate = match field {
+            None if self.is_line && is_hole(val) => {
+                self.structure += 1;
+                return;
             }
-            Claim::Taken(field) | Claim::Noted(field) => {
-                let unsaid = unsaid.filter(|_| !self.restored).or_else(|| {
-                    if !self.unsaid.has(field) {
-                        return None;
-                    }
-                    let Says::No(reason) = (self.says)(field) else { return None };
-                    Some(reason)
-                });
-                let fate = match unsaid {
-                    None => Fate::Mapped,
-                    // A target that keeps the line still has it there.
-                    Some(_) if self.free.is_none() => Fate::Kept,
-                    Some(reason) => Fate::Lost(reason),
-                };
-                (fate, Some(field))
-            }
+            None => self.unclaimed,
+            Some(field) if given_up.is_none() && !self.ledger.unsaid.has(field) => Fate::Mapped,
+            Some(field) => match (self.ledger.unsaid(field, given_up), self.unclaimed) {
+                (None, _) => Fate::Mapped,
+                // A target that keeps the line still has it there.
+                (Some(_), Fate::Kept) => Fate::Kept,
+                (Some(reason), Fate::Mapped | Fate::Lost(_)) => Fate::Lost(reason),
+            },
         };
-        (self.visit)(val, claim, fate);
-        if fate == Fate::Mapped && self.ledger.trace.is_none() {
-            self.ledger.mapped += u64::from(val.leaves());
-        } else {
-            self.ledger.book(fate, field, name, val, self.root);
+        self.watcher.value(val, claim, fate);
+        match fate {
+            Fate::Mapped if field == Some(Field::Structure) => self.structure += u64::from(val.leaves()),
+            Fate::Mapped if self.ledger.trace.is_none() => self.ledger.mapped += u64::from(val.leaves()),
+            Fate::Kept | Fate::Lost(_) if claim == Claim::Placed => {}
+            Fate::Mapped | Fate::Kept | Fate::Lost(_) => {
+                self.ledger.book(fate, field, name, val, self.root);
+            }
         }
     }
 
@@ -688,20 +722,26 @@ struct Paths {
 impl Paths {
     const MOST: usize = 4096;
 
+    #[inline]
     fn add(&mut self, key: u64, row: Booking, path: impl FnOnce() -> String) {
-        let Booking { reason, field, leaves, bytes, frame } = row;
-        let mut key = key ^ reason as u64 ^ field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
-        if self.rows.len() >= Self::MOST && !self.rows.contains_key(&key) {
-            key = reason as u64;
+        let key = key ^ row.reason as u64 ^ row.field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
+        // Nearly every path has been seen before.
+        if let Some(known) = self.rows.get_mut(&key) {
+            known.count += row.leaves;
+            known.bytes += row.bytes;
+        } else {
+            self.add_row(key, row, path());
         }
-        let row = self.rows.entry(key).or_insert_with(|| Row {
-            path: if key == reason as u64 { "(other paths)".to_owned() } else { path() },
-            reason: Some(reason),
-            field,
-            count: 0,
-            bytes: 0,
-            first_frame: frame,
-        });
+    }
+
+    #[cold]
+    fn add_row(&mut self, mut key: u64, row: Booking, mut path: String) {
+        let Booking { reason, field, leaves, bytes, frame } = row;
+        if self.rows.len() >= Self::MOST {
+            (key, path) = (reason as u64, "(other paths)".to_owned());
+        }
+        let new = Row { path, reason: Some(reason), field, count: 0, bytes: 0, first_frame: frame };
+        let row = self.rows.entry(key).or_insert(new);
         row.count += leaves;
         row.bytes += bytes;
     }
@@ -756,7 +796,7 @@ const HOLES_HASH: u64 = 3 << 32;
 
 /// A fast hash for short names. Two paths with the same hash would share a row in the report, nothing more.
 #[inline]
-fn hash(seed: u64, bytes: &[u8]) -> u64 {
+pub(crate) fn hash(seed: u64, bytes: &[u8]) -> u64 {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |state: u64, word: u64| (state ^ word).wrapping_mul(K).rotate_left(29);
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(K);
@@ -776,11 +816,13 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
 }
 
 /// Whether a kept value is a hole.
+#[inline]
 pub fn is_hole(val: Val<'_>) -> bool {
-    val.text() == HOLE
+    val.span().len() == HOLE.len() && val.text() == HOLE
 }
 
 /// Whether a string is nothing but tildes.
+#[inline]
 fn is_tildes(val: Val<'_>) -> bool {
     let text = val.text().as_bytes();
     text.get(1) == Some(&b'~') && text[1..text.len() - 1].iter().all(|&byte| byte == b'~')

@@ -10,6 +10,7 @@
 mod fields;
 
 pub use fields::{Field, Fields, Group, Of, Says, SaysTable, Show, Value, says_everything};
+pub(crate) use fields::{failures, notices, oversight, session, settings, turns, usage};
 
 use crate::text::{Raw, Str};
 

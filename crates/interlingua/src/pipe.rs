@@ -204,6 +204,7 @@ impl Order {
     }
 
     /// Hands an event on, unless it belongs to an item that the target does not take.
+    #[inline]
     fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Out<'_>) {
         match event {
             Event::ItemStarted(head) => {

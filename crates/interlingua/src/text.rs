@@ -60,7 +60,13 @@ impl<'a> Str<'a> {
         match self.0.len().cmp(&plain.len()) {
             Ordering::Less => false,
             Ordering::Equal => self.0 == plain && !plain.contains('\\'),
-            Ordering::Greater => self.0.contains('\\') && self.decode() == plain,
+            // The longest escape has six bytes for one; what stands before the first one must be the same.
+            Ordering::Greater => {
+                self.0.len() <= 6 * plain.len()
+                    && memchr::memchr(b'\\', self.0.as_bytes())
+                        .is_some_and(|first| plain.as_bytes().starts_with(&self.0.as_bytes()[..first]))
+                    && self.decode() == plain
+            }
         }
     }
 
@@ -275,31 +281,35 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 /// Whether a text is a date and time as RFC 3339 writes them. Leap seconds pass; the 31st of February is not our business.
 pub fn is_rfc3339(text: &[u8]) -> bool {
-    let digit = |at: usize| text.get(at).filter(|byte| byte.is_ascii_digit()).map(|byte| byte - b'0');
-    let two = |at: usize| Some(digit(at)? * 10 + digit(at + 1)?);
-    let within = |at: usize, least: u8, most: u8| two(at).is_some_and(|n| (least..=most).contains(&n));
-    let byte = |at: usize, any: &[u8]| text.get(at).is_some_and(|byte| any.contains(byte));
-    let date = two(0).is_some() && within(2, 0, 99) && byte(4, b"-") && within(5, 1, 12) && byte(7, b"-");
-    let time = within(8, 1, 31) && byte(10, b"T") && within(11, 0, 23) && byte(13, b":");
-    if !date || !time || !within(14, 0, 59) || !byte(16, b":") || !within(17, 0, 60) {
+    const FORM: &[u8; 19] = b"0000-00-00T00:00:00";
+    let Some((head, tail)) = text.split_first_chunk::<19>() else { return false };
+    let fits = |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    // Without a way out in between, all bytes are compared at once.
+    if !head.iter().zip(FORM).fold(true, |all, pair| all & fits(pair)) {
         return false;
     }
-    let mut at = 19;
-    if byte(at, b".") {
-        let start = at + 1;
-        at = start;
-        while digit(at).is_some() {
-            at += 1;
-        }
-        if at == start {
-            return false;
-        }
+    let two = |at: usize| (head[at] - b'0') * 10 + (head[at + 1] - b'0');
+    let date = (1..=12).contains(&two(5)) && (1..=31).contains(&two(8));
+    if !date || two(11) > 23 || two(14) > 59 || two(17) > 60 {
+        return false;
     }
-    if byte(at, b"Z") {
-        return at + 1 == text.len();
+    let zone = match tail.strip_prefix(b".") {
+        Some(fraction) => {
+            let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits == 0 {
+                return false;
+            }
+            &fraction[digits..]
+        }
+        None => tail,
+    };
+    match *zone {
+        [b'Z'] => true,
+        [b'+' | b'-', h1 @ b'0'..=b'2', h2 @ b'0'..=b'9', b':', b'0'..=b'5', b'0'..=b'9'] => {
+            (h1 - b'0') * 10 + (h2 - b'0') <= 23
+        }
+        _ => false,
     }
-    let offset = byte(at, b"+-") && within(at + 1, 0, 23) && byte(at + 3, b":") && within(at + 4, 0, 59);
-    offset && at + 6 == text.len()
 }
 
 #[cfg(test)]

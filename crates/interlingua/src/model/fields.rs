@@ -14,32 +14,43 @@ use crate::ledger::Reason;
 use crate::text::{Raw, Str};
 
 macro_rules! fields {
-    ($($(#[$about:meta])* $name:ident = $group:ident $word:literal,)*) => {
+    ($($room:ident { $($(#[$about:meta])* $name:ident = $group:ident $word:literal,)* })*) => {
         /// The name of a value in the model.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Field {
-            $($(#[$about])* $name,)*
+            $($($(#[$about])* $name,)*)*
         }
 
         impl Field {
             /// Every field, in the order of the model.
-            pub const ALL: &[Field] = &[$(Field::$name),*];
+            pub const ALL: &[Field] = &[$($(Field::$name),*),*];
 
             /// The word in reports and tables.
             pub const fn word(self) -> &'static str {
                 match self {
-                    $(Field::$name => $word,)*
+                    $($(Field::$name => $word,)*)*
                 }
             }
 
             /// What sort of thing it is about.
             pub const fn group(self) -> Group {
                 match self {
-                    $(Field::$name => Group::$group,)*
+                    $($(Field::$name => Group::$group,)*)*
                 }
             }
         }
+
+        // A pattern for all fields of a room, for tables that say `No` to the whole of it: a log without settings has no
+        // place for the next one either. What a target does say is named field by field.
+        $(
+            #[allow(unused_macros, reason = "not every room is answered as a whole")]
+            macro_rules! $room {
+                () => { $(crate::model::Field::$name)|* };
+            }
+            #[allow(unused_imports, reason = "not every room is answered as a whole")]
+            pub(crate) use $room;
+        )*
     };
 }
 
@@ -63,219 +74,246 @@ pub enum Group {
 }
 
 fields! {
-    /// Says what the values beside it are (a type tag, an index), or nothing at all (`null`); has their fate.
-    Structure = Bookkeeping "structure",
-    /// Says nothing to anyone: a keep-alive, padding that hides a length. No target misses it.
-    Padding = Bookkeeping "padding",
+    tags {
+        /// Says what the values beside it are (a type tag, an index), or nothing at all (`null`); has their fate.
+        Structure = Bookkeeping "structure",
+        /// Says nothing to anyone: a keep-alive, padding that hides a length. No target misses it.
+        Padding = Bookkeeping "padding",
+    }
 
-    /// [`Session::id`]
-    SessionId = Session "session/id",
-    /// [`Session::parent`]
-    SessionParent = Session "session/parent",
-    /// [`Session::cwd`]
-    SessionCwd = Session "session/cwd",
-    /// [`Session::cli_version`]
-    SessionVersion = Session "session/cli_version",
-    /// [`Session::model`]
-    SessionModel = Session "session/model",
-    /// [`Session::provider`]
-    SessionProvider = Session "session/provider",
-    /// [`Session::branch`]
-    SessionBranch = Session "session/branch",
-    /// [`Session::commit`]
-    SessionCommit = Session "session/commit",
-    /// [`Session::repository`]
-    SessionRepository = Session "session/repository",
-    /// [`Session::title`]
-    SessionTitle = Session "session/title",
-    /// [`Session::start`]
-    SessionStart = Session "session/start",
-    /// [`Session::agent`]
-    SessionAgent = Session "session/agent",
-    /// [`SessionEnd::status`]
-    SessionEndStatus = Session "session/end/status",
-    /// [`SessionEnd::message`]
-    SessionEndMessage = Session "session/end/message",
+    session {
+        /// [`Session::id`]
+        SessionId = Session "session/id",
+        /// [`Session::parent`]
+        SessionParent = Session "session/parent",
+        /// [`Session::cwd`]
+        SessionCwd = Session "session/cwd",
+        /// [`Session::cli_version`]
+        SessionVersion = Session "session/cli_version",
+        /// [`Session::model`]
+        SessionModel = Session "session/model",
+        /// [`Session::provider`]
+        SessionProvider = Session "session/provider",
+        /// [`Session::branch`]
+        SessionBranch = Session "session/branch",
+        /// [`Session::commit`]
+        SessionCommit = Session "session/commit",
+        /// [`Session::repository`]
+        SessionRepository = Session "session/repository",
+        /// [`Session::title`]
+        SessionTitle = Session "session/title",
+        /// [`Session::start`]
+        SessionStart = Session "session/start",
+        /// [`Session::agent`]
+        SessionAgent = Session "session/agent",
+        /// [`SessionEnd::status`]
+        SessionEndStatus = Session "session/end/status",
+        /// [`SessionEnd::message`]
+        SessionEndMessage = Session "session/end/message",
+    }
 
-    /// [`Request::model`]
-    RequestModel = Settings "request/model",
-    /// [`Request::max_tokens`]
-    MaxTokens = Settings "request/max_tokens",
-    /// [`Request::temperature`]
-    Temperature = Settings "request/temperature",
-    /// [`Request::top_p`]
-    TopP = Settings "request/top_p",
-    /// [`Request::stop`]
-    StopTexts = Settings "request/stop",
-    /// [`Request::stream`]
-    StreamAnswer = Settings "request/stream",
-    /// [`Tool::kind`]
-    ToolKind = Settings "request/tool/kind",
-    /// [`Tool::name`]
-    ToolName = Settings "request/tool/name",
-    /// [`Tool::description`]
-    ToolDescription = Settings "request/tool/description",
-    /// [`Tool::schema`]
-    ToolSchema = Settings "request/tool/schema",
-    /// [`Tool::strict`]
-    ToolStrict = Settings "request/tool/strict",
-    /// [`Request::tool_choice`]
-    ToolChoice = Settings "request/tool_choice",
-    /// [`Request::parallel_calls`]
-    ParallelCalls = Settings "request/parallel_calls",
-    /// [`Request::effort`]
-    Effort = Settings "request/effort",
-    /// [`Request::format`]: text, any object, or a schema
-    AnswerFormat = Settings "request/format",
-    /// The name of [`Format::Schema`]
-    FormatName = Settings "request/format/name",
-    /// The schema of [`Format::Schema`]
-    FormatSchema = Settings "request/format/schema",
-    /// The strictness of [`Format::Schema`]
-    FormatStrict = Settings "request/format/strict",
-    /// [`Request::user`]
-    EndUser = Settings "request/user",
-    /// [`Request::service_tier`]
-    ServiceTier = Settings "request/service_tier",
+    settings {
+        /// [`Request::model`]
+        RequestModel = Settings "request/model",
+        /// [`Request::max_tokens`]
+        MaxTokens = Settings "request/max_tokens",
+        /// [`Request::temperature`]
+        Temperature = Settings "request/temperature",
+        /// [`Request::top_p`]
+        TopP = Settings "request/top_p",
+        /// [`Request::stop`]
+        StopTexts = Settings "request/stop",
+        /// [`Request::stream`]
+        StreamAnswer = Settings "request/stream",
+        /// [`Tool::kind`]
+        ToolKind = Settings "request/tool/kind",
+        /// [`Tool::name`]
+        ToolName = Settings "request/tool/name",
+        /// [`Tool::description`]
+        ToolDescription = Settings "request/tool/description",
+        /// [`Tool::schema`]
+        ToolSchema = Settings "request/tool/schema",
+        /// [`Tool::strict`]
+        ToolStrict = Settings "request/tool/strict",
+        /// [`Request::tool_choice`]
+        ToolChoice = Settings "request/tool_choice",
+        /// [`Request::parallel_calls`]
+        ParallelCalls = Settings "request/parallel_calls",
+        /// [`Request::effort`]
+        Effort = Settings "request/effort",
+        /// [`Request::format`]: text, any object, or a schema
+        AnswerFormat = Settings "request/format",
+        /// The name of [`Format::Schema`]
+        FormatName = Settings "request/format/name",
+        /// The schema of [`Format::Schema`]
+        FormatSchema = Settings "request/format/schema",
+        /// The strictness of [`Format::Schema`]
+        FormatStrict = Settings "request/format/strict",
+        /// [`Request::user`]
+        EndUser = Settings "request/user",
+        /// [`Request::service_tier`]
+        ServiceTier = Settings "request/service_tier",
+    }
 
-    /// [`Turn::id`]
-    TurnId = Bookkeeping "turn/id",
-    /// [`Turn::model`]
-    TurnModel = Session "turn/model",
-    /// [`Turn::time`]
-    TurnTime = Bookkeeping "turn/time",
-    /// [`Stop::class`] and [`Stop::raw`]
-    StopReason = Conversation "turn/stop",
-    /// [`Stop::sequence`]
-    StopSequence = Conversation "turn/stop_sequence",
-    /// [`Turn::cost`]
-    Cost = Usage "turn/cost",
-    /// [`Usage::input`]
-    UsageInput = Usage "usage/input",
-    /// [`Usage::cache_read`]
-    UsageCacheRead = Usage "usage/cache_read",
-    /// [`Usage::cache_write`]
-    UsageCacheWrite = Usage "usage/cache_write",
-    /// [`Usage::cache_write_long`]
-    UsageCacheWriteLong = Usage "usage/cache_write_long",
-    /// [`Usage::output`]
-    UsageOutput = Usage "usage/output",
-    /// [`Usage::reasoning`]
-    UsageReasoning = Usage "usage/reasoning",
+    turns {
+        /// [`Turn::id`]
+        TurnId = Bookkeeping "turn/id",
+        /// [`Turn::model`]
+        TurnModel = Session "turn/model",
+        /// [`Turn::time`]
+        TurnTime = Bookkeeping "turn/time",
+        /// [`Stop::class`] and [`Stop::raw`]
+        StopReason = Conversation "turn/stop",
+        /// [`Stop::sequence`]
+        StopSequence = Conversation "turn/stop_sequence",
+    }
 
-    /// [`ItemHead::author`]
-    ItemAuthor = Conversation "item/author",
-    /// [`ItemHead::native_id`]
-    ItemId = Bookkeeping "item/id",
-    /// [`ItemHead::parent`]
-    ItemParent = Bookkeeping "item/parent",
-    /// [`ItemHead::time`]
-    ItemTime = Bookkeeping "item/time",
-    /// [`ItemHead::model`]
-    ItemModel = Session "item/model",
-    /// [`ItemTail::status`] and [`ItemTail::native_status`]
-    ItemStatus = Bookkeeping "item/status",
+    usage {
+        /// [`Turn::cost`]
+        Cost = Usage "turn/cost",
+        /// [`Usage::input`]
+        UsageInput = Usage "usage/input",
+        /// [`Usage::cache_read`]
+        UsageCacheRead = Usage "usage/cache_read",
+        /// [`Usage::cache_write`]
+        UsageCacheWrite = Usage "usage/cache_write",
+        /// [`Usage::cache_write_long`]
+        UsageCacheWriteLong = Usage "usage/cache_write_long",
+        /// [`Usage::output`]
+        UsageOutput = Usage "usage/output",
+        /// [`Usage::reasoning`]
+        UsageReasoning = Usage "usage/reasoning",
+    }
 
-    /// [`Part::Text`] of a message
-    MessageText = Conversation "message/text",
-    /// Where the bytes of [`Part::Media`] in a message are
-    MessageMedia = Conversation "message/media",
-    /// [`Part::Json`] of a message
-    MessageJson = Conversation "message/json",
-    /// [`Part::Refusal`]
-    Refusal = Conversation "refusal",
-    /// [`Part::Citation`]
-    Citation = Conversation "citation",
-    /// [`Media::media_type`]
-    MediaType = Conversation "media/type",
-    /// [`Media::name`]
-    MediaName = Conversation "media/name",
-    /// [`FileRef::path`]
-    FilePath = Conversation "file/path",
-    /// [`FileRef::action`]
-    FileAction = Conversation "file/action",
-    /// [`FileRef::diff`]
-    FileDiff = Conversation "file/diff",
+    items {
+        /// [`ItemHead::author`]
+        ItemAuthor = Conversation "item/author",
+        /// [`ItemHead::native_id`]
+        ItemId = Bookkeeping "item/id",
+        /// [`ItemHead::parent`]
+        ItemParent = Bookkeeping "item/parent",
+        /// [`ItemHead::time`]
+        ItemTime = Bookkeeping "item/time",
+        /// [`ItemHead::model`]
+        ItemModel = Session "item/model",
+        /// [`ItemTail::status`] and [`ItemTail::native_status`]
+        ItemStatus = Bookkeeping "item/status",
+    }
 
-    /// [`Part::Text`] of reasoning
-    ReasoningText = Conversation "reasoning/text",
-    /// [`Part::Summary`]
-    ReasoningSummary = Conversation "reasoning/summary",
-    /// [`OpaqueKind::Signature`]
-    Signature = Bookkeeping "reasoning/signature",
-    /// [`OpaqueKind::Encrypted`]
-    Encrypted = Bookkeeping "reasoning/encrypted",
-    /// [`Opaque::issuer`]
-    Issuer = Bookkeeping "reasoning/issuer",
+    parts {
+        /// [`Part::Text`] of a message
+        MessageText = Conversation "message/text",
+        /// Where the bytes of [`Part::Media`] in a message are
+        MessageMedia = Conversation "message/media",
+        /// [`Part::Json`] of a message
+        MessageJson = Conversation "message/json",
+        /// [`Part::Refusal`]
+        Refusal = Conversation "refusal",
+        /// [`Part::Citation`]
+        Citation = Conversation "citation",
+        /// [`Media::media_type`]
+        MediaType = Conversation "media/type",
+        /// [`Media::name`]
+        MediaName = Conversation "media/name",
+        /// [`FileRef::path`]
+        FilePath = Conversation "file/path",
+        /// [`FileRef::action`]
+        FileAction = Conversation "file/action",
+        /// [`FileRef::diff`]
+        FileDiff = Conversation "file/diff",
+    }
 
-    /// [`ToolCall::call_id`]
-    CallId = Conversation "call/id",
-    /// [`ToolCall::kind`]
-    CallKind = Conversation "call/kind",
-    /// [`ToolCall::namespace`]
-    CallNamespace = Conversation "call/namespace",
-    /// [`ToolCall::name`]
-    CallName = Conversation "call/name",
-    /// [`Part::Args`]
-    CallArgs = Conversation "call/args",
+    reasoning {
+        /// [`Part::Text`] of reasoning
+        ReasoningText = Conversation "reasoning/text",
+        /// [`Part::Summary`]
+        ReasoningSummary = Conversation "reasoning/summary",
+        /// [`OpaqueKind::Signature`]
+        Signature = Bookkeeping "reasoning/signature",
+        /// [`OpaqueKind::Encrypted`]
+        Encrypted = Bookkeeping "reasoning/encrypted",
+        /// [`Opaque::issuer`]
+        Issuer = Bookkeeping "reasoning/issuer",
+    }
 
-    /// [`ToolResult::call_id`]
-    ResultCallId = Conversation "result/call_id",
-    /// [`ToolResult::name`]
-    ResultName = Conversation "result/name",
-    /// [`Part::Text`] of a result
-    ResultText = Conversation "result/text",
-    /// Where the bytes of [`Part::Media`] in a result are
-    ResultMedia = Conversation "result/media",
-    /// [`Part::Json`] of a result
-    ResultJson = Conversation "result/json",
-    /// [`ItemTail::is_error`]
-    ResultIsError = Conversation "result/is_error",
+    calls {
+        /// [`ToolCall::call_id`]
+        CallId = Conversation "call/id",
+        /// [`ToolCall::kind`]
+        CallKind = Conversation "call/kind",
+        /// [`ToolCall::namespace`]
+        CallNamespace = Conversation "call/namespace",
+        /// [`ToolCall::name`]
+        CallName = Conversation "call/name",
+        /// [`Part::Args`]
+        CallArgs = Conversation "call/args",
+    }
 
-    /// [`Notice::event_type`]
-    NoticeType = Bookkeeping "notice/type",
-    /// [`Part::Text`] of a notice
-    NoticeText = Bookkeeping "notice/text",
+    results {
+        /// [`ToolResult::call_id`]
+        ResultCallId = Conversation "result/call_id",
+        /// [`ToolResult::name`]
+        ResultName = Conversation "result/name",
+        /// [`Part::Text`] of a result
+        ResultText = Conversation "result/text",
+        /// Where the bytes of [`Part::Media`] in a result are
+        ResultMedia = Conversation "result/media",
+        /// [`Part::Json`] of a result
+        ResultJson = Conversation "result/json",
+        /// [`ItemTail::is_error`]
+        ResultIsError = Conversation "result/is_error",
+    }
 
-    /// [`Permission::id`]
-    PermissionId = Oversight "permission/id",
-    /// [`Permission::action`]
-    PermissionAction = Oversight "permission/action",
-    /// [`Permission::call_id`]
-    PermissionCallId = Oversight "permission/call_id",
-    /// [`Permission::input`]
-    PermissionInput = Oversight "permission/input",
-    /// [`Permission::answer`]
-    PermissionAnswer = Oversight "permission/answer",
-    /// The reason of [`Answer::Reject`]
-    PermissionMessage = Oversight "permission/message",
-    /// [`Question::id`]
-    QuestionId = Oversight "question/id",
-    /// [`Question::call_id`]
-    QuestionCallId = Oversight "question/call_id",
-    /// [`Prompt::text`]
-    QuestionText = Oversight "question/text",
-    /// The labels of [`Prompt::options`]
-    QuestionOption = Oversight "question/option",
-    /// The explanations of [`Prompt::options`]
-    QuestionOptionAbout = Oversight "question/option/about",
-    /// [`Prompt::multiple`]
-    QuestionMultiple = Oversight "question/multiple",
-    /// [`Question::answers`]
-    QuestionAnswer = Oversight "question/answer",
-    /// [`Question::declined`]
-    QuestionDeclined = Oversight "question/declined",
+    notices {
+        /// [`Notice::event_type`]
+        NoticeType = Bookkeeping "notice/type",
+        /// [`Part::Text`] of a notice
+        NoticeText = Bookkeeping "notice/text",
+    }
 
-    /// [`Failure::class`]
-    ErrorClass = Failure "error/class",
-    /// [`Failure::status`]
-    ErrorStatus = Failure "error/status",
-    /// [`Failure::code`]
-    ErrorCode = Failure "error/code",
-    /// [`Failure::message`]
-    ErrorMessage = Failure "error/message",
-    /// [`Failure::request_id`]
-    ErrorRequestId = Failure "error/request_id",
+    oversight {
+        /// [`Permission::id`]
+        PermissionId = Oversight "permission/id",
+        /// [`Permission::action`]
+        PermissionAction = Oversight "permission/action",
+        /// [`Permission::call_id`]
+        PermissionCallId = Oversight "permission/call_id",
+        /// [`Permission::input`]
+        PermissionInput = Oversight "permission/input",
+        /// [`Permission::answer`]
+        PermissionAnswer = Oversight "permission/answer",
+        /// The reason of [`Answer::Reject`]
+        PermissionMessage = Oversight "permission/message",
+        /// [`Question::id`]
+        QuestionId = Oversight "question/id",
+        /// [`Question::call_id`]
+        QuestionCallId = Oversight "question/call_id",
+        /// [`Prompt::text`]
+        QuestionText = Oversight "question/text",
+        /// The labels of [`Prompt::options`]
+        QuestionOption = Oversight "question/option",
+        /// The explanations of [`Prompt::options`]
+        QuestionOptionAbout = Oversight "question/option/about",
+        /// [`Prompt::multiple`]
+        QuestionMultiple = Oversight "question/multiple",
+        /// [`Question::answers`]
+        QuestionAnswer = Oversight "question/answer",
+        /// [`Question::declined`]
+        QuestionDeclined = Oversight "question/declined",
+    }
+
+    failures {
+        /// [`Failure::class`]
+        ErrorClass = Failure "error/class",
+        /// [`Failure::status`]
+        ErrorStatus = Failure "error/status",
+        /// [`Failure::code`]
+        ErrorCode = Failure "error/code",
+        /// [`Failure::message`]
+        ErrorMessage = Failure "error/message",
+        /// [`Failure::request_id`]
+        ErrorRequestId = Failure "error/request_id",
+    }
 }
 
 /// What a target says of a field.
@@ -300,23 +338,26 @@ pub const fn says_everything(_: Field) -> Says {
 }
 
 /// A set of fields.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fields(u128);
-
-// A set has a bit for each field.
-const _: () = assert!(Field::ALL.len() <= 128);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields([bool; Field::ALL.len()]);
 
 impl Fields {
+    /// No field.
+    pub const NONE: Self = Self([false; Field::ALL.len()]);
+
     /// What a target does not say.
     pub fn unsaid(says: SaysTable) -> Self {
-        let unsaid = Field::ALL.iter().filter(|field| matches!(says(**field), Says::No(_)));
-        Self(unsaid.fold(0, |set, field| set | 1 << *field as u8))
+        let mut set = Self::NONE;
+        for field in Field::ALL {
+            set.0[*field as usize] = matches!(says(*field), Says::No(_));
+        }
+        set
     }
 
     /// Whether the field is one of them.
     #[inline]
-    pub const fn has(self, field: Field) -> bool {
-        self.0 >> field as u8 & 1 == 1
+    pub const fn has(&self, field: Field) -> bool {
+        self.0[field as usize]
     }
 }
 

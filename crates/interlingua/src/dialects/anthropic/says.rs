@@ -1,7 +1,7 @@
 //! What requests and answers of the Messages API say of each field of the model.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says};
+use crate::model::{Field, Says, failures, notices, oversight, session, settings, turns, usage};
 
 /// A request.
 pub(super) const fn request(field: Field) -> Says {
@@ -22,8 +22,12 @@ pub(super) const fn request(field: Field) -> Says {
         Field::CallNamespace => Says::Emulated("put before the name"),
         Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
         Field::MessageJson | Field::ResultJson => Says::Emulated("written as text"),
-        Field::ToolKind => Says::Less("a free-text tool becomes a function with one member; the provider's own are lost"),
-        Field::CallKind => Says::Less("a free-text call becomes a function's; those the provider ran are lost"),
+        Field::ToolKind => {
+            Says::Less("a free-text tool becomes a function with one member; the provider's own are lost")
+        }
+        Field::CallKind => {
+            Says::Less("a free-text call becomes a function's; those the provider ran are lost")
+        }
         Field::ToolSchema => Says::Less("a free-text tool has a schema of ours"),
         Field::ToolChoice => Says::Less("without such a tool there is no choice"),
         Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
@@ -31,7 +35,9 @@ pub(super) const fn request(field: Field) -> Says {
         Field::AnswerFormat => Says::Less("only a schema has a place"),
         Field::EndUser => Says::Less("a longer one than 256 characters is replaced by a hash"),
         Field::ServiceTier => Says::Less("only `auto` and `default` have a word"),
-        Field::ItemAuthor => Says::Less("developers are not told from the system; messages in a row are joined"),
+        Field::ItemAuthor => {
+            Says::Less("developers are not told from the system; messages in a row are joined")
+        }
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText | Field::ResultText => Says::Less("blank text is refused"),
         Field::Refusal => Says::Less("written as text; blank text is refused"),
@@ -40,7 +46,9 @@ pub(super) const fn request(field: Field) -> Says {
         }
         Field::MediaType => Says::Less("media at an address have no type of their own"),
         Field::MediaName => Says::Less("only documents have one"),
-        Field::ReasoningText | Field::ReasoningSummary => Says::Less("reasoning without a signature is refused"),
+        Field::ReasoningText | Field::ReasoningSummary => {
+            Says::Less("reasoning without a signature is refused")
+        }
         Field::Signature | Field::Encrypted | Field::Issuer => {
             Says::Less("only what Anthropic issued is sent back to it, and the last signature of a text")
         }
@@ -51,72 +59,21 @@ pub(super) const fn request(field: Field) -> Says {
         // The call has the name.
         Field::ResultName => Says::No(Reason::Redundant),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        Field::SessionId
-        | Field::SessionParent
-        | Field::SessionCwd
-        | Field::SessionVersion
-        | Field::SessionModel
-        | Field::SessionProvider
-        | Field::SessionBranch
-        | Field::SessionCommit
-        | Field::SessionRepository
-        | Field::SessionTitle
-        | Field::SessionStart
-        | Field::SessionAgent
-        | Field::SessionEndStatus
-        | Field::SessionEndMessage
-        | Field::PermissionId
-        | Field::PermissionAction
-        | Field::PermissionCallId
-        | Field::PermissionInput
-        | Field::PermissionAnswer
-        | Field::PermissionMessage
-        | Field::QuestionId
-        | Field::QuestionCallId
-        | Field::QuestionText
-        | Field::QuestionOption
-        | Field::QuestionOptionAbout
-        | Field::QuestionMultiple
-        | Field::QuestionAnswer
-        | Field::QuestionDeclined
+        session!() | oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        | Field::ItemId
-        | Field::ItemParent
-        | Field::ItemTime
-        | Field::ItemModel
-        | Field::NoticeType
-        | Field::NoticeText
-        | Field::FilePath
-        | Field::FileAction
-        | Field::FileDiff
-        | Field::Citation
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
+            Says::No(Reason::NoSlot)
+        }
+        Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are an answer's.
-        | Field::TurnId
-        | Field::TurnModel
-        | Field::TurnTime
-        | Field::StopReason
-        | Field::StopSequence
-        | Field::Cost
-        | Field::UsageInput
-        | Field::UsageCacheRead
-        | Field::UsageCacheWrite
-        | Field::UsageCacheWriteLong
-        | Field::UsageOutput
-        | Field::UsageReasoning
-        | Field::ErrorClass
-        | Field::ErrorStatus
-        | Field::ErrorCode
-        | Field::ErrorMessage
-        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+        turns!() | usage!() | failures!() => Says::No(Reason::NoSlot),
     }
 }
 
 /// An answer, whole or as a stream.
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::StopSequence => Says::Exactly,
+        Field::Structure | Field::Padding | Field::StopSequence => Says::Exactly,
         Field::ErrorMessage | Field::ErrorRequestId => Says::Less("only of the first failure"),
         Field::CallName | Field::CallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
@@ -132,7 +89,9 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::UsageCacheWrite
         | Field::UsageCacheWriteLong
         | Field::UsageOutput
-        | Field::UsageReasoning => Says::Less("counts that later ones replace, and those of an answer that failed"),
+        | Field::UsageReasoning => {
+            Says::Less("counts that later ones replace, and those of an answer that failed")
+        }
         Field::StopReason => Says::Less("reasons without a word become `end_turn` or `refusal`"),
         Field::ItemAuthor => Says::Less("only the assistant speaks"),
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
@@ -141,72 +100,21 @@ pub(super) const fn answer(field: Field) -> Says {
         Field::Signature | Field::Encrypted | Field::Issuer => {
             Says::Less("only what Anthropic issued has a place, and the last signature of a text")
         }
-        Field::CallKind => Says::Less("a free-text call becomes a function's; those the provider ran are lost"),
+        Field::CallKind => {
+            Says::Less("a free-text call becomes a function's; those the provider ran are lost")
+        }
         Field::ErrorClass => Says::Less("classes without a word become `api_error`"),
         Field::ErrorCode => Says::Less("only the words of this API"),
         Field::TurnTime | Field::Cost | Field::ErrorStatus => Says::No(Reason::NoSlot),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        Field::SessionId
-        | Field::SessionParent
-        | Field::SessionCwd
-        | Field::SessionVersion
-        | Field::SessionModel
-        | Field::SessionProvider
-        | Field::SessionBranch
-        | Field::SessionCommit
-        | Field::SessionRepository
-        | Field::SessionTitle
-        | Field::SessionStart
-        | Field::SessionAgent
-        | Field::SessionEndStatus
-        | Field::SessionEndMessage
-        | Field::PermissionId
-        | Field::PermissionAction
-        | Field::PermissionCallId
-        | Field::PermissionInput
-        | Field::PermissionAnswer
-        | Field::PermissionMessage
-        | Field::QuestionId
-        | Field::QuestionCallId
-        | Field::QuestionText
-        | Field::QuestionOption
-        | Field::QuestionOptionAbout
-        | Field::QuestionMultiple
-        | Field::QuestionAnswer
-        | Field::QuestionDeclined
+        session!() | oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        | Field::ItemId
-        | Field::ItemParent
-        | Field::ItemTime
-        | Field::ItemModel
-        | Field::NoticeType
-        | Field::NoticeText
-        | Field::FilePath
-        | Field::FileAction
-        | Field::FileDiff
-        | Field::Citation
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
+            Says::No(Reason::NoSlot)
+        }
+        Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are a request's.
-        | Field::RequestModel
-        | Field::MaxTokens
-        | Field::Temperature
-        | Field::TopP
-        | Field::StopTexts
-        | Field::StreamAnswer
-        | Field::ToolKind
-        | Field::ToolName
-        | Field::ToolDescription
-        | Field::ToolSchema
-        | Field::ToolStrict
-        | Field::ToolChoice
-        | Field::ParallelCalls
-        | Field::Effort
-        | Field::AnswerFormat
-        | Field::FormatName
-        | Field::FormatSchema
-        | Field::FormatStrict
-        | Field::EndUser
-        | Field::ServiceTier
-        | Field::ResultCallId
+        Field::ResultCallId
         | Field::ResultName
         | Field::ResultText
         | Field::ResultMedia
@@ -214,6 +122,7 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ResultIsError
         | Field::MessageMedia
         | Field::MediaType
-        | Field::MediaName => Says::No(Reason::NoSlot),
+        | Field::MediaName
+        | settings!() => Says::No(Reason::NoSlot),
     }
 }

@@ -50,6 +50,16 @@ impl<'t> Line<'t> {
     }
 }
 
+impl Line<'_> {
+    /// The type, still escaped; empty if there is none.
+    fn word(&self) -> &str {
+        match self.kind {
+            Some(kind) if kind.kind() == Kind::String => &kind.text()[1..kind.text().len() - 1],
+            _ => "",
+        }
+    }
+}
+
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
         let line = Line::new(doc.root);
@@ -58,7 +68,7 @@ impl Reader for ClaudeReader {
         if line.session.is_none() && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
         }
-        let author = match line.root.word("type") {
+        let author = match line.word() {
             "user" => Author::User,
             "assistant" => Author::Assistant,
             "attachment" if queued_prompt(&line).is_some() => return queued(&line, out),
@@ -154,8 +164,8 @@ fn queued(line: &Line<'_>, out: &mut Sink<'_>) {
 
 fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
     // `system` lines tell by their subtype what they are.
-    let system = line.kind.is_some_and(|kind| kind.is("system"));
-    let subtype = if system { line.root.note_str("subtype", Field::NoticeType) } else { None };
+    let subtype =
+        if line.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
     let tag = if subtype.is_some() { Field::Structure } else { Field::NoticeType };
     let kind = line.kind.and_then(|kind| kind.note_text(tag));
     let event_type = subtype.or(kind);

@@ -1,7 +1,7 @@
 //! What a line of Claude Code can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says};
+use crate::model::{Field, Says, failures, notices, oversight, settings, turns, usage};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -56,58 +56,11 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::FilePath
         | Field::FileAction
         | Field::FileDiff
-        | Field::NoticeType
-        | Field::NoticeText
-        | Field::TurnId
-        | Field::TurnModel
-        | Field::TurnTime
-        | Field::StopReason
-        | Field::StopSequence
-        | Field::Cost
-        | Field::UsageInput
-        | Field::UsageCacheRead
-        | Field::UsageCacheWrite
-        | Field::UsageCacheWriteLong
-        | Field::UsageOutput
-        | Field::UsageReasoning
-        | Field::RequestModel
-        | Field::MaxTokens
-        | Field::Temperature
-        | Field::TopP
-        | Field::StopTexts
-        | Field::StreamAnswer
-        | Field::ToolKind
-        | Field::ToolName
-        | Field::ToolDescription
-        | Field::ToolSchema
-        | Field::ToolStrict
-        | Field::ToolChoice
-        | Field::ParallelCalls
-        | Field::Effort
-        | Field::AnswerFormat
-        | Field::FormatName
-        | Field::FormatSchema
-        | Field::FormatStrict
-        | Field::EndUser
-        | Field::ServiceTier
-        | Field::PermissionId
-        | Field::PermissionAction
-        | Field::PermissionCallId
-        | Field::PermissionInput
-        | Field::PermissionAnswer
-        | Field::PermissionMessage
-        | Field::QuestionId
-        | Field::QuestionCallId
-        | Field::QuestionText
-        | Field::QuestionOption
-        | Field::QuestionOptionAbout
-        | Field::QuestionMultiple
-        | Field::QuestionAnswer
-        | Field::QuestionDeclined
-        | Field::ErrorClass
-        | Field::ErrorStatus
-        | Field::ErrorCode
-        | Field::ErrorMessage
-        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+        | settings!()
+        | turns!()
+        | usage!()
+        | notices!()
+        | oversight!()
+        | failures!() => Says::No(Reason::NoSlot),
     }
 }

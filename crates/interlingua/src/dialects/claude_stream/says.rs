@@ -1,7 +1,7 @@
 //! What Claude Code can be told on stdin: prompts, answers and the interrupt. What only an agent says has no line there.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says};
+use crate::model::{Field, Says, failures, notices, session, settings, usage};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -25,51 +25,10 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::QuestionOptionAbout
         | Field::QuestionMultiple => Says::Less("only an answer repeats its question"),
         Field::QuestionAnswer => Says::Less("only answers to a question that is repeated are said"),
-        Field::SessionId
-        | Field::SessionParent
-        | Field::SessionCwd
-        | Field::SessionVersion
-        | Field::SessionModel
-        | Field::SessionProvider
-        | Field::SessionBranch
-        | Field::SessionCommit
-        | Field::SessionRepository
-        | Field::SessionTitle
-        | Field::SessionStart
-        | Field::SessionAgent
-        | Field::SessionEndStatus
-        | Field::SessionEndMessage
-        | Field::RequestModel
-        | Field::MaxTokens
-        | Field::Temperature
-        | Field::TopP
-        | Field::StopTexts
-        | Field::StreamAnswer
-        | Field::ToolKind
-        | Field::ToolName
-        | Field::ToolDescription
-        | Field::ToolSchema
-        | Field::ToolStrict
-        | Field::ToolChoice
-        | Field::ParallelCalls
-        | Field::Effort
-        | Field::AnswerFormat
-        | Field::FormatName
-        | Field::FormatSchema
-        | Field::FormatStrict
-        | Field::EndUser
-        | Field::ServiceTier
-        | Field::TurnId
+        Field::TurnId
         | Field::TurnModel
         | Field::TurnTime
         | Field::StopSequence
-        | Field::Cost
-        | Field::UsageInput
-        | Field::UsageCacheRead
-        | Field::UsageCacheWrite
-        | Field::UsageCacheWriteLong
-        | Field::UsageOutput
-        | Field::UsageReasoning
         | Field::ItemId
         | Field::ItemParent
         | Field::ItemTime
@@ -97,14 +56,12 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ResultMedia
         | Field::ResultJson
         | Field::ResultIsError
-        | Field::NoticeType
-        | Field::NoticeText
         | Field::PermissionCallId
         | Field::QuestionCallId
-        | Field::ErrorClass
-        | Field::ErrorStatus
-        | Field::ErrorCode
-        | Field::ErrorMessage
-        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+        | session!()
+        | settings!()
+        | usage!()
+        | notices!()
+        | failures!() => Says::No(Reason::NoSlot),
     }
 }

@@ -22,10 +22,17 @@ pub(super) struct CodexReader {
     arguments: Arguments,
 }
 
+/// The members that every line has, found in one pass.
+struct Line<'t> {
+    kind: Option<Val<'t>>,
+    time: Option<Val<'t>>,
+    payload: Val<'t>,
+    payload_kind: Option<Val<'t>>,
+}
+
 impl Reader for CodexReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
-        let line = doc.root;
-        let [kind, payload, time] = line.get_all(["type", "payload", "timestamp"]);
+        let [kind, payload, time] = doc.root.get_all(["type", "payload", "timestamp"]);
         let payload = payload.filter(|payload| payload.kind() == Kind::Object);
         let word = word_of(kind);
         // The oldest rollouts have items without an envelope; the Messages API has such messages, too.
@@ -33,24 +40,25 @@ impl Reader for CodexReader {
         if payload.is_none() && !bare {
             doc.report_foreign(super::DIALECT.name, out);
         }
-        let payload = payload.unwrap_or(line);
-        let words = (word, word_of(payload.get("type")));
+        let payload = payload.unwrap_or(doc.root);
+        let line = Line { kind, time, payload, payload_kind: payload.get("type") };
+        let words = (word, word_of(line.payload_kind));
         if let Some((voice, form)) = spoken(words, payload) {
-            return self.said(line, payload, voice, form, out);
+            return self.said(&line, voice, form, out);
         }
         self.close(out);
         match words {
             ("response_item", word) if self.tool(payload, word, None, time, out) => {
-                line.note_str("type", Field::Structure);
+                note_tag(kind, Field::Structure);
                 return;
             }
             ("session_meta", _) => self.session(payload, out),
             ("turn_context", _) => self.settings(payload, out),
             _ => {}
         }
-        notice(line, payload, out);
+        notice(&line, out);
         if words == ("event_msg", "token_count") {
-            line.note_str("type", Field::Structure);
+            note_tag(kind, Field::Structure);
             self.usage(payload, out);
         }
     }
@@ -68,10 +76,9 @@ fn word_of(kind: Option<Val<'_>>) -> &str {
     }
 }
 
-/// Notes the types of a line that is what both of them say.
-fn note_types(line: Val<'_>, payload: Val<'_>) {
-    line.note_str("type", Field::Structure);
-    payload.note_str("type", Field::Structure);
+/// Notes a type, which stays where it is. Returns its word.
+fn note_tag(kind: Option<Val<'_>>, field: Field) -> Option<Str<'_>> {
+    kind.and_then(|kind| kind.note_text(field))
 }
 
 /// Whose words a line holds, and whether as what was sent or as what the screen showed.
@@ -110,9 +117,10 @@ impl CodexReader {
     }
 
     /// A message or reasoning, in one form or the other.
-    fn said(&mut self, line: Val<'_>, payload: Val<'_>, voice: Voice, form: Form, out: &mut Sink<'_>) {
-        let holder = payload.get("item").unwrap_or(payload);
-        let (marks, frame) = ([holder.get("id"), line.get("timestamp")], out.frame_number());
+    fn said(&mut self, line: &Line<'_>, voice: Voice, form: Form, out: &mut Sink<'_>) {
+        let payload = line.payload;
+        let holder = if form == Form::Done { payload.get("item").unwrap_or(payload) } else { payload };
+        let (marks, frame) = ([holder.get("id"), line.time], out.frame_number());
         let (mut texts, mut others) = (0, 0);
         self.echoes.begin();
         for_each_element(payload, voice, form, &mut |element, sort| match text_of(element) {
@@ -129,10 +137,13 @@ impl CodexReader {
         // An echo that is too long to be compared may or may not be one: its line is kept as it is.
         if found == Found::Apart || (form != Form::Item && (texts == 0 || self.echoes.too_long)) {
             self.close(out);
-            return notice(line, payload, out);
+            return notice(line, out);
         }
-        note_types(line, payload);
-        holder.note_str("type", Field::Structure);
+        note_tag(line.kind, Field::Structure);
+        note_tag(line.payload_kind, Field::Structure);
+        if form == Form::Done {
+            holder.note_str("type", Field::Structure);
+        }
         if form == Form::Item && voice != Voice::Reasoning && voice != Voice::Agent {
             payload.note_str("role", Field::ItemAuthor);
         }
@@ -150,7 +161,7 @@ impl CodexReader {
                 } else {
                     self.close(out);
                     let mut head = out.head(voice.kind(), voice.author());
-                    begin(&mut head, holder, line.get("timestamp"));
+                    begin(&mut head, holder, line.time);
                     let list = voice == Voice::Reasoning || texts as u32 + others > 1;
                     head.shape = if list { Shape::List } else { Shape::One };
                     let form = if self.echoes.too_long { Form::Both } else { form };
@@ -390,14 +401,13 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Sink<'_>
 }
 
 /// The innermost type says what a line is: that of the item, of the payload, of the line.
-fn notice(line: Val<'_>, payload: Val<'_>, out: &mut Sink<'_>) {
-    let [kind, item] = payload.get_all(["type", "item"]);
-    let inner = item.and_then(|item| item.note_str("type", Field::NoticeType));
+fn notice(line: &Line<'_>, out: &mut Sink<'_>) {
+    let inner = line.payload.get("item").and_then(|item| item.note_str("type", Field::NoticeType));
     let word = inner
-        .or_else(|| kind.and_then(|kind| kind.note_text(Field::NoticeType)))
-        .or_else(|| line.note_str("type", Field::NoticeType));
+        .or_else(|| note_tag(line.payload_kind, Field::NoticeType))
+        .or_else(|| note_tag(line.kind, Field::NoticeType));
     let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
-    head.time = line.get("timestamp").and_then(|time| time.take_time(Field::ItemTime));
+    head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
     let item = out.start(head);
     out.complete(item);
 }

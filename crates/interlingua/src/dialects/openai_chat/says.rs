@@ -1,7 +1,7 @@
 //! What requests and answers of the Chat Completions API say of each field of the model.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says};
+use crate::model::{Field, Says, failures, notices, oversight, session, settings, turns, usage};
 
 /// A request.
 pub(super) const fn request(field: Field) -> Says {
@@ -35,79 +35,34 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
         Field::EndUser => Says::Less("a longer one than 64 characters is replaced by a hash"),
         Field::ServiceTier => Says::Less("words of other providers are lost"),
-        Field::ItemAuthor => Says::Less("developers are not told from the system; messages in a row are joined"),
+        Field::ItemAuthor => {
+            Says::Less("developers are not told from the system; messages in a row are joined")
+        }
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText | Field::Refusal => Says::Less("empty texts of the assistant are left out"),
         Field::ReasoningText => Says::Exactly,
         Field::ReasoningSummary => Says::Emulated("written as reasoning"),
-        Field::MessageMedia | Field::ResultMedia => {
-            Says::Less("of the user, and of results after them: pictures, sound and PDF documents, but no files of other providers")
-        }
+        Field::MessageMedia | Field::ResultMedia => Says::Less(
+            "of the user, and of results after them: pictures, sound and PDF documents, but no files of other providers",
+        ),
         Field::MediaType => Says::Less("media at an address have no type of their own"),
         Field::MediaName => Says::Less("only documents have one"),
-        Field::ResultIsError => Says::Less("a failed result begins with `[tool error]`; that it went well is not said"),
+        Field::ResultIsError => {
+            Says::Less("a failed result begins with `[tool error]`; that it went well is not said")
+        }
         // The call has the name.
         Field::ResultName => Says::No(Reason::Redundant),
         // A backend gets no state that it did not issue, and this API issues none.
         Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        Field::SessionId
-        | Field::SessionParent
-        | Field::SessionCwd
-        | Field::SessionVersion
-        | Field::SessionModel
-        | Field::SessionProvider
-        | Field::SessionBranch
-        | Field::SessionCommit
-        | Field::SessionRepository
-        | Field::SessionTitle
-        | Field::SessionStart
-        | Field::SessionAgent
-        | Field::SessionEndStatus
-        | Field::SessionEndMessage
-        | Field::PermissionId
-        | Field::PermissionAction
-        | Field::PermissionCallId
-        | Field::PermissionInput
-        | Field::PermissionAnswer
-        | Field::PermissionMessage
-        | Field::QuestionId
-        | Field::QuestionCallId
-        | Field::QuestionText
-        | Field::QuestionOption
-        | Field::QuestionOptionAbout
-        | Field::QuestionMultiple
-        | Field::QuestionAnswer
-        | Field::QuestionDeclined
+        session!() | oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        | Field::ItemId
-        | Field::ItemParent
-        | Field::ItemTime
-        | Field::ItemModel
-        | Field::NoticeType
-        | Field::NoticeText
-        | Field::FilePath
-        | Field::FileAction
-        | Field::FileDiff
-        | Field::Citation
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
+            Says::No(Reason::NoSlot)
+        }
+        Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are an answer's.
-        | Field::TurnId
-        | Field::TurnModel
-        | Field::TurnTime
-        | Field::StopReason
-        | Field::StopSequence
-        | Field::Cost
-        | Field::UsageInput
-        | Field::UsageCacheRead
-        | Field::UsageCacheWrite
-        | Field::UsageCacheWriteLong
-        | Field::UsageOutput
-        | Field::UsageReasoning
-        | Field::ErrorClass
-        | Field::ErrorStatus
-        | Field::ErrorCode
-        | Field::ErrorMessage
-        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+        turns!() | usage!() | failures!() => Says::No(Reason::NoSlot),
     }
 }
 
@@ -127,7 +82,9 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::UsageCacheRead
         | Field::UsageCacheWrite
         | Field::UsageOutput
-        | Field::UsageReasoning => Says::Less("counts that later ones replace, and those of an answer that failed"),
+        | Field::UsageReasoning => {
+            Says::Less("counts that later ones replace, and those of an answer that failed")
+        }
         Field::StopReason => Says::Less("reasons without a word become `stop`, `length` or `content_filter`"),
         Field::ItemAuthor => Says::Less("only the assistant speaks"),
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
@@ -145,67 +102,14 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ErrorStatus
         | Field::ErrorRequestId => Says::No(Reason::NoSlot),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        Field::SessionId
-        | Field::SessionParent
-        | Field::SessionCwd
-        | Field::SessionVersion
-        | Field::SessionModel
-        | Field::SessionProvider
-        | Field::SessionBranch
-        | Field::SessionCommit
-        | Field::SessionRepository
-        | Field::SessionTitle
-        | Field::SessionStart
-        | Field::SessionAgent
-        | Field::SessionEndStatus
-        | Field::SessionEndMessage
-        | Field::PermissionId
-        | Field::PermissionAction
-        | Field::PermissionCallId
-        | Field::PermissionInput
-        | Field::PermissionAnswer
-        | Field::PermissionMessage
-        | Field::QuestionId
-        | Field::QuestionCallId
-        | Field::QuestionText
-        | Field::QuestionOption
-        | Field::QuestionOptionAbout
-        | Field::QuestionMultiple
-        | Field::QuestionAnswer
-        | Field::QuestionDeclined
+        session!() | oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        | Field::ItemId
-        | Field::ItemParent
-        | Field::ItemTime
-        | Field::ItemModel
-        | Field::NoticeType
-        | Field::NoticeText
-        | Field::FilePath
-        | Field::FileAction
-        | Field::FileDiff
-        | Field::Citation
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
+            Says::No(Reason::NoSlot)
+        }
+        Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are a request's.
-        | Field::RequestModel
-        | Field::MaxTokens
-        | Field::Temperature
-        | Field::TopP
-        | Field::StopTexts
-        | Field::StreamAnswer
-        | Field::ToolKind
-        | Field::ToolName
-        | Field::ToolDescription
-        | Field::ToolSchema
-        | Field::ToolStrict
-        | Field::ToolChoice
-        | Field::ParallelCalls
-        | Field::Effort
-        | Field::AnswerFormat
-        | Field::FormatName
-        | Field::FormatSchema
-        | Field::FormatStrict
-        | Field::EndUser
-        | Field::ServiceTier
-        | Field::ResultCallId
+        Field::ResultCallId
         | Field::ResultName
         | Field::ResultText
         | Field::ResultMedia
@@ -213,6 +117,7 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ResultIsError
         | Field::MessageMedia
         | Field::MediaType
-        | Field::MediaName => Says::No(Reason::NoSlot),
+        | Field::MediaName
+        | settings!() => Says::No(Reason::NoSlot),
     }
 }

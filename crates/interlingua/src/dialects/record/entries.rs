@@ -1,7 +1,7 @@
 //! Events to entries, written as they come; nothing is held but a line whose item is still open.
 
 use super::events::{event_type, open_event, put_turn};
-use super::node::{Node, NodeKind, is_time, put_tail, put_time};
+use super::node::{Node, NodeKind, put_tail, put_time};
 use super::session::Facts;
 use super::usage::{Tally, is_some, shrunk, write_counts};
 use crate::dialects::{Dialect, Options, Plane};
@@ -146,7 +146,11 @@ impl Entries {
         self.model.clear();
         self.model.push_str(head.model.as_ref().map_or("", Str::as_escaped));
         let now = self.now.take();
-        self.nodes.push(Node::open(head, now.as_ref(), &mut out.json));
+        let (node, has_time) = Node::open(head, now.as_ref(), &mut out.json);
+        if let Some(time) = head.time.as_ref().or(now.as_ref()).filter(|_| has_time) {
+            self.facts.time(time);
+        }
+        self.nodes.push(node);
         self.entry = Some(Entry { open_items: 1, ext: Ext::None, usage: false });
     }
 
@@ -216,16 +220,16 @@ impl Entries {
         if let Some(model) = &head.model {
             self.facts.model(model);
         }
-        if let Some(time) = head.time.as_ref().or(self.now.as_ref()).filter(|time| is_time(time)) {
-            self.facts.time(time);
-        }
         if head.within.is_none() || self.nodes.last().is_none_or(|top| Some(top.item) != head.within) {
             return self.open_entry(head, out);
         }
         self.end_later(out);
         if let (Some(parent), Some(entry)) = (self.nodes.last_mut(), &mut self.entry) {
             parent.begin_children(&mut out.json);
-            let child = Node::open(head, None, &mut out.json);
+            let (child, has_time) = Node::open(head, None, &mut out.json);
+            if let Some(time) = head.time.as_ref().filter(|_| has_time) {
+                self.facts.time(time);
+            }
             self.nodes.push(child);
             entry.open_items += 1;
         }
@@ -279,11 +283,10 @@ impl Entries {
     fn happened(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
         self.close_entry(out);
         open_event(event, &mut out.json);
-        if let Some(now) = self.now.take() {
-            put_time(&now, &mut out.json);
-            if is_time(&now) {
-                self.facts.time(&now);
-            }
+        if let Some(now) = self.now.take()
+            && put_time(&now, &mut out.json)
+        {
+            self.facts.time(&now);
         }
         let mut entry = Entry { open_items: 0, ext: Ext::None, usage: false };
         if let Event::TurnStarted(turn) | Event::TurnEnded(turn) = event {

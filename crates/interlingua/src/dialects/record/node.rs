@@ -123,7 +123,8 @@ impl Node {
     }
 
     /// Writes what the head says and leaves the object open. `now` is the time at the source, for a head without its own.
-    pub(super) fn open(head: &ItemHead<'_>, now: Option<&Raw<'_>>, json: &mut Emit<'_>) -> Self {
+    /// Returns also whether it says a time.
+    pub(super) fn open(head: &ItemHead<'_>, now: Option<&Raw<'_>>, json: &mut Emit<'_>) -> (Self, bool) {
         let ItemHead { id, kind, author, within: _, native_id, parent, time, model, shape } = head;
         json.object().key("type");
         let node_kind = match kind {
@@ -178,11 +179,9 @@ impl Node {
             }
         };
         json.opt_str("id", native_id.as_ref());
-        if let Some(time) = time.as_ref().or(now) {
-            put_time(time, json);
-        }
+        let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
-        Self::new(*id, node_kind, *shape)
+        (Self::new(*id, node_kind, *shape), has_time)
     }
 
     /// Begins a later part of this node, as its child. The caller closes it before anything else is written.
@@ -512,9 +511,11 @@ pub(super) fn is_time(time: &Raw<'_>) -> bool {
     }
 }
 
-/// Writes when it happened; what is no time to the schema has another name.
-pub(super) fn put_time(time: &Raw<'_>, json: &mut Emit<'_>) {
-    json.key(if is_time(time) { "timestamp" } else { "native-time" }).raw(time);
+/// Writes when it happened; what is no time to the schema has another name. Returns whether it is one.
+pub(super) fn put_time(time: &Raw<'_>, json: &mut Emit<'_>) -> bool {
+    let is_time = is_time(time);
+    json.key(if is_time { "timestamp" } else { "native-time" }).raw(time);
+    is_time
 }
 
 /// Writes arguments that came as text: as the object they spell, or else as they are. Returns whether as text.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::emit::Emit;
+use crate::ledger::hash;
 use crate::model::{Field, Stop, StopClass, Usage};
 use crate::tape::Val;
 use crate::text::Str;
@@ -88,6 +89,8 @@ pub(super) struct Tally {
 #[derive(Default)]
 pub(super) struct Response {
     id: String,
+    /// A hash of the id: most ids are told apart by it.
+    key: u64,
     pub(super) usage: Usage,
     /// Why it stopped, as far as it was said: the class and the provider's own word.
     stop: Option<StopClass>,
@@ -114,7 +117,8 @@ impl Tally {
 
     /// The response of that id, and whether it is heard of for the first time.
     pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
-        let known = self.recent.iter().rposition(|known| known.id == id.as_escaped());
+        let key = hash(0, id.as_escaped().as_bytes());
+        let known = self.recent.iter().rposition(|known| known.key == key && known.id == id.as_escaped());
         let at = known.unwrap_or_else(|| {
             // The oldest slot's string is used again.
             let mut slot = if self.recent.len() < Self::MOST {
@@ -124,6 +128,7 @@ impl Tally {
             };
             slot.id.clear();
             slot.id.push_str(id.as_escaped());
+            slot.key = key;
             (slot.usage, slot.stop) = (Usage::default(), None);
             self.recent.push_back(slot);
             self.recent.len() - 1
