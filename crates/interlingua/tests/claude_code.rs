@@ -53,6 +53,34 @@ fn blocks_without_anything_to_take_do_not_shift_the_others() {
 }
 
 #[test]
+fn a_line_whose_message_is_no_object_says_nothing() {
+    for message in [r#""hi""#, r#"["hi"]"#, "7", "null"] {
+        let log = format!(r#"{{"type":"user","uuid":"u","sessionId":"s","message":{message}}}"#) + "\n";
+        let entry = entry(&log);
+        assert_eq!((&entry["type"], &entry["content"]), (&"system-event".into(), &Value::Null), "{log}");
+    }
+}
+
+#[test]
+fn the_last_title_is_the_records_and_each_of_several_has_its_entry() {
+    let named =
+        |title: &str| format!(r#"{{"type":"custom-title","customTitle":"{title}","sessionId":"s"}}"#) + "\n";
+    let titles = |log: String| {
+        let (record, report) = convert("claude-code", "record", log.as_bytes());
+        assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+        assert_eq!(String::from_utf8(convert("record", "claude-code", &record).0).expect("text"), log);
+        let record: Value = serde_json::from_slice(&record).expect("a document");
+        let entries = record["session"]["entries"].as_array().expect("entries").clone();
+        let changes = entries.iter().filter_map(|entry| entry["data"]["title"].as_str());
+        let changes: Vec<String> = changes.map(str::to_owned).collect();
+        (record["session"]["vendor-ext"]["data"]["title"].clone(), changes)
+    };
+    assert_eq!(titles(named("a")), ("a".into(), vec![]));
+    assert_eq!(titles(named("a") + &named("a")), ("a".into(), vec![]));
+    assert_eq!(titles(named("a") + &named("b")), ("b".into(), vec!["a".to_owned(), "b".to_owned()]));
+}
+
+#[test]
 fn a_null_is_not_a_value_that_went_missing() {
     entry(&line(r#"{"type":"tool_use","id":"i","name":"n","input":null}"#));
     entry(&line(r#"{"type":"tool_result","tool_use_id":"i","content":null}"#));
@@ -64,6 +92,8 @@ fn a_result_that_looks_like_our_parts_is_one_value_all_the_same() {
         r#"[{"type":"json","json":1}]"#,
         r#"[{"type":"media","data":"x"},{"type":"summary","text":"y"}]"#,
         r#"[{"type":"file","path":"p","action":"read"}]"#,
+        r#"[{"type":"arguments","json":1},{"type":"arguments","text":"y"}]"#,
+        r#"[{"type":"refusal","text":"y"},{"type":"citation","citation":{}}]"#,
     ] {
         let log = line(&format!(r#"{{"type":"tool_result","tool_use_id":"i","content":{list}}}"#));
         assert_eq!(entry(&log)["children"][0]["output"][0]["json"].to_string(), list);

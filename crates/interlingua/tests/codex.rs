@@ -123,6 +123,32 @@ fn an_echo_of_something_else_or_of_nothing_is_a_message_of_its_own() {
     // The second echo has no item left to pair with.
     assert_eq!(types(&entries(&rollout(&[USER, USER_ECHO, USER_ECHO]))), ["user", "user"]);
     assert_eq!(types(&entries(&rollout(&[USER, USER]))), ["user", "user"]);
+    // Only reasoning is shown part by part.
+    assert_eq!(types(&entries(&rollout(&[SAID_ECHO, SAID_ECHO]))), ["assistant", "assistant"]);
+    assert_eq!(types(&entries(&rollout(&[THOUGHT_A, THOUGHT_B]))), ["reasoning"]);
+    assert_eq!(types(&entries(&rollout(&[THOUGHT_DONE, THOUGHT_B]))), ["reasoning", "reasoning"]);
+    assert_eq!(
+        types(&entries(&rollout(&[THOUGHT_A, OTHER, THOUGHT_B]))),
+        ["reasoning", "task_started", "reasoning"]
+    );
+}
+
+#[test]
+fn a_string_is_content_only_where_codex_writes_one() {
+    let said = |kind, payload| entries(&rollout(&[(kind, payload)]))[0]["content"].clone();
+    assert_eq!(said("response_item", r#"{"type":"message","role":"user","content":"hi"}"#), "hi");
+    assert_eq!(said("event_msg", r#"{"type":"agent_message","message":"hi"}"#), "hi");
+    for (kind, payload) in [
+        ("response_item", r#"{"type":"reasoning","summary":"hi"}"#),
+        ("response_item", r#"{"type":"reasoning","summary":[],"content":"hi"}"#),
+        ("event_msg", r#"{"type":"item_completed","item":{"type":"AgentMessage","id":"m","content":"hi"}}"#),
+        (
+            "event_msg",
+            r#"{"type":"item_completed","item":{"type":"Reasoning","id":"r","summary_text":"hi"}}"#,
+        ),
+    ] {
+        assert_eq!(said(kind, payload), Value::Null, "{payload}");
+    }
 }
 
 #[test]

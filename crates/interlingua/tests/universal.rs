@@ -902,6 +902,83 @@ fn what_an_agent_says_is_lost_where_only_an_agent_listens() {
 }
 
 #[test]
+fn arguments_that_the_agent_spells_anew_are_the_same_and_others_are_not() {
+    let event = |event: &str| {
+        format!(r#"{{"type":"stream_event","session_id":"s","parent_tool_use_id":null,"event":{event}}}"#)
+            + "\n"
+    };
+    let spelled = |input: &str| {
+        let block = r#""type":"tool_use","id":"t","name":"Run""#;
+        [
+            event(r#"{"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}"#),
+            event(&format!(r#"{{"type":"content_block_start","index":0,"content_block":{{{block},"input":{{}}}}}}"#)),
+            event(
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{ \"a\": [1, [true, null], \"\\u00fc\"] }"}}"#,
+            ),
+            format!(
+                r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{{"id":"m","role":"assistant","content":[{{{block},"input":{input}}}]}}}}"#
+            ) + "\n",
+        ]
+        .concat()
+    };
+    let lost_of = |input: &str| {
+        let (_, report) = books(&spelled(input), "claude-stream", "universal");
+        let rows = report.lost_paths.iter().filter(|row| row.path.starts_with("/message/content[]/input"));
+        rows.map(|row| row.count).sum::<u64>()
+    };
+    assert_eq!(lost_of(r#"{"a":[1,[true,null],"ü"]}"#), 0);
+    assert_eq!(lost_of(r#"{"a":[1,[true,null]]}"#), 3);
+    assert_eq!(lost_of(r#"{"a":[1,[true,null],"ü","x"]}"#), 5);
+    assert_eq!(lost_of(r#"{"a":[1,[false,null],"ü"]}"#), 4);
+    assert_eq!(lost_of(r#"{"b":[1,[true,null],"ü"]}"#), 4);
+}
+
+#[test]
+fn a_summary_that_arrives_in_pieces_is_a_summary() {
+    let item =
+        r#""item_id":"itm_1","native_item_id":null,"parent_id":null,"kind":"message","role":"assistant""#;
+    let started =
+        event("item.started", &format!(r#"{{"item":{{{item},"content":[],"status":"in_progress"}}}}"#));
+    let piece = |text: &str, more: &str| {
+        let delta = r#""item_id":"itm_1","native_item_id":null,"content_type":"reasoning""#;
+        event("item.delta", &format!(r#"{{{delta},"delta":"{text}"{more}}}"#))
+    };
+    for (more, flag) in [(r#","summary":true"#, Value::Bool(true)), ("", Value::Null)] {
+        let lines = started.clone() + &piece("a", more) + &piece("b", more);
+        let (out, _) = books(&lines, "universal", "universal");
+        let events = parse(out.as_bytes());
+        let told = of(&events, "item.delta");
+        assert_eq!(told.len(), 2, "{out}");
+        assert!(told.iter().all(|event| event["data"]["summary"] == flag), "{out}");
+    }
+}
+
+#[test]
+fn how_a_session_ended_comes_back() {
+    for reason in ["completed", "error", "terminated"] {
+        let (out, report) =
+            books(&event("session.ended", &format!(r#"{{"reason":"{reason}"}}"#)), "universal", "universal");
+        let events = parse(out.as_bytes());
+        assert_eq!(of(&events, "session.ended")[0]["data"]["reason"], reason);
+        assert!(!lost(&report).iter().any(|(path, _)| *path == "/data/reason"), "{report:?}");
+    }
+}
+
+#[test]
+fn state_that_hides_all_of_the_reasoning_says_no_empty_text() {
+    let hidden = completed(
+        r#""kind":"message","role":"assistant","content":[{"type":"reasoning","text":"","encrypted":"xyz","issuer":"openai"}]"#,
+    );
+    let (record, _) = books(&hidden, "universal", "record");
+    let record: Value = serde_json::from_str(&record).unwrap();
+    let mut entry = &record["session"]["entries"][0];
+    while let Some(child) = entry["children"].get(0) {
+        entry = child;
+    }
+    assert_eq!((&entry["encrypted"], &entry["content"]), (&"xyz".into(), &Value::Null), "{record}");
+}
+
+#[test]
 fn a_user_message_that_only_holds_results_is_no_prompt() {
     let prompt = r#"{"type":"user","message":{"role":"user","content":"go"}}"#;
     let result = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}}"#;

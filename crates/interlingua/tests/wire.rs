@@ -10,6 +10,7 @@
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Reason, Report};
+use interlingua::model::Field;
 use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 
@@ -413,6 +414,19 @@ fn p55_blank_text_is_dropped_and_an_empty_turn_with_it() {
 }
 
 #[test]
+fn p55_a_blank_text_is_lost_as_what_it_was() {
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"},
+        {"role": "assistant", "content": "y", "refusal": " ", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "\n"}]});
+    let (_, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
+    let fields: Vec<_> =
+        report.lost_paths.iter().map(|row| (row.path.as_str(), row.field, row.reason)).collect();
+    let refused = Some(Reason::Refused);
+    assert!(fields.contains(&("/messages[]/content", Some(Field::ResultText), refused)), "{fields:?}");
+    assert!(fields.contains(&("/messages[]/refusal", Some(Field::Refusal), refused)), "{fields:?}");
+}
+
+#[test]
 fn p56_system_messages_stay_where_they_stood() {
     let (out, _) = convert(C, A, Role::Request, &fixture(C, "request/full.json"));
     let roles: Vec<&str> =
@@ -755,6 +769,42 @@ fn p31_arguments_sent_as_an_object_before_the_id_are_kept() {
 }
 
 #[test]
+fn p31_arguments_that_are_neither_text_nor_an_object_are_lost() {
+    for odd in [json!(5), json!([1]), json!(true)] {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": odd}});
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        let answer = json!({"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]});
+        let (whole, report) = convert(C, A, Role::Response, answer.to_string().as_bytes());
+        assert_eq!(whole["content"][0]["input"], json!({}), "{odd}");
+        let rows = report.lost_paths.iter().filter(|row| row.path.contains("/function/arguments"));
+        assert_eq!(rows.count(), 1, "{report:?}");
+    }
+}
+
+#[test]
+fn calls_without_an_id_have_another_in_every_answer() {
+    let id = |answer: &str| {
+        let message =
+            json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}});
+        let answer = json!({"id": answer, "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "function_call"}]});
+        convert(C, A, Role::Response, answer.to_string().as_bytes()).0["content"][0]["id"].clone()
+    };
+    assert_eq!(id("a"), id("a"));
+    assert_ne!(id("a"), id("b"));
+}
+
+#[test]
+fn no_arguments_sent_as_an_object_are_no_piece_of_a_stream() {
+    let call = json!({"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": {}}});
+    let stream = chunks(&[
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+    ]);
+    let out = text(C, A, Role::Stream, stream.as_bytes());
+    assert!(out.contains("tool_use") && !out.contains("input_json_delta"), "{out}");
+}
+
+#[test]
 fn p41_a_tool_of_an_unknown_kind_is_reported_and_not_offered_as_a_function() {
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"}],
         "tools": [{"type": "builtin_function", "function": {"name": "$web_search"}}]});
@@ -1063,6 +1113,35 @@ fn detection_knows_its_own_fixtures() {
         for name in names(dialect, role) {
             let guess = interlingua::sniff::sniff(&fixture(dialect, &name), true).expect("recognised");
             assert_eq!((guess.dialect.name, guess.role.word()), (dialect, role), "{name}");
+        }
+    }
+}
+
+#[test]
+fn one_sign_of_its_family_is_enough_to_know_a_request() {
+    let asked = json!([{"role": "user", "content": "hi"}]);
+    let of_chat = [
+        json!({"max_completion_tokens": 9}),
+        json!({"tools": [{"type": "function", "function": {"name": "f"}}]}),
+        json!({"messages": [{"role": "developer", "content": "be brief"}]}),
+        json!({"messages": [{"role": "tool", "tool_call_id": "1", "content": "done"}]}),
+        json!({"messages": [{"role": "assistant", "tool_calls": []}]}),
+    ];
+    let of_anthropic = [
+        json!({"system": "be brief"}),
+        json!({"tools": [{"name": "f", "input_schema": {}}]}),
+        json!({"messages": [{"role": "user", "content": [{"type": "image"}]}]}),
+    ];
+    for (dialect, signs) in [(C, &of_chat[..]), (A, &of_anthropic[..])] {
+        for sign in signs {
+            // Both families know this limit; alone it would mean the other one.
+            let mut request = json!({"model": "m", "messages": asked, "max_tokens": 9});
+            if dialect == A {
+                request.as_object_mut().unwrap().remove("max_tokens");
+            }
+            request.as_object_mut().unwrap().extend(sign.as_object().unwrap().clone());
+            let guess = interlingua::sniff::sniff(request.to_string().as_bytes(), true).unwrap();
+            assert_eq!((guess.dialect.name, guess.role), (dialect, Role::Request), "{request}");
         }
     }
 }
