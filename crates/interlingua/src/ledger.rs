@@ -156,10 +156,14 @@ pub struct Ledger {
     /// What the target says, and what it does not.
     says: SaysTable,
     unsaid: Fields,
+    /// What it turned out not to say, beyond its table.
+    given_up: Vec<(Field, Reason)>,
     frames: u64,
     read: u64,
     leaves: u64,
     mapped: u64,
+    /// Leaves among them that turned out to be lost.
+    late: u64,
     kept: u64,
     lost: u64,
     kept_paths: Paths,
@@ -202,10 +206,12 @@ impl Ledger {
         Self {
             says,
             unsaid: Fields::unsaid(says),
+            given_up: Vec::new(),
             frames: 0,
             read: 0,
             leaves: 0,
             mapped: 0,
+            late: 0,
             kept: 0,
             lost: 0,
             kept_paths: Paths::default(),
@@ -260,15 +266,21 @@ impl Ledger {
         ItemId(self.next_item)
     }
 
+    /// From now on the target says nothing of that field, whatever its table hoped.
+    pub(crate) fn cannot_say(&mut self, field: Field, reason: Reason) {
+        if !self.unsaid.has(field) {
+            self.unsaid.add(field);
+            self.given_up.push((field, reason));
+        }
+    }
+
     /// Leaves of an earlier frame that were mapped, and now the target cannot say them after all.
     pub(crate) fn lose_late(&mut self, field: Field, reason: Reason, leaves: u64, bytes: u64) {
-        let leaves = leaves.min(self.mapped);
-        // What the target never says was lost when its frame ended.
-        if leaves == 0 || self.unsaid.has(field) {
+        // What the target never says is lost when its frame ends.
+        if self.unsaid.has(field) {
             return;
         }
-        self.mapped -= leaves;
-        self.lost += leaves;
+        self.late += leaves;
         let path = field.word();
         let row = Booking { reason, field: Some(field), leaves, bytes, frame: self.frames };
         self.lost_paths.add(hash(SEED, path.as_bytes()), row, || path.to_owned());
@@ -280,7 +292,9 @@ impl Ledger {
 
     /// Not a byte was written: whatever the table says, nothing was said.
     pub(crate) fn nothing_written(&mut self) {
-        let leaves = std::mem::take(&mut self.mapped) + std::mem::take(&mut self.kept);
+        let late = std::mem::take(&mut self.late).min(self.mapped);
+        self.lost += late;
+        let leaves = std::mem::take(&mut self.mapped) - late + std::mem::take(&mut self.kept);
         if leaves > 0 {
             self.lost += leaves;
             let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame: 1 };
@@ -320,9 +334,9 @@ impl Ledger {
             frames: self.frames,
             read: self.read,
             leaves: self.leaves,
-            mapped: self.mapped,
+            mapped: self.mapped - self.late.min(self.mapped),
             kept: self.kept,
-            lost: self.lost,
+            lost: self.lost + self.late.min(self.mapped),
             kept_paths: self.kept_paths.rows(false),
             lost_paths: self.lost_paths.rows(true),
             notes: self.notes.clone(),
@@ -527,7 +541,9 @@ impl Ledger {
     fn unsaid(&self, field: Field, given_up: Option<Reason>) -> Option<Reason> {
         let of_table = match (self.says)(field) {
             Says::No(reason) => Some(reason),
-            Says::Exactly | Says::Emulated(_) | Says::Less(_) => None,
+            Says::Exactly | Says::Emulated(_) | Says::Less(_) => {
+                self.given_up.iter().find(|(known, _)| *known == field).map(|(_, reason)| *reason)
+            }
         };
         given_up.or(of_table).filter(|_| !self.current.restored)
     }

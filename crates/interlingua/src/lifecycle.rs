@@ -4,8 +4,10 @@
 //! open when it stops is closed here as interrupted, so no writer has to wonder. Writers whose target cannot
 //! interleave items (Anthropic) put [`Sequential`] before themselves.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
 
+use crate::ledger::Identity;
 use crate::model::{Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Status};
 use crate::text::Str;
 
@@ -87,6 +89,80 @@ impl Lifecycle {
                 })
             })
             .chain(cut)
+    }
+}
+
+/// Holds back whole items that begin while another is open: a live source says several things at once, and lines and
+/// entries stand one after the other. What lies within an item goes with it.
+#[derive(Debug, Default)]
+pub(crate) struct OneByOne {
+    /// The item whose events pass.
+    current: Option<ItemId>,
+    /// The outermost item that each open one lies in.
+    roots: HashMap<ItemId, ItemId, BuildHasherDefault<Identity>>,
+    /// Events of the items that wait, in the order the items began.
+    waiting: BTreeMap<ItemId, Vec<Event<'static>>>,
+}
+
+impl OneByOne {
+    /// Whether an event belongs to an item that must wait; then it is kept for [`OneByOne::next`].
+    pub(crate) fn must_wait(&mut self, event: &Event<'_>) -> bool {
+        let (id, root) = match event {
+            Event::ItemStarted(head) => {
+                let root = head.within.and_then(|message| self.roots.get(&message)).copied();
+                let root = root.unwrap_or(head.id);
+                self.roots.insert(head.id, root);
+                if root == head.id && self.current.is_none() {
+                    self.current = Some(root);
+                }
+                (head.id, root)
+            }
+            Event::ItemDelta(delta) => (delta.item, self.root(delta.item)),
+            Event::ItemCompleted(tail) => {
+                let root = self.root(tail.id);
+                self.roots.remove(&tail.id);
+                (tail.id, root)
+            }
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => return false,
+        };
+        if self.current != Some(root) {
+            self.waiting.entry(root).or_default().push(event.clone().into_owned());
+            return true;
+        }
+        if let Event::ItemCompleted(_) = event
+            && id == root
+        {
+            self.current = None;
+        }
+        false
+    }
+
+    /// The events of the item that comes next, if none is current. It is current from now on, unless it is complete.
+    pub(crate) fn next(&mut self) -> Option<Vec<Event<'static>>> {
+        if self.current.is_some() {
+            return None;
+        }
+        let (root, events) = self.waiting.pop_first()?;
+        let complete = |event: &Event<'_>| matches!(event, Event::ItemCompleted(tail) if tail.id == root);
+        if !events.iter().any(complete) {
+            self.current = Some(root);
+        }
+        Some(events)
+    }
+
+    fn root(&self, item: ItemId) -> ItemId {
+        self.roots.get(&item).copied().unwrap_or(item)
     }
 }
 

@@ -8,6 +8,8 @@
 //! A frame that cannot be read is handed to the writer as it is and booked as a problem; the run goes on. Reader and
 //! writer of the same dialect and role are never built: the bytes pass untouched.
 
+use std::collections::VecDeque;
+
 use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec};
 use crate::emit::{Emit, EmitState, Output};
 use crate::error::{Code, Error, Place, Problem, Window};
@@ -94,16 +96,23 @@ pub struct Out<'o> {
     pub ledger: &'o mut Ledger,
     /// The frame whose events are being written.
     frame: Option<&'o Tape<'o>>,
+    /// They had to wait, and their frames are gone.
+    late: bool,
 }
 
 impl Out<'_> {
     fn reborrow(&mut self) -> Out<'_> {
-        Out { json: self.json.reborrow(), ledger: self.ledger, frame: self.frame }
+        Out { json: self.json.reborrow(), ledger: self.ledger, frame: self.frame, late: self.late }
     }
 
     /// The same books, but the bytes go elsewhere.
     pub(crate) fn redirected<'s>(&'s mut self, json: Emit<'s>) -> Out<'s> {
-        Out { json, ledger: self.ledger, frame: self.frame }
+        Out { json, ledger: self.ledger, frame: self.frame, late: self.late }
+    }
+
+    /// The same output for events that had to wait: what is lost of them stood in frames that are gone.
+    pub(crate) fn of_earlier_frames(&mut self) -> Out<'_> {
+        Out { frame: None, late: true, ..self.reborrow() }
     }
 
     /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
@@ -111,6 +120,8 @@ impl Out<'_> {
     pub fn lose(&mut self, field: Field, reason: Reason) {
         if let Some(leaf) = self.frame.and_then(|frame| frame.claimed_for(field).next()) {
             leaf.unsaid(reason);
+        } else if self.late {
+            self.ledger.lose_late(field, reason, 1, 0);
         }
     }
 
@@ -190,6 +201,8 @@ struct Order {
     lifecycle: Lifecycle,
     /// Open items that the target has no place for.
     refused: Vec<(ItemId, Of, Reason)>,
+    /// The last such items, open or not: a source may tell them again.
+    refused_lately: VecDeque<ItemId>,
 }
 
 impl Order {
@@ -211,6 +224,10 @@ impl Order {
                 if let Err(reason) = writer.takes(head) {
                     let of = Of::item(&head.kind);
                     self.refused.push((head.id, of, reason));
+                    if self.refused_lately.len() == 64 {
+                        self.refused_lately.pop_front();
+                    }
+                    self.refused_lately.push_back(head.id);
                     return out.lose_event(of, event, reason);
                 }
             }
@@ -290,6 +307,12 @@ impl Sink<'_> {
             native_status: None,
             is_error: None,
         }));
+    }
+
+    /// Whether the target had no place for that item, as far back as a source tells things twice. What is told again has
+    /// the fate of what was told first: do not claim it.
+    pub fn is_refused(&self, item: ItemId) -> bool {
+        self.order.refused_lately.contains(&item)
     }
 
     /// Announces the lines that `owner` kept in an earlier conversion of the events that follow; an empty name says that
@@ -440,7 +463,10 @@ impl Pipe {
         // The framer and what its frames go through are borrowed apart.
         let mut framer = std::mem::replace(framer, Box::new(NoFramer));
         framer.push(bytes, &mut |frame| {
-            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None });
+            works.frame(
+                frame,
+                Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None, late: false },
+            );
         });
         works.framer = framer;
         self.emit.emit(out).flush();
@@ -461,9 +487,12 @@ impl Pipe {
         };
         let mut framer = std::mem::replace(&mut works.framer, Box::new(NoFramer));
         framer.last(last, &mut |frame| {
-            works.frame(frame, Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None });
+            works.frame(
+                frame,
+                Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None, late: false },
+            );
         });
-        works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None });
+        works.finish(Out { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None, late: false });
         self.emit.emit(out).flush();
         if !self.emit.has_written() && !works.only_looks {
             self.ledger.nothing_written();
@@ -509,8 +538,7 @@ impl Works {
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
                 let (writer, order) = (&mut *self.writer, &mut self.order);
-                let at_frame =
-                    Out { json: out.json.reborrow(), ledger: &mut *out.ledger, frame: Some(&tape) };
+                let at_frame = Out { frame: Some(&tape), ..out.reborrow() };
                 let mut sink = Sink { writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut sink);
                 self.writer.rest(Rest { owner: self.owner, body: RestBody::Frame(&tape) }, &mut out);

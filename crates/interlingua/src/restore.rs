@@ -11,6 +11,7 @@ use crate::dialects::Options;
 use crate::emit::Emit;
 use crate::error::{Code, Problem, Window};
 use crate::ledger::{Reason, Rest, RestBody, is_hole};
+use crate::lifecycle::OneByOne;
 use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Session};
 use crate::pipe::{Out, Writer};
 use crate::tape::{Kind, Val};
@@ -57,30 +58,15 @@ impl<W: LineWriter> Writer for W {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
-        if self.lines().turns.must_wait(event) {
+        if self.lines().queue.must_wait(event) {
             return;
         }
-        match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
-            Event::ItemStarted(head) => self.started(head, out),
-            Event::ItemDelta(delta) => self.delta(delta, out),
-            Event::ItemCompleted(tail) => {
-                self.completed(tail, out);
-                for waited in self.lines().turns.next() {
-                    self.event(&waited, out);
-                }
+        say(self, event, out);
+        // Whatever waited belongs to earlier frames.
+        while let Some(events) = self.lines().queue.next() {
+            for event in events {
+                say(self, &event, &mut out.of_earlier_frames());
             }
-            // A kept line has them; the table of a log says that a built one does not.
-            Event::Usage(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::SessionEnded(_)
-            | Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => {}
         }
     }
 
@@ -105,11 +91,32 @@ impl<W: LineWriter> Writer for W {
         self.end_line(out);
         let lines = self.lines();
         if lines.built > 0 || lines.restored == 0 {
-            for (field, bytes) in lines.session.drain(..) {
+            for SessionFact { field, bytes, in_next_line: _ } in lines.session.drain(..) {
                 out.ledger.lose_late(field, Reason::NoSlot, 1, bytes as u64);
             }
         }
         lines.finish(out);
+    }
+}
+
+/// Gathers an event into its line.
+fn say(writer: &mut impl LineWriter, event: &Event<'_>, out: &mut Out<'_>) {
+    match event {
+        Event::SessionStarted(session) | Event::SessionUpdated(session) => writer.session(session, out),
+        Event::ItemStarted(head) => writer.started(head, out),
+        Event::ItemDelta(delta) => writer.delta(delta, out),
+        Event::ItemCompleted(tail) => writer.completed(tail, out),
+        // A kept line has them; the table of a log says that a built one does not.
+        Event::Usage(_)
+        | Event::TurnStarted(_)
+        | Event::TurnEnded(_)
+        | Event::SessionEnded(_)
+        | Event::Request(_)
+        | Event::PermissionRequested(_)
+        | Event::PermissionResolved(_)
+        | Event::QuestionRequested(_)
+        | Event::QuestionResolved(_)
+        | Event::Error(_) => {}
     }
 }
 
@@ -127,8 +134,8 @@ pub struct Lines {
     /// The source may bring lines of ours.
     from_record: bool,
     no_final_newline: bool,
-    turns: Turns,
-    session: SessionFacts,
+    queue: OneByOne,
+    session: Vec<SessionFact>,
 }
 
 /// What the output ends with.
@@ -151,8 +158,8 @@ impl Lines {
             restoring: false,
             from_record: options.source == Some("record"),
             no_final_newline: false,
-            turns: Turns::default(),
-            session: SessionFacts::default(),
+            queue: OneByOne::default(),
+            session: Vec::new(),
         }
     }
 
@@ -166,8 +173,10 @@ impl Lines {
         let Some(text) = text else { return };
         if self.from_record {
             // Lines that were kept say it; only lines that must be built do not.
-            self.session.push((field, text.as_escaped().len()));
+            self.session.push(SessionFact { field, bytes: text.as_escaped().len(), in_next_line: false });
         } else {
+            // Line after line repeats it.
+            out.ledger.cannot_say(field, Reason::NoSlot);
             out.lose_str(field, text, Reason::NoSlot);
         }
     }
@@ -175,7 +184,10 @@ impl Lines {
     /// The same for the agent's name, which is one of our words and perhaps nobody's leaf.
     pub fn lose_agent(&mut self, agent: Option<&str>, out: &mut Out<'_>) {
         match agent {
-            Some(agent) if self.from_record => self.session.push((Field::SessionAgent, agent.len())),
+            Some(agent) if self.from_record => {
+                let (field, bytes) = (Field::SessionAgent, agent.len());
+                self.session.push(SessionFact { field, bytes, in_next_line: false });
+            }
             Some(_) => out.lose(Field::SessionAgent, Reason::NoSlot),
             None => {}
         }
@@ -184,16 +196,17 @@ impl Lines {
     /// The session says something that the next built line will say. What it said before, and no line has said, is lost.
     pub fn await_line(&mut self, field: Field, text: Option<&Str<'_>>, out: &mut Out<'_>) {
         let Some(text) = text else { return };
-        if let Some(at) = self.session.iter().position(|(known, _)| *known == field) {
-            let (_, bytes) = self.session.swap_remove(at);
+        let earlier = |fact: &SessionFact| fact.field == field && fact.in_next_line;
+        if let Some(at) = self.session.iter().position(earlier) {
+            let SessionFact { bytes, .. } = self.session.swap_remove(at);
             out.ledger.lose_late(field, Reason::Merged, 1, bytes as u64);
         }
-        self.session.push((field, text.as_escaped().len()));
+        self.session.push(SessionFact { field, bytes: text.as_escaped().len(), in_next_line: true });
     }
 
     /// A built line says these facts of the session.
     pub fn line_says(&mut self, fields: &[Field]) {
-        self.session.retain(|(known, _)| !fields.contains(known));
+        self.session.retain(|fact| !(fact.in_next_line && fields.contains(&fact.field)));
     }
 
     /// Writes a kept line with its holes filled; a hole nothing fits is a problem of the input.
@@ -259,63 +272,15 @@ impl Lines {
     }
 }
 
-/// Who may speak: a live source says several things at once, and lines stand one after the other.
-#[derive(Debug, Default)]
-struct Turns {
-    /// The item whose line is being gathered, and the open ones within it.
-    speaking: Vec<ItemId>,
-    /// Events of items that began meanwhile.
-    waiting: Vec<Event<'static>>,
+/// Something that was said of the session and stands in no line yet.
+#[derive(Debug)]
+struct SessionFact {
+    field: Field,
+    /// How long its text is.
+    bytes: usize,
+    /// The next built line will say it.
+    in_next_line: bool,
 }
-
-impl Turns {
-    /// Whether an event belongs to an item that began while another was open; it is kept for later.
-    fn must_wait(&mut self, event: &Event<'_>) -> bool {
-        let id = match event {
-            Event::ItemStarted(head) => {
-                let inside = head.within.is_some_and(|message| self.speaking.contains(&message));
-                if self.speaking.is_empty() || inside {
-                    self.speaking.push(head.id);
-                    return false;
-                }
-                head.id
-            }
-            Event::ItemDelta(delta) => delta.item,
-            Event::ItemCompleted(tail) => {
-                if let Some(at) = self.speaking.iter().position(|id| *id == tail.id) {
-                    self.speaking.remove(at);
-                    return false;
-                }
-                tail.id
-            }
-            Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::Request(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::Usage(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => return false,
-        };
-        let waits = !self.speaking.is_empty() && !self.speaking.contains(&id);
-        if waits {
-            self.waiting.push(event.clone().into_owned());
-        }
-        waits
-    }
-
-    /// What may be said now.
-    fn next(&mut self) -> Vec<Event<'static>> {
-        if self.speaking.is_empty() { std::mem::take(&mut self.waiting) } else { Vec::new() }
-    }
-}
-
-/// What was said of the session and stands in no line yet: the field, and how long its text is.
-type SessionFacts = Vec<(Field, usize)>;
 
 /// Native values with their places, in the order the dialect writes them. A place is `message/content/0/text`.
 /// Values are shared, not copied, when they are put in several places: one may be a picture.

@@ -428,7 +428,9 @@ impl<'t> Val<'t> {
         let known = mark.get();
         let before =
             if known.claim == Claim::Free { self.tape.last_claimed.replace(self.at) } else { known.before };
-        mark.set(Mark { claim, unsaid: None, before });
+        // Who claims a value again for the same field does not undo that it could not be said.
+        let unsaid = known.unsaid.filter(|_| known.claim.field() == claim.field());
+        mark.set(Mark { claim, unsaid, before });
     }
 
     /// The claim on exactly this value.

@@ -243,3 +243,53 @@ fn no_line_hangs_on_one_that_was_not_written() {
     assert_eq!(line["parentUuid"], Value::Null, "the notice has no line");
     assert!(report.lost_paths.iter().any(|row| row.field == Some(Field::ItemParent)), "{report:?}");
 }
+
+#[test]
+fn what_a_block_has_under_another_blocks_name_stays_where_it_is() {
+    for block in [
+        r#"{"type":"thinking","thinking":"W","input":"V"}"#,
+        r#"{"type":"thinking","thinking":"W","signature":"S","data":"D"}"#,
+        r#"{"type":"redacted_thinking","data":"D","input":{"a":1}}"#,
+    ] {
+        entry(&line(block));
+    }
+}
+
+/// A record of one entry, with a kept line.
+fn record(entry: &str, data: &str) -> String {
+    format!(
+        r#"{{"version":"3.0.0","id":"s","session":{{"session-id":"s","agent-meta":{{"model-id":"m","model-provider":"p"}},"entries":[{{{entry},"vendor-ext":{{"vendor":"claude-code","data":{data}}}}}]}}}}"#
+    )
+}
+
+#[test]
+fn what_an_entry_says_and_its_kept_line_does_not_is_lost() {
+    let kept = r#"{"type":"user","uuid":"~","sessionId":"s","message":{"role":"user","content":"old"}}"#;
+    for (entry, data, fields) in [
+        (r#""type":"user","id":"u","content":"edited""#, kept, vec![Field::MessageText]),
+        (r#""type":"user","id":"u","content":"x""#, "null", vec![Field::ItemId, Field::MessageText]),
+        (r#""type":"user","id":"u","model-id":"m2""#, kept, vec![Field::ItemModel]),
+    ] {
+        let (_, report) = convert("record", "claude-code", record(entry, data).as_bytes());
+        let mut lost: Vec<_> = report.lost_paths.iter().filter_map(|row| row.field).collect();
+        lost.sort_unstable();
+        assert_eq!(lost, fields, "{entry}: {:?}", report.lost_paths);
+    }
+}
+
+#[test]
+fn messages_within_an_entry_arrive() {
+    let record = r#"{"version":"3.0.0","id":"s","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},"entries":[{"type":"assistant","content":"A","children":[{"type":"user","content":"INNER","id":"i"},{"type":"tool-call","name":"n","input":{}}]}]}}"#;
+    let (out, report) = convert("record", "claude-code", record.as_bytes());
+    assert!(String::from_utf8(out).expect("text").contains("INNER"));
+    assert!(report.lost_paths.iter().any(|row| row.field == Some(Field::ItemAuthor)), "{report:?}");
+}
+
+#[test]
+fn a_fact_that_every_line_repeats_is_lost_every_time() {
+    let line = r#"{"type":"user","uuid":"u","sessionId":"s","version":"2.1.1","message":{"role":"user","content":"hi"}}"#;
+    let log = format!("{line}\n{line}\n{line}\n");
+    let (_, report) = convert("claude-code", "codex", log.as_bytes());
+    let version = report.lost_paths.iter().find(|row| row.path == "/version");
+    assert_eq!(version.map(|row| row.count), Some(3), "{report:?}");
+}

@@ -442,3 +442,30 @@ fn values_under_unusual_names_come_back() {
     entries(&rollout(&[("event_msg", r#"{"type":"user_message","message":"hi","":"odd"}"#)]));
     entries(&rollout(&[("event_msg", r#"{"type":"agent_reasoning","text":"t","":["odd"]}"#)]));
 }
+
+#[test]
+fn an_id_that_codex_does_not_take_is_lost_not_only_noted() {
+    let record = r#"{"version":"3.0.0","id":"ses_42","session":{"session-id":"ses_42","agent-meta":{"model-id":"m","model-provider":"p"},"entries":[{"type":"user","content":"hi"}]}}"#;
+    let (_, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
+    assert!(report.lost_paths.iter().any(|row| row.path == "session/id"), "{report:?}");
+}
+
+#[test]
+fn what_an_entry_says_and_its_kept_line_does_not_is_lost() {
+    let record = r#"{"version":"3.0.0","id":"s","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},"entries":[{"type":"user","content":"edited","vendor-ext":{"vendor":"codex","data":{"timestamp":"2026-02-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"old"}]}}}}]}}"#;
+    let (out, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
+    assert!(out.contains("old"));
+    assert!(report.lost_paths.iter().any(|row| row.path == "message/text"), "{report:?}");
+}
+
+#[test]
+fn an_echo_has_the_fate_of_what_it_repeats() {
+    let named = |name| Dialect::named(name).expect("registered");
+    let (from, to) = ((named("codex"), Role::Log), (named("claude-stream"), Role::Live));
+    let log = rollout(&[SAID_ECHO, SAID, USER, USER_ECHO]);
+    let mut out = Vec::new();
+    let report =
+        Pipe::new(from, to, &Options::default()).expect("both").finish_with(log.as_bytes(), &mut out);
+    let text = report.lost_paths.iter().find(|row| row.path == "/payload/content[]/text");
+    assert_eq!(text.map(|row| row.count), Some(1), "{report:?}");
+}

@@ -908,6 +908,28 @@ fn interleaved_pieces_of_a_stream_all_reach_a_record() {
     assert_ne!(thought[0]["encrypted"], "");
 }
 
+#[test]
+fn a_call_that_a_cut_stream_never_named_is_told_all_the_same() {
+    let stream = chunks(&[
+        json!({"id": "i", "model": "m", "created": 1, "choices": [{"index": 0, "delta": {"content": "a"}}]}),
+        json!({"id": "i", "model": "m", "created": 1, "choices": [{"index": 0, "delta": {"tool_calls":
+            [{"index": 0, "id": "call_1", "type": "function", "function": {"arguments": "{\"a\":\"SECRET\"}"}}]}}]}),
+    ]);
+    let stream = stream.replace("data: [DONE]\n\n", "");
+    let (record, _) = to_role(C, Role::Stream, "record", Role::Log, stream.as_bytes());
+    assert!(record.to_string().contains("SECRET"), "{record}");
+}
+
+#[test]
+fn a_delta_that_is_a_list_is_not_understood() {
+    let stream = chunks(&[
+        json!({"id": "i", "model": "m", "created": 1, "choices": [{"index": 0, "delta": {"content": "a"}}]}),
+        json!({"id": "i", "model": "m", "created": 1, "choices": [{"index": 0, "delta": ["LISTED"], "finish_reason": "stop"}]}),
+    ]);
+    let (_, report) = bytes(C, A, Role::Stream, stream.as_bytes());
+    assert!(report.lost_paths.iter().any(|row| row.path == "/choices[]/delta[]"), "{report:?}");
+}
+
 // ---- both ways ----
 
 #[test]

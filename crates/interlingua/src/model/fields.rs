@@ -354,6 +354,11 @@ impl Fields {
         set
     }
 
+    /// Adds a field.
+    pub(crate) fn add(&mut self, field: Field) {
+        self.0[field as usize] = true;
+    }
+
     /// Whether the field is one of them.
     #[inline]
     pub const fn has(&self, field: Field) -> bool {

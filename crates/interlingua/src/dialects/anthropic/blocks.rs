@@ -33,7 +33,8 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>
 /// Reads one whole block of `message`, which is its part `number`.
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) {
     let Some(item) = open_block(block, Extent::Whole, number, message, out) else { return };
-    if let Some(input) = said(block, "input") {
+    // Only calls have input: what another block has under that name stays where it is.
+    if let Some(input) = said(block, "input").filter(|_| block.word("type").ends_with("tool_use")) {
         out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
     }
     out.complete(item);

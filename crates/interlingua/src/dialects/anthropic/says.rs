@@ -59,14 +59,16 @@ pub(super) const fn request(field: Field) -> Says {
         // The call has the name.
         Field::ResultName => Says::No(Reason::Redundant),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        session!() | oversight!() => Says::No(Reason::NoSlot),
+        session!() => Says::No(Reason::NoSlot),
+        oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
-            Says::No(Reason::NoSlot)
-        }
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
+        notices!() => Says::No(Reason::NoSlot),
         Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are an answer's.
-        turns!() | usage!() | failures!() => Says::No(Reason::NoSlot),
+        turns!() => Says::No(Reason::NoSlot),
+        usage!() => Says::No(Reason::NoSlot),
+        failures!() => Says::No(Reason::NoSlot),
     }
 }
 
@@ -107,11 +109,11 @@ pub(super) const fn answer(field: Field) -> Says {
         Field::ErrorCode => Says::Less("only the words of this API"),
         Field::TurnTime | Field::Cost | Field::ErrorStatus => Says::No(Reason::NoSlot),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        session!() | oversight!() => Says::No(Reason::NoSlot),
+        session!() => Says::No(Reason::NoSlot),
+        oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
-            Says::No(Reason::NoSlot)
-        }
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
+        notices!() => Says::No(Reason::NoSlot),
         Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are a request's.
         Field::ResultCallId
@@ -122,7 +124,7 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ResultIsError
         | Field::MessageMedia
         | Field::MediaType
-        | Field::MediaName
-        | settings!() => Says::No(Reason::NoSlot),
+        | Field::MediaName => Says::No(Reason::NoSlot),
+        settings!() => Says::No(Reason::NoSlot),
     }
 }

@@ -52,15 +52,12 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallName => Says::Less("letters that the API refuses are replaced"),
         Field::ResultName => Says::No(Reason::Redundant),
 
-        Field::Citation
-        | Field::FilePath
-        | Field::FileAction
-        | Field::FileDiff
-        | settings!()
-        | turns!()
-        | usage!()
-        | notices!()
-        | oversight!()
-        | failures!() => Says::No(Reason::NoSlot),
+        Field::Citation | Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
+        settings!() => Says::No(Reason::NoSlot),
+        turns!() => Says::No(Reason::NoSlot),
+        usage!() => Says::No(Reason::NoSlot),
+        notices!() => Says::No(Reason::NoSlot),
+        oversight!() => Says::No(Reason::NoSlot),
+        failures!() => Says::No(Reason::NoSlot),
     }
 }

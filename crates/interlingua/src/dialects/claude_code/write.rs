@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use crate::dialects::Options;
 use crate::dialects::anthropic::blocks::ISSUER;
 use crate::dialects::wire::{self, Letters};
-use crate::ledger::Reason;
+use crate::ledger::{Reason, is_hole};
 use crate::model::{
     Args, Author, CallKind, Delta, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
     Opaque, OpaqueKind, Part, Session, ToolCall, ToolResult,
@@ -52,6 +52,8 @@ struct Line {
     /// The item the line is. It is a message that holds the others, or stands alone.
     item: ItemId,
     is_message: bool,
+    /// Messages within it, which no line of Claude Code has: their content is the line's.
+    messages_within: Vec<ItemId>,
     /// Lines that were kept for it have been written.
     restored: bool,
 }
@@ -169,10 +171,19 @@ impl LineWriter for ClaudeWriter {
             self.end_line(out);
             self.line = Some(self.open_line(head, out));
         }
-        let ItemHead { id, kind, author: _, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
+        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
             head;
         let mut slots = Slots::default();
         let kind = match kind {
+            ItemKind::Message if within => {
+                if let Some(line) = &mut self.line {
+                    if line.author != *author {
+                        out.lose(Field::ItemAuthor, Reason::Narrowed);
+                    }
+                    line.messages_within.push(*id);
+                }
+                return;
+            }
             ItemKind::Message | ItemKind::Notice(_) => return,
             ItemKind::Reasoning => BlockKind::Thinking,
             ItemKind::ToolCall(call) if self.lines.is_restoring() => {
@@ -225,7 +236,7 @@ impl LineWriter for ClaudeWriter {
             },
             value => value,
         };
-        if *item == line.item && line.is_message {
+        if (*item == line.item && line.is_message) || line.messages_within.contains(item) {
             let kind = match value {
                 Part::Media(media) => media_kind(media),
                 _ => BlockKind::Text,
@@ -279,7 +290,7 @@ impl LineWriter for ClaudeWriter {
         let slots = match &mut line {
             Some(line) => {
                 line.restored = true;
-                line.place_blocks(kept);
+                line.place_blocks(kept, out);
                 &line.slots
             }
             None => &empty,
@@ -330,7 +341,8 @@ impl ClaudeWriter {
             }
         }
         let is_message = *kind == ItemKind::Message;
-        Line { slots, blocks: Vec::new(), author: *author, item: *id, is_message, restored: false }
+        let (blocks, messages_within) = (Vec::new(), Vec::new());
+        Line { slots, blocks, author: *author, item: *id, is_message, messages_within, restored: false }
     }
 
     /// What the API takes of a call.
@@ -510,18 +522,42 @@ impl ClaudeWriter {
 }
 
 impl Line {
+    /// The kept line has a place for so many blocks only.
+    fn lose_blocks(&self, places: usize, out: &mut Out<'_>) {
+        for block in self.blocks.iter().skip(places) {
+            let of = block.kind.of();
+            let field = if of == Of::Call { Field::CallArgs } else { of.text() };
+            out.ledger.lose_late(field, Reason::Invalid, 1, 0);
+        }
+    }
+
     fn is_result(&self, item: ItemId) -> bool {
         self.blocks.iter().any(|block| block.item == item && block.kind == BlockKind::ToolResult)
     }
 
-    /// Numbers the blocks as they stand in the kept line: unknown blocks there have no hole and none of ours.
-    fn place_blocks(&mut self, kept: Val<'_>) {
+    /// Numbers the blocks as they stand in the kept line: unknown blocks there have no hole and none of ours. A record in
+    /// which someone changed one of the two says more than its line; that is lost, and `out` learns it.
+    fn place_blocks(&mut self, kept: Val<'_>, out: &mut Out<'_>) {
         let inside = |outer, name| kept.get(outer).and_then(|outer| outer.get(name));
+        for (field, value, place) in [
+            (Field::ItemId, kept.get("uuid"), "uuid"),
+            (Field::ItemParent, kept.get("parentUuid"), "parentUuid"),
+            (Field::ItemTime, kept.get("timestamp"), "timestamp"),
+            (Field::ItemModel, inside("message", "model"), "message/model"),
+        ] {
+            let says =
+                |own: &&Raw<'_>| value.is_some_and(|value| is_hole(value) || value.text() == own.as_str());
+            if let Some(own) = self.slots.get(place).filter(|own| !says(own)) {
+                out.ledger.lose_late(field, Reason::Invalid, 1, own.as_str().len() as u64);
+            }
+        }
         let (content, place) = match (inside("message", "content"), inside("attachment", "prompt")) {
             (Some(content), _) => (content, "message/content"),
             (None, Some(prompt)) => (prompt, "attachment/prompt"),
-            (None, None) => return,
+            (None, None) => return self.lose_blocks(0, out),
         };
+        let holes = content.elements().filter(|block| has_hole(*block)).count();
+        self.lose_blocks(if is_hole(content) { 1 } else { holes }, out);
         let ours =
             content.elements().enumerate().filter(|(_, block)| has_hole(*block)).map(|(number, _)| number);
         for (number, block) in ours.zip(&self.blocks) {

@@ -57,11 +57,11 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ResultJson
         | Field::ResultIsError
         | Field::PermissionCallId
-        | Field::QuestionCallId
-        | session!()
-        | settings!()
-        | usage!()
-        | notices!()
-        | failures!() => Says::No(Reason::NoSlot),
+        | Field::QuestionCallId => Says::No(Reason::NoSlot),
+        session!() => Says::No(Reason::NoSlot),
+        settings!() => Says::No(Reason::NoSlot),
+        usage!() => Says::No(Reason::NoSlot),
+        notices!() => Says::No(Reason::NoSlot),
+        failures!() => Says::No(Reason::NoSlot),
     }
 }

@@ -102,6 +102,7 @@ struct Said {
     frame: u64,
     id: String,
     time: String,
+    item: Option<ItemId>,
 }
 
 /// Escaped texts, one after the other.
@@ -155,6 +156,16 @@ impl Echoes {
         }
         said.form = Form::Both;
         if said.frame + 1 == frame { Found::Beside } else { Found::Apart }
+    }
+
+    /// The item that the voice's last words became.
+    pub(super) fn item(&self, voice: Voice) -> Option<ItemId> {
+        self.said[voice as usize].item
+    }
+
+    /// Remembers which item the words of the line at hand became.
+    pub(super) fn became(&mut self, voice: Voice, item: ItemId) {
+        self.said[voice as usize].item = Some(item);
     }
 
     /// How many texts the other form had.

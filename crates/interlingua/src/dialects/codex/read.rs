@@ -139,6 +139,9 @@ impl CodexReader {
             self.close(out);
             return notice(line, out);
         }
+        if found == Found::Beside && self.echoes.item(voice).is_some_and(|item| out.is_refused(item)) {
+            return self.close(out);
+        }
         note_tag(line.kind, Field::Structure);
         note_tag(line.payload_kind, Field::Structure);
         if form == Form::Done {
@@ -166,7 +169,9 @@ impl CodexReader {
                     head.shape = if list { Shape::List } else { Shape::One };
                     let form = if self.echoes.too_long { Form::Both } else { form };
                     self.echoes.remember(voice, form, frame, marks);
-                    (Some(out.start(head)), 0, 0)
+                    let item = out.start(head);
+                    self.echoes.became(voice, item);
+                    (Some(item), 0, 0)
                 }
             }
         };

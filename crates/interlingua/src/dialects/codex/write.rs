@@ -24,6 +24,8 @@ pub(super) struct CodexWriter {
     units: Vec<Unit>,
     /// Lines that were kept for it have been written; this many of them echo a single text.
     restored: Option<usize>,
+    /// Parts of the item that a kept line had a place for.
+    placed: usize,
     /// Calls with free text, whose results have a type of their own.
     free_calls: BTreeSet<String>,
     /// Ids made up for calls that came without one and wait for their result.
@@ -88,6 +90,7 @@ impl CodexWriter {
             item: None,
             units: Vec::new(),
             restored: None,
+            placed: 0,
             free_calls: BTreeSet::new(),
             nameless_calls: VecDeque::new(),
             last_time: None,
@@ -220,8 +223,10 @@ impl LineWriter for CodexWriter {
         }
         let parts = || own.iter().flat_map(|unit| &unit.parts);
         let texts = || parts().filter(|(class, ..)| matches!(class, Class::Text | Class::Summary));
+        let mut placed = 0;
         for name in ["message", "content", "output", "result", "tools"] {
             if kept.get("payload").and_then(|payload| payload.get(name)).is_some_and(is_hole) {
+                placed = parts().count();
                 let place = format!("payload/{name}");
                 // What the screen showed has no marks around pictures.
                 let shown = |text: &str| name != "message" || !is_image_mark(text);
@@ -235,6 +240,7 @@ impl LineWriter for CodexWriter {
         if payload.and_then(|payload| payload.get("text")).is_some_and(has_hole) {
             texts().nth(*echoes).into_iter().for_each(|(.., text)| slots.put_word("payload/text", text));
             *echoes += 1;
+            placed = *echoes;
         }
         let inner = payload.and_then(|payload| payload.get("item"));
         for (base, val) in [("payload", payload), ("payload/item", inner)] {
@@ -257,19 +263,29 @@ impl LineWriter for CodexWriter {
                         let place =
                             if is_hole(element) { place } else { format!("{place}/{}", class.member()) };
                         slots.put_word(place, text);
+                        placed += 1;
                     }
                 }
             }
         }
+        self.placed = self.placed.max(placed);
         self.lines.restore(kept, space, &slots, out);
         self.head_written = true;
     }
 
     /// Ends the item at hand; builds its lines unless they were restored.
     fn end_line(&mut self, out: &mut Out<'_>) {
-        self.item = None;
+        let item = self.item.take();
         let units = std::mem::take(&mut self.units);
+        let placed = std::mem::take(&mut self.placed);
         if self.restored.take().is_some() {
+            // A record in which someone changed one of the two says more than the lines that were kept for it.
+            let own = units.iter().filter(|unit| Some(unit.item) == item);
+            let parts =
+                own.flat_map(|unit| unit.parts.iter().map(|(.., text)| (unit.kind.of().text(), text)));
+            for (field, text) in parts.skip(placed) {
+                out.ledger.lose_late(field, Reason::Invalid, 1, text.len() as u64);
+            }
             return;
         }
         for unit in units {

@@ -55,14 +55,16 @@ pub(super) const fn request(field: Field) -> Says {
         // A backend gets no state that it did not issue, and this API issues none.
         Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        session!() | oversight!() => Says::No(Reason::NoSlot),
+        session!() => Says::No(Reason::NoSlot),
+        oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
-            Says::No(Reason::NoSlot)
-        }
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
+        notices!() => Says::No(Reason::NoSlot),
         Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are an answer's.
-        turns!() | usage!() | failures!() => Says::No(Reason::NoSlot),
+        turns!() => Says::No(Reason::NoSlot),
+        usage!() => Says::No(Reason::NoSlot),
+        failures!() => Says::No(Reason::NoSlot),
     }
 }
 
@@ -102,11 +104,11 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ErrorStatus
         | Field::ErrorRequestId => Says::No(Reason::NoSlot),
         // No word on the wire is about sessions, or about what an agent asks a person.
-        session!() | oversight!() => Says::No(Reason::NoSlot),
+        session!() => Says::No(Reason::NoSlot),
+        oversight!() => Says::No(Reason::NoSlot),
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel | notices!() => {
-            Says::No(Reason::NoSlot)
-        }
+        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
+        notices!() => Says::No(Reason::NoSlot),
         Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
         // These are a request's.
         Field::ResultCallId
@@ -117,7 +119,7 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ResultIsError
         | Field::MessageMedia
         | Field::MediaType
-        | Field::MediaName
-        | settings!() => Says::No(Reason::NoSlot),
+        | Field::MediaName => Says::No(Reason::NoSlot),
+        settings!() => Says::No(Reason::NoSlot),
     }
 }

@@ -1,9 +1,11 @@
 //! Events to entries, written as they come; nothing is held but a line whose item is still open.
 
+use std::collections::HashSet;
+
 use super::events::{event_type, open_event, put_turn};
 use super::node::{Node, NodeKind, put_tail, put_time};
 use super::session::Facts;
-use super::usage::{Tally, is_some, shrunk, write_counts};
+use super::usage::{Tally, USAGE_FIELDS, is_some, shrunk, write_counts};
 use crate::dialects::{Dialect, Options, Plane};
 use crate::emit::EmitState;
 use crate::ledger::{Reason, Rest, RestBody};
@@ -36,6 +38,10 @@ pub(super) struct Entries {
     /// What came while the entry, or a child of it, was open: a live source says several things at once, and entries
     /// and children stand one after the other.
     waiting: Vec<Waiting>,
+    /// The items among them that have not begun.
+    waiting_items: HashSet<ItemId>,
+    /// Something has ended since they were looked at.
+    may_go_on: bool,
     /// Open items whose entry had to end before they did: bytes of a log that cannot be read stand where they stood.
     cut: Vec<(ItemId, NodeKind)>,
 }
@@ -92,19 +98,37 @@ impl Entries {
     }
 
     fn waits(&self, item: ItemId) -> bool {
-        self.waiting
-            .iter()
-            .any(|waiting| matches!(waiting, Waiting::Event(event) if matches!(&**event, Event::ItemStarted(head) if head.id == item)))
+        self.waiting_items.contains(&item)
     }
 
     fn wait(&mut self, event: &Event<'_>) {
-        self.waiting.push(Waiting::Event(Box::new(event.clone().into_owned())));
+        self.wait_again(Waiting::Event(Box::new(event.clone().into_owned())));
     }
 
-    /// Writes what has waited and need not wait any longer.
+    fn wait_again(&mut self, waiting: Waiting) {
+        if let Waiting::Event(event) = &waiting
+            && let Event::ItemStarted(head) = &**event
+        {
+            self.waiting_items.insert(head.id);
+        }
+        self.waiting.push(waiting);
+    }
+
+    /// Writes what has waited and need not wait any longer, in the order it came.
     fn go_on(&mut self, out: &mut Out<'_>) {
-        while self.waiting.iter().any(|waiting| self.is_ready(waiting)) {
+        // Only the end of an item, or of its line, lets another one go on.
+        if !std::mem::take(&mut self.may_go_on) {
+            return;
+        }
+        let mut before = usize::MAX;
+        while !self.waiting.is_empty() && self.waiting.len() < before {
+            before = self.waiting.len();
+            self.waiting_items.clear();
             for waiting in std::mem::take(&mut self.waiting) {
+                if !self.is_ready(&waiting) {
+                    self.wait_again(waiting);
+                    continue;
+                }
                 match waiting {
                     // What changed about the session was learned when it came.
                     Waiting::Event(event) if matches!(*event, Event::SessionUpdated(_)) => {
@@ -120,7 +144,7 @@ impl Entries {
     }
 
     fn is_ready(&self, waiting: &Waiting) -> bool {
-        let Waiting::Event(event) = waiting else { return !self.is_open() };
+        let Waiting::Event(event) = waiting else { return !self.is_open() && self.waiting.is_empty() };
         match &**event {
             Event::ItemStarted(head) => !self.must_wait(head.within),
             Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
@@ -137,7 +161,8 @@ impl Entries {
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)
             | Event::QuestionResolved(_)
-            | Event::Error(_) => !self.is_open(),
+            // In its place among what waits.
+            | Event::Error(_) => !self.is_open() && self.waiting.is_empty(),
         }
     }
 
@@ -170,6 +195,7 @@ impl Entries {
     }
 
     fn close_entry(&mut self, out: &mut Out<'_>) {
+        self.may_go_on = true;
         while let Some(node) = self.nodes.last() {
             if !node.later {
                 self.cut.push((node.item, node.kind));
@@ -274,6 +300,7 @@ impl Entries {
         }
         self.end_later(out);
         self.end_node(Some(tail), out);
+        self.may_go_on = true;
         if let Some(entry) = &mut self.entry {
             entry.open_items = entry.open_items.saturating_sub(1);
         }
@@ -331,6 +358,14 @@ impl Entries {
             }
         }
         let more = usage.map(|usage| self.tally.increase(id.as_ref(), &usage));
+        let counts_alone = (id, model, time, stop, cost) == (&None, &None, &None, &None, &None);
+        if counts_alone && more.as_ref().is_some_and(|more| !is_some(more)) {
+            // Nothing used is nothing to write; the line still has its zeros.
+            for field in USAGE_FIELDS {
+                out.lose(field, Reason::Merged);
+            }
+            return;
+        }
         let free = self.entry.as_mut().filter(|entry| entry.ext == Ext::None && !entry.usage);
         // A reader takes the entry's model for that of the response.
         let same_model =
@@ -491,6 +526,7 @@ impl Writer for Entries {
         match rest.body {
             RestBody::Frame(_) | RestBody::Line { .. } => {
                 self.line(rest, out);
+                self.may_go_on = true;
                 self.go_on(out);
             }
             RestBody::Unparsed { bytes, why, more } => {
@@ -502,6 +538,7 @@ impl Writer for Entries {
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
+        self.may_go_on = true;
         self.go_on(out);
         self.close_entry(out);
     }

@@ -56,6 +56,16 @@ pub(super) fn read_counts(usage: Val<'_>) -> Usage {
     counts
 }
 
+/// The fields of the counts.
+pub(super) const USAGE_FIELDS: [Field; 6] = [
+    Field::UsageInput,
+    Field::UsageCacheRead,
+    Field::UsageCacheWrite,
+    Field::UsageCacheWriteLong,
+    Field::UsageOutput,
+    Field::UsageReasoning,
+];
+
 /// Whether `more` adds anything.
 pub(super) fn is_some(more: &Usage) -> bool {
     let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = *more;

@@ -88,7 +88,7 @@ impl Reader for StreamReader {
             choice.note_u64("index", Field::Structure);
             note_blanks(choice);
             if let Some(said) = choice.get("delta").or_else(|| choice.get("message")) {
-                if said.leaves() == 1 && said.members().next().is_none() {
+                if said.kind() == Kind::Object && said.members().next().is_none() {
                     said.note(Field::Structure);
                 }
                 self.said.say(said, out);
@@ -112,6 +112,8 @@ impl Reader for StreamReader {
         // Not every server says [DONE], but each says why it stopped.
         if self.stop.is_some() {
             self.end(out);
+        } else {
+            self.said.cut_off(out);
         }
     }
 }

@@ -348,6 +348,15 @@ impl Said {
         }
     }
 
+    /// The source stops here: says the calls that waited for their id or name.
+    pub(super) fn cut_off(&mut self, out: &mut Sink<'_>) {
+        let Some(message) = self.message else { return };
+        self.end_thought(out);
+        for call in &mut self.calls {
+            call.start(message, out);
+        }
+    }
+
     /// Completes everything; `last` is how the last call ended.
     pub(super) fn end(&mut self, last: Status, out: &mut Sink<'_>) {
         self.end_thought(out);
