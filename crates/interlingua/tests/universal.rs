@@ -1251,3 +1251,9 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_line_that_only_calls_itself_system_is_nobodys() {
+    let guess = interlingua::sniff::sniff(b"{\"type\":\"system\",\"subtype\":\"init\"}\n", true);
+    assert!(guess.is_none(), "{guess:?}");
+}
