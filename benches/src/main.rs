@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: single thread, best of many rounds, every contestant on the same bytes in the same run.
 //!
 //! Prints a Markdown table. `INTERLINGUA_CORPUS` names a folder with real logs; without it they are generated.
-//! `--smoke` runs each contestant once, to see that the bench itself works.
+//! `--smoke` runs each contestant once, to see that the bench itself stages.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use interlingua::dialects::{Dialect, Options, Plane, Role};
-use interlingua::emit::Output;
+use interlingua::json::Output;
 use interlingua::pipe::Pipe;
 use interlingua::tape::{Limits, TapeBuf};
 use interlingua_limits::generate;

@@ -22,7 +22,7 @@ from sessions import (  # noqa: E402
     read_codex_log)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FIXTURES = [ROOT / "crates/interlingua/src/dialects" / name / "fixtures" for name in ("claude_code", "codex")]
+FIXTURES = [ROOT / "crates/interlingua/src/dialects" / name / "fixtures" for name in ("anthropic/claude_code", "openai/codex")]
 INPUTS = pathlib.Path(__file__).resolve().parent / "inputs"  # what is rare, by hand
 OTHER = {"claude-code": "codex", "codex": "claude-code"}
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
     let matrix = insert(&read(&readme)?, "matrix", &matrix())?;
     let mut wanted = vec![(readme, matrix), (PathBuf::from("docs/cli-reference.md"), cli_reference())];
     for dialect in DIALECTS.iter().filter(|dialect| dialect.roles.iter().any(|spec| spec.write.is_some())) {
-        let folder = Path::new("crates/interlingua/src/dialects").join(dialect.name.replace('-', "_"));
+        let folder = Path::new("crates/interlingua/src/dialects").join(dialect.folder());
         let path = folder.join("README.md");
         let text = insert(&read(&path)?, "says", &says(dialect))?;
         wanted.push((path, text));
@@ -70,7 +70,7 @@ fn matrix() -> String {
         Plane::Ours => 3,
     });
     for dialect in dialects {
-        let Dialect { name, plane, about, detected_by: _, issuer: _, roles, sniff: _ } = dialect;
+        let Dialect { name, module: _, plane, about, detected_by: _, issuer: _, roles, sniff: _ } = dialect;
         let list = |can: &dyn Fn(&RoleSpec) -> bool| {
             let words: Vec<&str> =
                 roles.iter().filter(|spec| can(spec)).map(|spec| spec.role.word()).collect();

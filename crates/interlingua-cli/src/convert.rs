@@ -207,7 +207,7 @@ fn convert(
         if nothing_read(&converted) {
             return refuse();
         }
-        interlingua::emit::Output::write(&mut sink, &out);
+        interlingua::json::Output::write(&mut sink, &out);
         bar.inc(bytes.len() as u64);
         sink.finish()?;
         return Ok(converted);

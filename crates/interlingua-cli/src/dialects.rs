@@ -41,16 +41,16 @@ fn row(dialect: &Dialect) -> [String; 7] {
 }
 
 fn json() -> String {
-    use interlingua::text::Str;
+    use interlingua::json::Str;
     report::document(|json| {
         json.array();
         for dialect in DIALECTS {
-            let Dialect { name, plane, about, detected_by, issuer: _, roles, sniff: _ } = dialect;
-            json.object().key("name").word(name).key("plane").word(plane.word());
+            let Dialect { name, module: _, plane, about, detected_by, issuer: _, roles, sniff: _ } = dialect;
+            json.object().key("name").literal(name).key("plane").literal(plane.word());
             json.key("about").str(&Str::plain(about)).key("detected_by").str(&Str::plain(detected_by));
             json.key("roles").array();
             for RoleSpec { role, framing, read, write } in *roles {
-                json.object().key("role").word(role.word()).key("framing").word(framing.word());
+                json.object().key("role").literal(role.word()).key("framing").literal(framing.word());
                 json.key("read").bool(read.is_some()).key("write").bool(write.is_some()).end_object();
             }
             json.end_array().end_object();

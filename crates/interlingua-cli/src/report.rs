@@ -1,10 +1,10 @@
 //! Reports as JSON, for programs. `docs/cli.md` says what the members mean.
 
-use interlingua::emit::{Emit, EmitState};
 use interlingua::error::{Problem, Window};
 use interlingua::framing::Framing;
+use interlingua::json::Str;
+use interlingua::json::{JsonBuffer, JsonWriter};
 use interlingua::ledger::{Report, Row};
-use interlingua::text::Str;
 
 use crate::check::Checked;
 use crate::convert::{Converted, How, Identity, Summary};
@@ -25,7 +25,13 @@ pub(crate) fn convert(summary: &Summary) -> String {
                 None => json.null(),
             };
             identity(from, json);
-            json.key("to").object().key("dialect").word(to.0.name).key("role").word(to.1.word()).end_object();
+            json.key("to")
+                .object()
+                .key("dialect")
+                .literal(to.0.name)
+                .key("role")
+                .literal(to.1.word())
+                .end_object();
             json.key("copied").bool(file.is_copy());
             counts(report, json);
             details(report, from.spec.framing, json);
@@ -73,32 +79,32 @@ pub(crate) fn check(files: &[(String, Result<Checked, Error>)]) -> String {
 }
 
 /// One JSON document and a newline.
-pub(crate) fn document(write: impl FnOnce(&mut Emit<'_>)) -> String {
-    let mut state = EmitState::default();
+pub(crate) fn document(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
+    let mut state = JsonBuffer::default();
     write(&mut state.hold());
     let mut text = state.held().to_owned();
     text.push('\n');
     text
 }
 
-fn why(error: &Error, json: &mut Emit<'_>) {
+fn why(error: &Error, json: &mut JsonWriter<'_>) {
     json.key("error").str(&Str::plain(&error.message()));
     if let Some(hint) = error.hint() {
         json.key("hint").str(&Str::plain(&hint));
     }
 }
 
-fn identity(identity: &Identity, json: &mut Emit<'_>) {
+fn identity(identity: &Identity, json: &mut JsonWriter<'_>) {
     let Identity { dialect, spec, how, looks_like } = identity;
-    json.key("from").object().key("dialect").word(dialect.name).key("role").word(spec.role.word());
+    json.key("from").object().key("dialect").literal(dialect.name).key("role").literal(spec.role.word());
     json.key("detected").bool(*how == How::Detected);
     if let Some(other) = looks_like {
-        json.key("looks_like").word(other.name);
+        json.key("looks_like").literal(other.name);
     }
     json.end_object();
 }
 
-fn counts(report: &Report, json: &mut Emit<'_>) {
+fn counts(report: &Report, json: &mut JsonWriter<'_>) {
     for (name, count) in [
         ("frames", report.frames),
         ("frames_read", report.read),
@@ -114,17 +120,17 @@ fn counts(report: &Report, json: &mut Emit<'_>) {
     json.key("adds_up").bool(report.adds_up());
 }
 
-fn details(report: &Report, framing: Framing, json: &mut Emit<'_>) {
+fn details(report: &Report, framing: Framing, json: &mut JsonWriter<'_>) {
     for (name, rows) in [("lost_paths", &report.lost_paths), ("kept_paths", &report.kept_paths)] {
         json.key(name).array();
         for Row { path, reason, field, count, bytes, first_frame } in rows {
             // Member names stand in a path as the source wrote them, escapes and all.
             json.object().key("path").str(&Str::plain(path));
             if let Some(reason) = reason {
-                json.key("reason").word(reason.word());
+                json.key("reason").literal(reason.word());
             }
             if let Some(field) = field {
-                json.key("field").word(field.word());
+                json.key("field").literal(field.word());
             }
             json.key("count").u64(*count).key("bytes").u64(*bytes).key("first_frame").u64(*first_frame);
             json.end_object();
@@ -142,9 +148,9 @@ fn details(report: &Report, framing: Framing, json: &mut Emit<'_>) {
     json.end_array().key("more_problems").u64(report.more_problems);
 }
 
-fn problem(problem: &Problem, framing: Framing, json: &mut Emit<'_>) {
+fn problem(problem: &Problem, framing: Framing, json: &mut JsonWriter<'_>) {
     let Problem { code, place, detail, window } = problem;
-    json.object().key("code").word(code.name()).key("severity").word(code.severity().word());
+    json.object().key("code").literal(code.name()).key("severity").literal(code.severity().word());
     json.key("message").str(&Str::plain(code.message()));
     json.key("frame").u64(place.frame);
     json.key("place").str(&Str::plain(&render::frame_name(framing, place.frame)));

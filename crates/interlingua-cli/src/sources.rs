@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use interlingua::emit::Output;
 use interlingua::framing::Framing;
+use interlingua::json::Output;
 use interlingua::sniff::{self, Guess};
 
 use crate::error::Error;

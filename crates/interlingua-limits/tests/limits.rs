@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
-use interlingua::emit::Output;
+use interlingua::json::Output;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use interlingua_limits::generate::claude_line;
@@ -253,7 +253,7 @@ fn full() -> bool {
 /// The lines of a log dialect's fixtures.
 fn fixtures(dialect: &Dialect) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
-    let mut folders = vec![root.join(dialect.name.replace('-', "_")).join("fixtures")];
+    let mut folders = vec![root.join(dialect.folder()).join("fixtures")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {

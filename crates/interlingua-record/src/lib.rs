@@ -9,7 +9,8 @@
 //! this crate put the same probes to both, so that schema and reader cannot drift apart.
 
 use interlingua::check::CheckWriter;
-use interlingua::dialects::{Options, Role, record};
+use interlingua::dialects::ours::record;
+use interlingua::dialects::{Options, Role};
 use interlingua::error::{Error, Problem};
 use interlingua::pipe::Pipe;
 

@@ -29,10 +29,10 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
 use crate::error::{Code, Place, Problem, Window};
-use crate::ledger::{Identity, Ledger, Rest};
+use crate::json::Str;
+use crate::ledger::{Identity, Ledger, Leftover};
 use crate::model::{Event, Failure, FailureClass, ItemHead, ItemKind, Notice, ToolCall, ToolResult};
-use crate::pipe::{Out, Writer};
-use crate::text::Str;
+use crate::pipe::{Target, Writer};
 
 /// Checks what passes through; the findings are in the report.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ pub struct CheckWriter {
 type Ids = HashSet<u64, BuildHasherDefault<Identity>>;
 
 impl Writer for CheckWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::ItemStarted(head) => self.started(head, out.ledger),
             Event::Error(Failure { class, status: _, code: _, message: _, request_id: _ }) => {
@@ -74,11 +74,11 @@ impl Writer for CheckWriter {
     }
 
     /// Nothing goes anywhere, so nothing can be lost.
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        rest.keep_elsewhere(out.ledger);
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, out: &mut Out<'_>) {
+    fn finish(&mut self, out: &mut Target<'_>) {
         self.parents.report(Code::DanglingLink, out.ledger);
         self.results.report(Code::ResultWithoutCall, out.ledger);
         self.unanswered.report(Code::CallWithoutResult, out.ledger);

@@ -23,13 +23,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::dialects::{Dialect, Options, Role};
 use crate::error::Error;
-use crate::ledger::{Report, Rest};
+use crate::json::{Raw, Str};
+use crate::ledger::{Leftover, Report};
 use crate::model::{
     Args, Author, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question,
     Request, Session, SessionEnd, Status, Turn, Usage,
 };
-use crate::pipe::{Out, Pipe, Writer};
-use crate::text::{Raw, Str};
+use crate::pipe::{Pipe, Target, Writer};
 
 /// A conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -249,31 +249,31 @@ impl Fold {
 }
 
 impl Writer for Fold {
-    fn event(&mut self, event: &Event<'_>, _: &mut Out<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
         Fold::event(self, event);
     }
 
     /// A transcript has no place for what the model has no word for; whoever folds has the source beside it.
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        rest.keep_elsewhere(out.ledger);
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Out<'_>) {}
+    fn finish(&mut self, _: &mut Target<'_>) {}
 }
 
 /// A fold that the pipe writes to and its maker reads from.
 struct Shared(Arc<Mutex<Fold>>);
 
 impl Writer for Shared {
-    fn event(&mut self, event: &Event<'_>, _: &mut Out<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        rest.keep_elsewhere(out.ledger);
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Out<'_>) {}
+    fn finish(&mut self, _: &mut Target<'_>) {}
 }
 
 fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {

@@ -33,16 +33,14 @@
 
 pub mod check;
 pub mod dialects;
-pub mod emit;
 pub mod error;
 pub mod fold;
 pub mod framing;
+pub mod json;
 pub mod ledger;
-pub mod lifecycle;
+pub mod log;
 pub mod model;
-mod owned;
 pub mod pipe;
-pub mod restore;
 pub mod sniff;
 pub mod tape;
-pub mod text;
+pub mod wire;

@@ -323,7 +323,7 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
 
 #[test]
 fn fixtures_are_recognised_and_come_back_in_any_pieces() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialects/codex/fixtures");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialects/openai/codex/fixtures");
     let mut seen = 0;
     for month in ["2026-02", "2026-11"] {
         for file in std::fs::read_dir(format!("{folder}/{month}")).expect("fixtures") {

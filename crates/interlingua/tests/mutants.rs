@@ -9,9 +9,9 @@ mod support;
 use std::collections::BTreeSet;
 
 use interlingua::dialects::{Dialect, Plane, Role};
+use interlingua::json::Str;
 use interlingua::ledger::Reason;
 use interlingua::model::{Author, Delta, Event, Field, ItemHead, ItemKind, Of, Part, Says, StopClass};
-use interlingua::text::Str;
 use support::books::{Breach, Source};
 use support::canary::{CANARY, canary_law, plant};
 use support::leaves::{LEAF, Words, counting_law, leaf_law, nothing_law};

@@ -6,9 +6,9 @@ mod support;
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::error::{Code, Severity};
 use interlingua::fold::{Content, Item, Transcript};
+use interlingua::json::Str;
 use interlingua::ledger::Fate;
-use interlingua::model::{Answer, Args, Part, Status, StopClass, Turn};
-use interlingua::text::Str;
+use interlingua::model::{Args, Decision, Part, Status, StopClass, Turn};
 use support::{Case, Law, Way, convert, convert_with, fixtures, record, same};
 
 fn named(name: &str, role: Role) -> Way {
@@ -229,7 +229,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     assert_eq!(after.end, before.end);
     // The universal events say it all, so equal is not equally empty.
     assert_eq!(after.errors[0].status, Some(529));
-    assert_eq!(after.permissions[0].answer, Some(Answer::Reject(Some(Str::escaped("no")))));
+    assert_eq!(after.permissions[0].answer, Some(Decision::Reject(Some(Str::escaped("no")))));
     assert_eq!(after.questions[0].answers, Some(vec![vec![Str::escaped("a")]]));
     assert!(after.questions[1].declined);
     assert_eq!(after.end.as_ref().map(|end| end.status), Some(Status::Failed));

@@ -28,8 +28,8 @@ fn dialect(name: &str) -> (&'static Dialect, Role) {
 fn sources() -> Vec<Source> {
     let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects");
     let mut sources = Vec::new();
-    for (folder, dialect) in [("claude_stream", "claude-stream"), ("claude_code", "claude-code")] {
-        let fixtures = files(&dialects.join(folder).join("fixtures"));
+    for dialect in ["claude-stream", "claude-code"] {
+        let fixtures = files(&dialects.join(Dialect::named(dialect).unwrap().folder()).join("fixtures"));
         for path in
             fixtures.into_iter().filter(|path| !path.components().any(|part| part.as_os_str() == "golden"))
         {
@@ -520,7 +520,7 @@ fn turn_ended_tells_why_and_what_it_cost() {
         ("max-turns", "error", 1),
         ("api-error", "error", 1),
     ] {
-        let events = fixture(&format!("claude_stream/fixtures/2026-11/{name}.jsonl"));
+        let events = fixture(&format!("anthropic/claude_stream/fixtures/2026-11/{name}.jsonl"));
         let ended = of(&events, "turn.ended");
         assert_eq!(ended.len(), 1, "{name}");
         assert_eq!(ended[0]["data"]["stop_reason"], stop, "{name}");
@@ -782,7 +782,7 @@ fn live_output_logs_and_events_are_told_apart() {
 #[test]
 fn the_usage_of_a_records_entries_adds_up_to_the_turns() {
     for (name, output) in [("plain", 63), ("partial", 63), ("control", 96)] {
-        let path = format!("claude_stream/fixtures/2026-11/{name}.jsonl");
+        let path = format!("anthropic/claude_stream/fixtures/2026-11/{name}.jsonl");
         let source = sources().into_iter().find(|source| source.name == path).unwrap();
         let (record, _) = convert_in(&[&source.bytes], "claude-stream", "record", &Options::default());
         let record: Value = serde_json::from_slice(&record).unwrap();
@@ -1055,7 +1055,7 @@ fn an_answer_to_nothing_is_lost() {
 #[test]
 fn the_settings_of_a_request_are_said_and_come_back() {
     let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects");
-    for path in ["anthropic/fixtures/request/full.json", "openai_chat/fixtures/request/full.json"] {
+    for path in ["anthropic/messages/fixtures/request/full.json", "openai/chat/fixtures/request/full.json"] {
         let bytes = std::fs::read(dialects.join(path)).unwrap();
         let name = if path.starts_with("anthropic") { "anthropic" } else { "openai-chat" };
         let from = (Dialect::named(name).unwrap(), Role::Request);

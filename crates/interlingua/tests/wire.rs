@@ -1235,7 +1235,7 @@ fn noted(report: &Report, what: &str) -> bool {
 
 fn folder(dialect: &str) -> std::path::PathBuf {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects");
-    root.join(dialect.replace('-', "_")).join("fixtures")
+    root.join(Dialect::named(dialect).unwrap().folder()).join("fixtures")
 }
 
 fn names(dialect: &str, role: &str) -> Vec<String> {

@@ -8,23 +8,18 @@ use crate::sniff::Head;
 use crate::tape::Limits;
 
 pub mod anthropic;
-pub mod claude_code;
-pub mod claude_stream;
-pub mod codex;
-pub mod openai_chat;
-pub mod record;
-pub mod universal;
-pub mod wire;
+pub mod openai;
+pub mod ours;
 
 /// Every dialect.
 pub static DIALECTS: &[&Dialect] = &[
-    &anthropic::DIALECT,
-    &openai_chat::DIALECT,
-    &claude_stream::DIALECT,
-    &claude_code::DIALECT,
-    &codex::DIALECT,
-    &record::DIALECT,
-    &universal::DIALECT,
+    &anthropic::messages::DIALECT,
+    &openai::chat::DIALECT,
+    &anthropic::claude_stream::DIALECT,
+    &anthropic::claude_code::DIALECT,
+    &openai::codex::DIALECT,
+    &ours::record::DIALECT,
+    &ours::universal::DIALECT,
 ];
 
 /// One language that agents or models speak.
@@ -32,6 +27,8 @@ pub static DIALECTS: &[&Dialect] = &[
 pub struct Dialect {
     /// Its name on the command line and in records.
     pub name: &'static str,
+    /// The module that knows it: `module_path!()`.
+    pub module: &'static str,
     /// Where it is spoken.
     pub plane: Plane,
     /// What it is, in a line.
@@ -51,6 +48,11 @@ impl Dialect {
     /// The dialect of that name.
     pub fn named(name: &str) -> Option<&'static Dialect> {
         DIALECTS.iter().copied().find(|dialect| dialect.name == name)
+    }
+
+    /// Its folder below `dialects/`, such as `anthropic/claude_code`.
+    pub fn folder(&self) -> String {
+        self.module.strip_prefix(concat!(module_path!(), "::")).unwrap_or(self.module).replace("::", "/")
     }
 
     /// How the dialect does that role.

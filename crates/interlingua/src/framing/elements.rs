@@ -7,7 +7,7 @@ use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The array framer.
 #[derive(Debug)]
-pub struct Elements {
+pub struct ElementFramer {
     path: &'static [&'static str],
     state: State,
     /// The document outside the array so far, or the element being gathered.
@@ -49,7 +49,7 @@ enum State {
     Tail,
 }
 
-impl Elements {
+impl ElementFramer {
     /// Cuts the array at `path`, gathering at most `limit` bytes at a time.
     pub fn new(path: &'static [&'static str], limit: usize) -> Self {
         Self {
@@ -172,7 +172,7 @@ impl Elements {
     }
 }
 
-impl Framer for Elements {
+impl Framer for ElementFramer {
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         while let Some(&byte) = bytes.first() {
             if let Some(escaped) = self.string {

@@ -4,7 +4,7 @@ use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The line framer.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineFramer {
     /// The beginning of a line whose end has not come yet.
     partial: Gathered,
     /// Bytes of a byte order mark still possible at the start; `None` once decided.
@@ -13,7 +13,7 @@ pub struct Lines {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-impl Lines {
+impl LineFramer {
     /// A framer that gathers at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { partial: Gathered::new(limit), start: Some(0) }
@@ -38,7 +38,7 @@ impl Lines {
     }
 }
 
-impl Framer for Lines {
+impl Framer for LineFramer {
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         let mut bytes = self.skip_mark(bytes, each);
         while let Some(end) = memchr::memchr(b'\n', bytes) {

@@ -7,9 +7,9 @@ mod elements;
 mod lines;
 mod sse;
 
-pub use elements::Elements;
-pub use lines::Lines;
-pub use sse::Sse;
+pub use elements::ElementFramer;
+pub use lines::LineFramer;
+pub use sse::SseFramer;
 
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +63,10 @@ impl Framing {
     /// A framer for a new input.
     pub fn framer(self, limit: usize) -> Box<dyn Framer> {
         match self {
-            Framing::Lines => Box::new(Lines::new(limit)),
-            Framing::Sse => Box::new(Sse::new(limit)),
-            Framing::Whole => Box::new(Whole(Gathered::new(limit))),
-            Framing::Elements(path) => Box::new(Elements::new(path, limit)),
+            Framing::Lines => Box::new(LineFramer::new(limit)),
+            Framing::Sse => Box::new(SseFramer::new(limit)),
+            Framing::Whole => Box::new(WholeFramer(Gathered::new(limit))),
+            Framing::Elements(path) => Box::new(ElementFramer::new(path, limit)),
         }
     }
 
@@ -97,9 +97,9 @@ pub trait Framer: Send {
 }
 
 /// One document, gathered.
-struct Whole(Gathered);
+struct WholeFramer(Gathered);
 
-impl Framer for Whole {
+impl Framer for WholeFramer {
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         self.0.add(bytes, each);
     }

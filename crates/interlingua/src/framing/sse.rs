@@ -8,7 +8,7 @@ use super::{Frame, FrameKind, Framer, Gathered};
     clippy::struct_excessive_bools,
     reason = "each is one fact about the bytes just read, in any combination"
 )]
-pub struct Sse {
+pub struct SseFramer {
     /// The line at hand, unless it is data.
     line: Vec<u8>,
     /// The rest of the line at hand goes straight to the data.
@@ -23,7 +23,7 @@ pub struct Sse {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-impl Sse {
+impl SseFramer {
     /// A framer that gathers at most `limit` bytes an event.
     pub fn new(limit: usize) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Sse {
 /// No event has a longer name.
 const LONGEST_NAME: usize = 1 << 10;
 
-impl Framer for Sse {
+impl Framer for SseFramer {
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         if self.after_return && !bytes.is_empty() {
             self.after_return = false;

@@ -6,12 +6,13 @@
 //! every writer has answered for it, and the same table is the loss table in the documents.
 
 use super::{
-    Answer, Args, Author, CallKind, Delta, Event, Failure, FailureClass, FileRef, Format, ItemHead, ItemKind,
-    ItemTail, Media, MediaSource, Notice, Opaque, OpaqueKind, Part, Permission, Prompt, Question, Request,
-    Session, SessionEnd, Status, Stop, StopClass, Tool, ToolCall, ToolChoice, ToolResult, Turn, Usage,
+    Args, Author, CallKind, Decision, Delta, Event, Failure, FailureClass, FileRef, Format, ItemHead,
+    ItemKind, ItemTail, Media, MediaSource, Notice, Opaque, OpaqueKind, Part, Permission, Prompt, Question,
+    Request, Session, SessionEnd, Status, Stop, StopClass, Tool, ToolCall, ToolChoice, ToolResult, Turn,
+    Usage,
 };
+use crate::json::{Raw, Str};
 use crate::ledger::Reason;
-use crate::text::{Raw, Str};
 
 macro_rules! fields {
     ($($room:ident { $($(#[$about:meta])* $name:ident = $group:ident $word:literal,)* })*) => {
@@ -282,7 +283,7 @@ fields! {
         PermissionInput = Oversight "permission/input",
         /// [`Permission::answer`]
         PermissionAnswer = Oversight "permission/answer",
-        /// The reason of [`Answer::Reject`]
+        /// The reason of [`Decision::Reject`]
         PermissionMessage = Oversight "permission/message",
         /// [`Question::id`]
         QuestionId = Oversight "question/id",
@@ -555,12 +556,12 @@ impl Value for Format<'_> {
     }
 }
 
-impl Value for Answer<'_> {
+impl Value for Decision<'_> {
     fn change(&mut self) {
         *self = match self {
-            Answer::Accept => Answer::AcceptForSession,
-            Answer::AcceptForSession => Answer::Reject(None),
-            Answer::Reject(_) => Answer::Accept,
+            Decision::Accept => Decision::AcceptForSession,
+            Decision::AcceptForSession => Decision::Reject(None),
+            Decision::Reject(_) => Decision::Accept,
         }
     }
 }
@@ -778,7 +779,7 @@ impl Permission<'_> {
         some(Field::PermissionCallId, call_id, show);
         some(Field::PermissionInput, input, show);
         some(Field::PermissionAnswer, answer, show);
-        if let Some(Answer::Reject(Some(message))) = answer {
+        if let Some(Decision::Reject(Some(message))) = answer {
             show(Field::PermissionMessage, message);
         }
     }

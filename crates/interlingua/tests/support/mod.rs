@@ -105,10 +105,7 @@ pub fn fixtures_and_ours() -> Vec<Case> {
 }
 
 pub fn fixture_root(dialect: &Dialect) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/dialects")
-        .join(dialect.name.replace('-', "_"))
-        .join("fixtures")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects").join(dialect.folder()).join("fixtures")
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {

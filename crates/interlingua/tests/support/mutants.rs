@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use interlingua::dialects::{Dialect, MakeReader, Options, Role, RoleSpec, WriteSpec};
-use interlingua::ledger::{Reason, Rest};
+use interlingua::ledger::{Leftover, Reason};
 use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Of, Says, SaysTable};
-use interlingua::pipe::{Doc, Out, Reader, Sink, Writer};
+use interlingua::pipe::{Doc, Events, Reader, Target, Writer};
 use interlingua::tape::{Claim, Val};
 
 use super::Way;
@@ -65,9 +65,10 @@ pub fn write_spec(way: Way) -> &'static WriteSpec {
 
 /// A copy of the dialect with one role changed. It is never freed; there are few.
 fn with(way: Way, read: Option<MakeReader>, write: Option<WriteSpec>) -> Way {
-    let Dialect { name, plane, about, detected_by, issuer, roles, sniff } = way.0;
     let mut changed = (read, write);
-    let roles: Vec<RoleSpec> = roles
+    let roles: Vec<RoleSpec> = way
+        .0
+        .roles
         .iter()
         .map(|spec| {
             let same = spec.write.as_ref().map(|spec| WriteSpec { make: spec.make, says: spec.says });
@@ -80,15 +81,7 @@ fn with(way: Way, read: Option<MakeReader>, write: Option<WriteSpec>) -> Way {
             }
         })
         .collect();
-    let dialect = Dialect {
-        name,
-        plane: *plane,
-        about,
-        detected_by,
-        issuer: *issuer,
-        roles: Box::leak(roles.into_boxed_slice()),
-        sniff: *sniff,
-    };
+    let dialect = Dialect { roles: Box::leak(roles.into_boxed_slice()), ..*way.0 };
     (Box::leak(Box::new(dialect)), way.1)
 }
 
@@ -119,7 +112,7 @@ impl<M: Mutation> Writer for Mutant<M> {
         self.inner.kept_lines_follow(owner);
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if let Event::ItemStarted(head) = event {
             self.memory.kinds.insert(head.id, Of::item(&head.kind));
         }
@@ -128,11 +121,11 @@ impl<M: Mutation> Writer for Mutant<M> {
         }
     }
 
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        self.inner.rest(rest, out);
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        self.inner.leftover(leftover, out);
     }
 
-    fn finish(&mut self, out: &mut Out<'_>) {
+    fn finish(&mut self, out: &mut Target<'_>) {
         self.inner.finish(out);
     }
 }
@@ -141,16 +134,16 @@ impl<M: Mutation> Writer for Mutant<M> {
 pub struct Forgetful(pub Box<dyn Reader>);
 
 impl Reader for Forgetful {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Sink<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         self.0.document(doc, out);
         claim_free(doc.root);
     }
 
-    fn sentinel(&mut self, text: &str, out: &mut Sink<'_>) -> bool {
+    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
         self.0.sentinel(text, out)
     }
 
-    fn finish(&mut self, out: &mut Sink<'_>) {
+    fn finish(&mut self, out: &mut Events<'_>) {
         self.0.finish(out);
     }
 }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use interlingua::dialects::Options;
-use interlingua::ledger::{Rest, RestBody};
+use interlingua::ledger::{Leftover, LeftoverBody};
 use interlingua::model::{Delta, Event, Field, ItemId, ItemTail, Of};
-use interlingua::pipe::{Out, Pipe, Writer};
+use interlingua::pipe::{Pipe, Target, Writer};
 use interlingua::tape::Claim;
 
 use super::Case;
@@ -71,7 +71,7 @@ struct Places {
 }
 
 impl Writer for Places {
-    fn event(&mut self, event: &Event<'_>, _: &mut Out<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
         let of = match event {
             Event::ItemStarted(head) => {
                 self.kinds.insert(head.id, Of::item(&head.kind));
@@ -91,8 +91,8 @@ impl Writer for Places {
         });
     }
 
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        if let RestBody::Frame(tape) = rest.body {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        if let LeftoverBody::Frame(tape) = leftover.body {
             let base = tape.text().as_ptr() as usize;
             let mut leaves = Vec::new();
             gather(tape.root(), Claim::Free, &mut String::new(), &mut leaves);
@@ -118,11 +118,11 @@ impl Writer for Places {
                 }
             }
         }
-        if !matches!(rest.body, RestBody::Line { .. }) {
+        if !matches!(leftover.body, LeftoverBody::Kept { .. }) {
             self.values.clear();
         }
-        rest.keep_elsewhere(out.ledger);
+        leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Out<'_>) {}
+    fn finish(&mut self, _: &mut Target<'_>) {}
 }

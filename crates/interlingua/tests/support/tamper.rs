@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use interlingua::dialects::{Options, WriteSpec};
-use interlingua::ledger::{Reason, Rest};
+use interlingua::ledger::{Leftover, Reason};
 use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Of, Says};
-use interlingua::pipe::{Out, Pipe, Writer};
+use interlingua::pipe::{Pipe, Target, Writer};
 
 use super::books::{Breach, Essence, Fates};
 use super::{Case, Outcome, Way};
@@ -202,7 +202,7 @@ impl Writer for Tamper {
         self.inner.kept_lines_follow(owner);
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Out<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         let of = self.of(event);
         let number = self.events;
         if self.change.is_none() {
@@ -222,11 +222,11 @@ impl Writer for Tamper {
         self.events += 1;
     }
 
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        self.inner.rest(rest, out);
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        self.inner.leftover(leftover, out);
     }
 
-    fn finish(&mut self, out: &mut Out<'_>) {
+    fn finish(&mut self, out: &mut Target<'_>) {
         self.inner.finish(out);
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use interlingua::dialects::Options;
-use interlingua::ledger::{Report, Rest, RestBody};
+use interlingua::ledger::{Leftover, LeftoverBody, Report};
 use interlingua::model::{Event, ItemId, ItemKind};
-use interlingua::pipe::{Out, Pipe, Writer};
+use interlingua::pipe::{Pipe, Target, Writer};
 use interlingua::tape::{Claim, Kind, Val};
 
 use super::Way;
@@ -72,7 +72,7 @@ struct Watch {
 }
 
 impl Writer for Watch {
-    fn event(&mut self, event: &Event<'_>, _: &mut Out<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
         let mut seen = self.seen.lock().expect("no panic while held");
         if self.look != Look::Order {
             seen.events.push(format!("{event:?}"));
@@ -80,14 +80,14 @@ impl Writer for Watch {
         seen.order(event);
     }
 
-    fn rest(&mut self, rest: Rest<'_>, out: &mut Out<'_>) {
-        if let (Look::Events | Look::Leaves, RestBody::Line { .. } | RestBody::Unparsed { .. }) =
-            (self.look, rest.body)
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        if let (Look::Events | Look::Leaves, LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. }) =
+            (self.look, leftover.body)
         {
             // What an earlier conversion kept is said again, not as an event but to the same ears.
-            self.seen.lock().expect("no panic while held").events.push(format!("{rest:?}"));
+            self.seen.lock().expect("no panic while held").events.push(format!("{leftover:?}"));
         }
-        if let (Look::Leaves, RestBody::Frame(tape)) = (self.look, rest.body) {
+        if let (Look::Leaves, LeftoverBody::Frame(tape)) = (self.look, leftover.body) {
             let mut leaves = Vec::new();
             gather(tape.root(), Claim::Free, &mut String::new(), &mut leaves);
             let text = tape.text().to_owned();
@@ -97,10 +97,10 @@ impl Writer for Watch {
                 leaves,
             });
         }
-        rest.keep_elsewhere(out.ledger);
+        leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Out<'_>) {
+    fn finish(&mut self, _: &mut Target<'_>) {
         let mut seen = self.seen.lock().expect("no panic while held");
         let open = std::mem::take(&mut seen.open);
         seen.breaches.extend(open.iter().map(|id| format!("item {} was never completed", id.0)));

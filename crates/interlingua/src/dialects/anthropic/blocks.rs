@@ -1,15 +1,12 @@
 //! Content blocks, as the Messages API, Claude Code's logs and its live output all write them.
 
+use crate::json::Str;
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Opaque,
-    OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
+    OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, issuers,
 };
-use crate::pipe::Sink;
+use crate::pipe::Events;
 use crate::tape::{Kind, Val};
-use crate::text::Str;
-
-/// Who issues signatures and encrypted thinking.
-pub(crate) const ISSUER: &str = "anthropic";
 
 /// How many of the content's blocks are parts of the message itself, not items within it.
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
@@ -21,7 +18,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
 }
 
 /// Reads a message's content: a string, or blocks. Unknown blocks stay where they are.
-pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
+pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     if let Some(text) = content.take_text(Field::MessageText) {
         out.delta(message, 0, Part::Text(text));
     }
@@ -31,10 +28,10 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Sink<'_>
 }
 
 /// Reads one whole block of `message`, which is its part `number`.
-pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Sink<'_>) {
+pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Events<'_>) {
     let Some(item) = open_block(block, Extent::Whole, number, message, out) else { return };
     // Only calls have input: what another block has under that name stays where it is.
-    if let Some(input) = said(block, "input").filter(|_| block.word("type").ends_with("tool_use")) {
+    if let Some(input) = said(block, "input").filter(|_| block.str_or_empty("type").ends_with("tool_use")) {
         out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
     }
     out.complete(item);
@@ -55,7 +52,7 @@ pub(super) fn open_block(
     extent: Extent,
     number: u32,
     message: ItemId,
-    out: &mut Sink<'_>,
+    out: &mut Events<'_>,
 ) -> Option<ItemId> {
     let says = |text: &Str<'_>| extent == Extent::Whole || !text.is_empty();
     let kind = block.get("type").and_then(|kind| kind.str())?;
@@ -105,7 +102,7 @@ fn open_thinking(
     block: Val<'_>,
     says: &dyn Fn(&Str<'_>) -> bool,
     message: ItemId,
-    out: &mut Sink<'_>,
+    out: &mut Events<'_>,
 ) -> ItemId {
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(message);
@@ -117,10 +114,18 @@ fn open_thinking(
         out.delta(item, 0, Part::Text(text));
     }
     if let Some(value) = signature.filter(says) {
-        out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Signature, issuer: ISSUER, value }));
+        out.delta(
+            item,
+            1,
+            Part::Opaque(Opaque { kind: OpaqueKind::Signature, issuer: issuers::ANTHROPIC, value }),
+        );
     }
     if let Some(value) = block.take_str("data", Field::Encrypted) {
-        out.delta(item, 1, Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, issuer: ISSUER, value }));
+        out.delta(
+            item,
+            1,
+            Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, issuer: issuers::ANTHROPIC, value }),
+        );
     }
     item
 }
@@ -143,7 +148,7 @@ pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
     }
 }
 
-fn read_result(block: Val<'_>, message: ItemId, out: &mut Sink<'_>) {
+fn read_result(block: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     let content = said(block, "content");
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {

@@ -1,0 +1,51 @@
+//! Claude Code's session logs: one JSON document a line, chained by `parentUuid`.
+
+mod read;
+mod says;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::model::issuers;
+use crate::sniff::Head;
+
+/// Claude Code session logs.
+pub static DIALECT: Dialect = Dialect {
+    name: "claude-code",
+    module: module_path!(),
+    plane: Plane::Log,
+    about: "Claude Code session logs (~/.claude/projects/…/*.jsonl)",
+    detected_by: "lines with `uuid`, `parentUuid` or `sessionId` beside `type`",
+    issuer: Some(issuers::ANTHROPIC),
+    roles: &[RoleSpec {
+        role: Role::Log,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::ClaudeReader::default())),
+        write: Some(WriteSpec {
+            make: |options| Box::new(write::ClaudeWriter::new(options)),
+            says: says::says,
+        }),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let line = head.doc;
+    let kind = line.get("type")?.str()?;
+    let spoken = line.get("message").is_some_and(|message| message.get("role").is_some())
+        && matches!(kind.as_escaped(), "user" | "assistant");
+    let chained = line.get("parentUuid").is_some() && line.get("uuid").is_some();
+    // Live output has `session_id` where the log has `sessionId`; Qwen Code's log has `parts` where this has `content`.
+    let foreign = line.get("message").is_some_and(|message| message.get("parts").is_some());
+    if foreign || line.get("session_id").is_some() {
+        return None;
+    }
+    match (chained, line.get("sessionId").is_some()) {
+        (true, _) => Some((Role::Log, 10)),
+        (false, true) => Some((Role::Log, 6)),
+        (false, false) if spoken => Some((Role::Log, 3)),
+        (false, false) => {
+            matches!(kind.as_escaped(), "summary" | "file-history-snapshot").then_some((Role::Log, 4))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Lines to events. A `user` or `assistant` line is a message; every other line is a notice, whatever its type.
+
+use crate::dialects::anthropic::blocks;
+use crate::error::Code;
+use crate::json::Latest;
+use crate::model::{Author, Event, Field, ItemHead, ItemKind, Notice, Session, Turn};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::{Kind, Val};
+
+#[derive(Default)]
+pub(super) struct ClaudeReader {
+    started: bool,
+    session: Latest,
+    cwd: Latest,
+    version: Latest,
+    branch: Latest,
+    title: Latest,
+}
+
+/// The members that most lines have, found in one pass.
+struct Line<'t> {
+    kind: Option<Val<'t>>,
+    session: Option<Val<'t>>,
+    cwd: Option<Val<'t>>,
+    version: Option<Val<'t>>,
+    branch: Option<Val<'t>>,
+    title: Option<Val<'t>>,
+    message: Option<Val<'t>>,
+    id: Option<Val<'t>>,
+    parent: Option<Val<'t>>,
+    time: Option<Val<'t>>,
+    root: Val<'t>,
+}
+
+impl<'t> Line<'t> {
+    fn new(root: Val<'t>) -> Self {
+        let [kind, session, cwd, version, branch, title, message, id, parent, time] = root.get_all([
+            "type",
+            "sessionId",
+            "cwd",
+            "version",
+            "gitBranch",
+            "customTitle",
+            "message",
+            "uuid",
+            "parentUuid",
+            "timestamp",
+        ]);
+        Self { kind, session, cwd, version, branch, title, message, id, parent, time, root }
+    }
+}
+
+impl Line<'_> {
+    /// The type, still escaped; empty if there is none.
+    fn word(&self) -> &str {
+        match self.kind {
+            Some(kind) if kind.kind() == Kind::String => &kind.text()[1..kind.text().len() - 1],
+            _ => "",
+        }
+    }
+}
+
+impl Reader for ClaudeReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        let line = Line::new(doc.root);
+        self.session(&line, out);
+        // Nearly every line names its session; what does not may have strayed in from somewhere else.
+        if line.session.is_none() && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
+            out.problem(Code::UnknownShape, None, "expected a line with a `type`");
+        }
+        let author = match line.word() {
+            "user" => Author::User,
+            "assistant" => Author::Assistant,
+            "attachment" if queued_prompt(&line).is_some() => return queued(&line, out),
+            // `api-request-blob` lines have a `message` too: only the type tells.
+            _ => return notice(&line, out),
+        };
+        match line.message {
+            Some(message) if message.kind() == Kind::Object => said(&line, message, author, out),
+            _ => notice(&line, out),
+        }
+    }
+}
+
+impl ClaudeReader {
+    /// What each line repeats about the session, said once and whenever it changes.
+    fn session<'t>(&mut self, line: &Line<'t>, out: &mut Events<'_>) {
+        let text = |val: Option<Val<'t>>, field| val.and_then(|val| val.note_text(field));
+        let id = self.session.changed(text(line.session, Field::SessionId));
+        let cwd = self.cwd.changed(text(line.cwd, Field::SessionCwd));
+        let cli_version = self.version.changed(text(line.version, Field::SessionVersion));
+        let branch = self.branch.changed(text(line.branch, Field::SessionBranch));
+        let title = self.title.changed(text(line.title, Field::SessionTitle));
+        if [&id, &cwd, &cli_version, &branch, &title].iter().all(|news| news.is_none()) {
+            return;
+        }
+        let session = Session { id, cwd, cli_version, branch, title, ..Session::default() };
+        if self.started {
+            out.event(&Event::SessionUpdated(session));
+        } else {
+            self.started = true;
+            out.event(&Event::SessionStarted(Session { agent: Some(super::DIALECT.name), ..session }));
+        }
+    }
+}
+
+fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
+    let [role, content, model, usage] = message.get_all(["role", "content", "model", "usage"]);
+    if let Some(kind) = line.kind {
+        kind.note(Field::ItemAuthor);
+        // The role repeats the type; another one would mean something we do not know.
+        role.filter(|role| role.text() == kind.text()).inspect(|role| _ = role.note(Field::ItemAuthor));
+    }
+    let mut head = out.head(ItemKind::Message, author);
+    begin(&mut head, line);
+    head.model = model.and_then(|model| model.take_text(Field::ItemModel));
+    head.shape = blocks::shape(content);
+    let model = head.model.clone();
+    let item = out.start(head);
+    if let Some(content) = content {
+        blocks::read_content(content, item, out);
+    }
+    out.complete(item);
+    // One response may be spread over several lines, each with its usage so far; its id tells them apart.
+    if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
+        let [id, stop, sequence] = message.get_all(["id", "stop_reason", "stop_sequence"]);
+        out.event(&Event::Usage(Turn {
+            id: id.and_then(|id| id.note_text(Field::TurnId)),
+            model,
+            stop: stop.and_then(|stop| stop.note_text(Field::StopReason)).map(|raw| {
+                blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence)))
+            }),
+            usage: Some(blocks::read_usage(usage)),
+            ..Turn::default()
+        }));
+    }
+}
+
+/// What a person typed while the agent was busy stands in no `user` line but in an attachment.
+fn queued_prompt<'t>(line: &Line<'t>) -> Option<Val<'t>> {
+    let attachment = line.root.get("attachment").filter(|it| it.str_or_empty("type") == "queued_command")?;
+    // Commands of the program itself say so.
+    let origin = attachment.get("origin").map_or("human", |origin| origin.str_or_empty("kind"));
+    let prompt = attachment.get("prompt").filter(|_| origin == "human")?;
+    matches!(prompt.kind(), Kind::String | Kind::Array).then_some(prompt)
+}
+
+fn queued(line: &Line<'_>, out: &mut Events<'_>) {
+    let Some(prompt) = queued_prompt(line) else { return };
+    line.root.note_str("type", Field::ItemAuthor);
+    if let Some(attachment) = line.root.get("attachment") {
+        attachment.note_str("type", Field::ItemAuthor);
+        if let Some(origin) = attachment.get("origin") {
+            origin.note_str("kind", Field::ItemAuthor);
+        }
+    }
+    let mut head = out.head(ItemKind::Message, Author::User);
+    begin(&mut head, line);
+    head.shape = blocks::shape(Some(prompt));
+    let item = out.start(head);
+    blocks::read_content(prompt, item, out);
+    out.complete(item);
+}
+
+fn notice(line: &Line<'_>, out: &mut Events<'_>) {
+    // `system` lines tell by their subtype what they are.
+    let subtype =
+        if line.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
+    let tag = if subtype.is_some() { Field::Structure } else { Field::NoticeType };
+    let kind = line.kind.and_then(|kind| kind.note_text(tag));
+    let event_type = subtype.or(kind);
+    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    begin(&mut head, line);
+    let item = out.start(head);
+    out.complete(item);
+}
+
+/// What every line says about its item.
+fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
+    head.native_id = line.id.and_then(|id| id.take_text(Field::ItemId));
+    head.parent = line.parent.and_then(|parent| parent.take_text(Field::ItemParent));
+    head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
+}

@@ -1,0 +1,137 @@
+//! What one line says by itself: how a turn ended, a notice, and the members that many lines share.
+
+use crate::dialects::anthropic::blocks;
+use crate::json::{Raw, Str};
+use crate::model::{Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass};
+use crate::pipe::Events;
+use crate::tape::{Claim, Kind, Val};
+use crate::wire::class_of_status;
+
+/// Why the turn ended, from its result; a failure is said too.
+pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events<'_>) -> Stop<'t> {
+    let subtype = line.get("subtype").filter(|subtype| subtype.str().is_some());
+    let flag = line.get("is_error").filter(|flag| flag.bool().is_some());
+    let terminal = line.get("terminal_reason").filter(|reason| reason.str().is_some());
+    if terminal.is_some_and(|reason| reason.text().starts_with("\"aborted")) {
+        let raw = terminal.and_then(|reason| reason.note_text(Field::StopReason));
+        return Stop { class: StopClass::Cancelled, raw, sequence: None };
+    }
+    let own_failure = subtype.is_some_and(|subtype| subtype.text().starts_with("\"error"));
+    if !own_failure {
+        // Only here does the flag decide anything.
+        flag.map(|flag| flag.note(Field::StopReason));
+    }
+    if own_failure || flag.and_then(|flag| flag.bool()) == Some(true) {
+        failure(line, subtype, result, out);
+        // The subtype is the code of the failure, if nothing else is.
+        let raw = terminal
+            .and_then(|reason| reason.note_text(Field::StopReason))
+            .or_else(|| subtype.and_then(|subtype| subtype.str()));
+        return Stop { class: StopClass::Error, raw, sequence: None };
+    }
+    note_if(line, "subtype", "success");
+    let reason = line.get("stop_reason");
+    if let Some(raw) = reason.and_then(|reason| reason.note_text(Field::StopReason)) {
+        return blocks::stop(raw, None);
+    }
+    reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));
+    let raw = terminal.and_then(|reason| reason.note_text(Field::StopReason));
+    Stop { class: StopClass::End, raw, sequence: None }
+}
+
+/// An API failure ends as subtype `success` with `is_error`; limits of the agent have a subtype of their own.
+pub(super) fn failure(
+    line: Val<'_>,
+    subtype: Option<Val<'_>>,
+    result: Option<Val<'_>>,
+    out: &mut Events<'_>,
+) {
+    let first = line.get("errors").and_then(|errors| errors.elements().next());
+    let message = first.and_then(|error| error.take_text(Field::ErrorMessage));
+    let message = message.or_else(|| match result?.claimed() {
+        Claim::Free => result?.note_text(Field::ErrorMessage),
+        Claim::Taken(_) | Claim::Noted(_) | Claim::Placed => result?.str(),
+    });
+    let status = line.get("api_error_status").and_then(|status| {
+        let number = u16::try_from(status.u64()?).ok()?;
+        status.note(Field::ErrorStatus);
+        Some(number)
+    });
+    let code = line
+        .note_str("api_error_type", Field::ErrorCode)
+        .or_else(|| subtype.and_then(|subtype| subtype.note_text(Field::ErrorCode)));
+    let class = status.map_or(FailureClass::Other, class_of_status);
+    let message = message.or_else(|| subtype.and_then(|subtype| subtype.str())).unwrap_or_default();
+    out.event(&Event::Error(Failure { class, status, code, message, request_id: None }));
+}
+
+/// A line that is not part of the conversation, with the one thing in it that people read.
+pub(super) fn notice(line: Val<'_>, out: &mut Events<'_>) {
+    let inner = line.get("request").or(line.get("event"));
+    let subtype = match line.str_or_empty("type") {
+        "system" => line.note_str("subtype", Field::NoticeType),
+        "control_request" => inner.and_then(|request| request.note_str("subtype", Field::NoticeType)),
+        "stream_event" => inner.and_then(|event| event.note_str("type", Field::NoticeType)),
+        _ => None,
+    };
+    let event_type = subtype.or_else(|| line.note_str("type", Field::NoticeType));
+    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    head.native_id = line.take_str("uuid", Field::ItemId);
+    head.parent = parent(line).or_else(|| line.note_str("tool_use_id", Field::ItemParent));
+    head.time = line.get("timestamp").and_then(time);
+    let item = out.start(head);
+    let detail = ["message", "summary", "description", "title", "status", "error", "compact_result"];
+    // A new title has been said of the session.
+    let detail = detail.into_iter().filter(|name| *name != "title" || !is_renaming(line));
+    let count = || line.get("estimated_tokens").filter(|count| count.kind() == Kind::Number);
+    if let Some(text) = detail.into_iter().find_map(|name| line.take_str(name, Field::NoticeText)) {
+        out.delta(item, 0, Part::Text(text));
+    } else if let Some(count) = count() {
+        count.take(Field::NoticeText);
+        out.delta(item, 0, Part::Text(Str::escaped(count.text())));
+    }
+    out.complete(item);
+}
+
+pub(super) fn is_renaming(line: Val<'_>) -> bool {
+    line.get("subtype").is_some_and(|subtype| subtype.is("session_title_changed"))
+}
+
+/// Notes a tag that is as expected; any other says something that we do not know.
+pub(super) fn note_if(object: Val<'_>, name: &str, word: &str) {
+    if object.get(name).is_some_and(|tag| tag.is(word)) {
+        object.note_str(name, Field::Structure);
+    }
+}
+
+/// The call that started the subagent which speaks in this line.
+pub(super) fn parent(line: Val<'_>) -> Option<Str<'_>> {
+    let parent = line.get("parent_tool_use_id")?;
+    if parent.is_null() {
+        parent.note(Field::Structure);
+    }
+    parent.take_text(Field::ItemParent)
+}
+
+/// Notes a parent that is the one of the stream the line belongs to.
+pub(super) fn repeat_parent(line: Val<'_>, under: &str) {
+    let Some(parent) = line.get("parent_tool_use_id") else { return };
+    if parent.is_null() && under.is_empty() {
+        parent.note(Field::Structure);
+    } else if parent.str().is_some_and(|parent| parent.as_escaped() == under) {
+        parent.note(Field::ItemParent);
+    }
+}
+
+pub(super) fn time(time: Val<'_>) -> Option<Raw<'_>> {
+    time.take_text(Field::ItemTime).map(|_| time.raw())
+}
+
+/// Why a response stopped, if it says so.
+pub(super) fn stop(message: Val<'_>) -> Option<Stop<'_>> {
+    let [reason, sequence] = message.get_all(["stop_reason", "stop_sequence"]);
+    reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));
+    let raw = reason?.note_text(Field::StopReason)?;
+    sequence.filter(Val::is_null).map(|sequence| sequence.note(Field::Structure));
+    Some(blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence))))
+}

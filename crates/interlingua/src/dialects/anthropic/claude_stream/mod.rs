@@ -1,0 +1,47 @@
+//! What a running Claude Code says on stdout (`--output-format stream-json`), with or without partial messages, and
+//! the control protocol beside it. Content blocks are those of the Messages API; see [`super::anthropic`].
+
+mod block;
+mod control;
+mod line;
+mod read;
+mod says;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::model::issuers;
+use crate::sniff::Head;
+
+/// Claude Code, live.
+pub static DIALECT: Dialect = Dialect {
+    name: "claude-stream",
+    module: module_path!(),
+    plane: Plane::Live,
+    about: "Claude Code live output (claude -p --output-format stream-json)",
+    detected_by: "lines with `session_id` beside `type`, `stream_event` and `control_request` lines",
+    issuer: Some(issuers::ANTHROPIC),
+    roles: &[RoleSpec {
+        role: Role::Live,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::StreamReader::default())),
+        write: Some(WriteSpec { make: |_| Box::new(write::StdinWriter::default()), says: says::says }),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let line = head.doc;
+    let kind = line.get("type")?.str()?;
+    let session = line.get("session_id").is_some();
+    let score = match kind.as_escaped() {
+        // Amp writes the same `init` without the version.
+        "system" if line.get("claude_code_version").is_some() => 10,
+        "stream_event" if session => 10,
+        "control_request" | "control_response" if line.get("request").or(line.get("response")).is_some() => 6,
+        "result" if session && line.get("modelUsage").is_some() => 8,
+        "system" | "assistant" | "user" | "result" if session => 5,
+        _ => return None,
+    };
+    Some((Role::Live, score))
+}

@@ -1,0 +1,304 @@
+//! Events to what Claude Code reads on stdin (`--input-format stream-json`): prompts, answers and the interrupt. What
+//! only an agent can say has no line here and is given up.
+
+use crate::json::JsonWriter;
+use crate::json::{Raw, Str};
+use crate::ledger::{Leftover, Reason};
+use crate::model::{
+    Args, Author, Decision, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Of, Part, Permission, Prompt, Question, Stop, StopClass, Turn,
+};
+use crate::pipe::{Target, Writer};
+use crate::tape::{Limits, TapeBuf};
+
+#[derive(Default)]
+pub(super) struct StdinWriter {
+    prompts: Vec<(ItemId, Vec<(u32, Part<'static>)>)>,
+    /// What each open permission request would be done with: an allowance must repeat it.
+    inputs: Vec<(Str<'static>, Raw<'static>)>,
+    interrupts: u64,
+}
+
+impl Writer for StdinWriter {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match head.kind {
+            ItemKind::Message if head.author == Author::User => Ok(()),
+            ItemKind::Message
+            | ItemKind::Reasoning
+            | ItemKind::ToolCall(_)
+            | ItemKind::ToolResult(_)
+            | ItemKind::Notice(_) => Err(Reason::NoSlot),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::ItemStarted(head) => self.prompts.push((head.id, Vec::new())),
+            Event::ItemDelta(delta) => self.grow(delta, out),
+            Event::ItemCompleted(ItemTail { id, status: _, native_status: _, is_error: _ }) => {
+                if let Some(at) = self.prompts.iter().position(|(known, _)| known == id) {
+                    let (_, parts) = self.prompts.remove(at);
+                    prompt(&parts, out);
+                }
+            }
+            Event::PermissionRequested(Permission { id, action: _, call_id: _, input, answer: _ }) => {
+                out.lose_str(Field::PermissionId, id, Reason::NoSlot);
+                for field in [Field::PermissionAction, Field::PermissionAnswer, Field::PermissionMessage] {
+                    out.lose(field, Reason::NoSlot);
+                }
+                if let Some(input) = input {
+                    self.inputs.push((id.clone().into_owned(), input.clone().into_owned()));
+                }
+            }
+            Event::PermissionResolved(permission) => self.permission(permission, out),
+            Event::QuestionRequested(_) => out.lose_event(Of::Message, event, Reason::NoSlot),
+            Event::QuestionResolved(question) => answer_question(question, out),
+            Event::TurnStarted(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ })
+            | Event::TurnEnded(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ })
+            | Event::Usage(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ }) => {
+                if let Some(Stop { class, raw, sequence: _ }) = stop {
+                    out.lose_some(Field::StopReason, raw.as_ref(), Reason::NoSlot);
+                    match (event, class) {
+                        // The turn ends because we say so: that is the interrupt.
+                        (Event::TurnEnded(_), StopClass::Cancelled) => self.interrupt(out),
+                        _ => out.lose(Field::StopReason, Reason::NoSlot),
+                    }
+                }
+            }
+            // The table says that nothing of these is said.
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::Error(_) => {}
+        }
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.lose(out.ledger, Reason::NoSlot);
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        for (_, input) in std::mem::take(&mut self.inputs) {
+            lose_input(&input, out);
+        }
+    }
+}
+
+impl StdinWriter {
+    /// Gathers a part of a prompt. Only text and media can be told.
+    fn grow(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        let Some((_, parts)) = self.prompts.iter_mut().find(|(id, _)| id == item) else { return };
+        match (value, parts.last_mut()) {
+            (Part::Text(text), Some((known, Part::Text(said)))) if known == part => said.push(text),
+            (Part::Text(_) | Part::Media(_), _) => parts.push((*part, value.clone().into_owned())),
+            (
+                Part::Summary(_)
+                | Part::Refusal(_)
+                | Part::Json(_)
+                | Part::Args(Args::Text(_) | Args::Json(_))
+                | Part::File(_)
+                | Part::Citation(_)
+                | Part::Opaque(_),
+                _,
+            ) => out.lose_part(Of::Message, value, Reason::NoSlot),
+        }
+    }
+
+    fn permission(&mut self, permission: &Permission<'_>, out: &mut Target<'_>) {
+        let Permission { id, action, call_id: _, input, answer } = permission;
+        let asked = self.inputs.iter().position(|(known, _)| known == id);
+        let asked = asked.map(|at| self.inputs.swap_remove(at).1);
+        if !matches!(answer, Some(Decision::AcceptForSession)) {
+            out.lose(Field::PermissionAction, Reason::NoSlot);
+        }
+        let allowed = match answer {
+            Some(Decision::Accept | Decision::AcceptForSession) => true,
+            Some(Decision::Reject(_)) => false,
+            None => {
+                return out.lose_event(
+                    Of::Message,
+                    &Event::PermissionResolved(permission.clone()),
+                    Reason::NoSlot,
+                );
+            }
+        };
+        if let (Some(input), false) = (input, allowed) {
+            out.lose_raw(Field::PermissionInput, input, Reason::NoSlot);
+        }
+        // An answer with an input of its own, or a refusal, does not repeat what was asked.
+        if let Some(asked) =
+            asked.as_ref().filter(|asked| !allowed || input.as_ref().is_some_and(|own| own != *asked))
+        {
+            lose_input(asked, out);
+        }
+        begin_response(id, &mut out.json);
+        let input = input.as_ref().or(asked.as_ref());
+        match answer {
+            Some(answer @ (Decision::Accept | Decision::AcceptForSession)) => {
+                if input.is_none() {
+                    out.ledger.note("an allowance without what it allows: an empty input was made up");
+                }
+                let json = &mut out.json;
+                json.key("behavior")
+                    .literal("allow")
+                    .key("updatedInput")
+                    .raw(&input.unwrap_or(&Raw::new("{}")).one_line());
+                if *answer == Decision::AcceptForSession {
+                    allow_again(action, input, json);
+                }
+            }
+            Some(Decision::Reject(message)) => deny(message.as_ref(), &mut out.json),
+            None => {}
+        }
+        end_response(&mut out.json);
+    }
+
+    fn interrupt(&mut self, out: &mut Target<'_>) {
+        self.interrupts += 1;
+        let id = format!("interrupt-{}", self.interrupts);
+        out.json.object().key("type").literal("control_request").key("request_id").literal(&id);
+        out.json.key("request").object().key("subtype").literal("interrupt").end_object().end_object();
+        out.json.frame("\n");
+    }
+}
+
+/// What a request asked to do has been mapped in its own frame; now nobody repeats it.
+fn lose_input(input: &Raw<'_>, out: &mut Target<'_>) {
+    let (leaves, bytes) = (input.leaves(), input.as_str().len() as u64);
+    out.ledger.lose_late(Field::PermissionInput, Reason::NoSlot, leaves, bytes);
+}
+
+fn prompt(parts: &[(u32, Part<'_>)], out: &mut Target<'_>) {
+    // Tool results are the agent's own; a message that holds nothing else is not a prompt.
+    if parts.is_empty() {
+        return out.lose(Field::ItemAuthor, Reason::NoSlot);
+    }
+    let json = &mut out.json;
+    json.object()
+        .key("type")
+        .literal("user")
+        .key("message")
+        .object()
+        .key("role")
+        .literal("user")
+        .key("content");
+    if let [(_, Part::Text(text))] = parts {
+        json.str(text);
+    } else {
+        json.array();
+        for (_, part) in parts {
+            if let Part::Text(text) = part {
+                json.object().key("type").literal("text").key("text").str(text).end_object();
+            } else if let Part::Media(media) = part {
+                put_media(media, json);
+            }
+        }
+        json.end_array();
+    }
+    json.end_object().key("parent_tool_use_id").null().key("session_id").literal("").end_object();
+    json.frame("\n");
+}
+
+fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
+    let Media { media_type, source, name } = media;
+    let image = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
+    json.object().key("type").literal(if image { "image" } else { "document" }).key("source").object();
+    let (kind, member, value) = match source {
+        MediaSource::Base64(data) => ("base64", "data", data),
+        MediaSource::Url(url) => ("url", "url", url),
+        MediaSource::File(id) => ("file", "file_id", id),
+    };
+    json.key("type").literal(kind).opt_str("media_type", media_type.as_ref()).key(member).str(value);
+    json.end_object().opt_str("title", name.as_ref()).end_object();
+}
+
+fn answer_question(question: &Question<'_>, out: &mut Target<'_>) {
+    let Question { id, call_id: _, prompts, answers, declined } = question;
+    let answers = answers.as_ref().filter(|_| !declined);
+    let Some(answers) = answers else {
+        // A refusal names the request, and nothing else of it.
+        lose_question(question, out);
+        if !declined {
+            out.lose(Field::QuestionDeclined, Reason::NoSlot);
+        }
+        begin_response(id, &mut out.json);
+        deny(None, &mut out.json);
+        return end_response(&mut out.json);
+    };
+    for label in answers.iter().skip(prompts.len()).flatten() {
+        out.lose_str(Field::QuestionAnswer, label, Reason::NoSlot);
+    }
+    let json = &mut out.json;
+    begin_response(id, json);
+    json.key("behavior").literal("allow").key("updatedInput").object().key("questions").array();
+    for Prompt { text, options, multiple } in prompts {
+        json.object().key("question").str(text).key("header").literal("").key("options").array();
+        for (label, about) in options {
+            json.object().key("label").str(label).opt_str("description", about.as_ref()).end_object();
+        }
+        json.end_array().key("multiSelect").bool(*multiple).end_object();
+    }
+    json.end_array().key("answers").object();
+    for (prompt, chosen) in prompts.iter().zip(answers) {
+        json.key(prompt.text.as_escaped()).open_string();
+        for (number, label) in chosen.iter().enumerate() {
+            if number > 0 {
+                json.piece(&Str::escaped(", "));
+            }
+            json.piece(label);
+        }
+        json.close_string();
+    }
+    json.end_object().end_object();
+    end_response(json);
+}
+
+/// Gives up what a question asks and what was chosen.
+fn lose_question(question: &Question<'_>, out: &mut Target<'_>) {
+    let Question { id: _, call_id: _, prompts, answers, declined: _ } = question;
+    for Prompt { text, options, multiple: _ } in prompts {
+        out.lose_str(Field::QuestionText, text, Reason::NoSlot);
+        for (label, about) in options {
+            out.lose_str(Field::QuestionOption, label, Reason::NoSlot);
+            out.lose_some(Field::QuestionOptionAbout, about.as_ref(), Reason::NoSlot);
+        }
+        out.lose(Field::QuestionMultiple, Reason::NoSlot);
+    }
+    for label in answers.iter().flatten().flatten() {
+        out.lose_str(Field::QuestionAnswer, label, Reason::NoSlot);
+    }
+}
+
+fn begin_response(id: &Str<'_>, json: &mut JsonWriter<'_>) {
+    json.object().key("type").literal("control_response").key("response").object();
+    json.key("subtype").literal("success").key("request_id").str(id).key("response").object();
+}
+
+fn end_response(json: &mut JsonWriter<'_>) {
+    json.end_object().end_object().end_object();
+    json.frame("\n");
+}
+
+/// A rule for this session. One command that was allowed does not allow every command.
+fn allow_again(action: &Str<'_>, input: Option<&Raw<'_>>, json: &mut JsonWriter<'_>) {
+    let mut buf = TapeBuf::default();
+    let tape = input.and_then(|input| buf.parse(input.as_str(), &Limits::default()).ok());
+    let command = tape.as_ref().and_then(|tape| tape.root().get("command")?.str());
+    json.key("updatedPermissions")
+        .array()
+        .object()
+        .key("type")
+        .literal("addRules")
+        .key("rules")
+        .array()
+        .object();
+    json.key("toolName").str(action).opt_str("ruleContent", command.as_ref()).end_object().end_array();
+    json.key("behavior").literal("allow").key("destination").literal("session").end_object().end_array();
+}
+
+fn deny(message: Option<&Str<'_>>, json: &mut JsonWriter<'_>) {
+    json.key("behavior").literal("deny").key("message");
+    json.str(message.unwrap_or(&Str::escaped("Permission denied.")));
+}

@@ -1,0 +1,373 @@
+//! Requests, responses and streams to events. A whole response says the same events as its stream: both open their
+//! blocks with [`blocks::open_block`] and begin and end their turn here.
+
+use super::blocks::{self, Extent};
+use super::{ERRORS, TOO_LONG};
+use crate::error::Code;
+use crate::json::Str;
+use crate::model::{
+    Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Opaque,
+    OpaqueKind, Part, Request, Stop, Tool, ToolChoice, Turn, Usage, issuers,
+};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::{Claim, Kind, Val};
+use crate::wire::{is_offered, may_call, note_blanks, note_tag};
+
+pub(super) struct RequestReader;
+
+impl Reader for RequestReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        let root = doc.root;
+        out.event(&Event::Request(Box::new(request(root))));
+        if let Some(system) = root.get("system").filter(|system| !system.is_null()) {
+            said(system, Author::System, out);
+        }
+        let Some(messages) = root.get("messages") else {
+            return out.problem(Code::UnknownShape, None, "a request has `messages`");
+        };
+        for message in messages.elements() {
+            let role = message.get("role").and_then(|role| role.str());
+            let author = match role.as_ref().map(Str::as_escaped) {
+                Some("user") => Author::User,
+                Some("assistant") => Author::Assistant,
+                Some("system") => Author::System,
+                // A role we do not know stays where it is, with all it says.
+                _ => continue,
+            };
+            if let Some(content) = message.get("content") {
+                message.note_str("role", Field::ItemAuthor);
+                said(content, author, out);
+            }
+        }
+    }
+}
+
+fn said(content: Val<'_>, author: Author, out: &mut Events<'_>) {
+    let mut head = out.head(ItemKind::Message, author);
+    head.shape = blocks::shape(Some(content));
+    let item = out.start(head);
+    blocks::read_content(content, item, out);
+    out.complete(item);
+}
+
+fn request(root: Val<'_>) -> Request<'_> {
+    note_blanks(root);
+    let output = root.get("output_config");
+    let effort = output.and_then(|output| output.take_str("effort", Field::Effort));
+    let tools: Vec<Tool<'_>> =
+        root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect();
+    let choice = root.get("tool_choice");
+    let tool_choice = choice.and_then(|choice| tool_choice(choice, &tools));
+    Request {
+        model: root.take_str("model", Field::RequestModel),
+        max_tokens: root.take_raw("max_tokens", Field::MaxTokens),
+        // Gone from the current types, but older clients and models still use them.
+        temperature: root.take_raw("temperature", Field::Temperature),
+        top_p: root.take_raw("top_p", Field::TopP),
+        stop: texts(root.get("stop_sequences")),
+        stream: root.take_bool("stream", Field::StreamAnswer),
+        parallel_calls: choice
+            .filter(|_| may_call(tool_choice.as_ref(), &tools))
+            .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::ParallelCalls))
+            .map(|disabled| !disabled),
+        tools,
+        tool_choice,
+        effort: effort.or_else(|| no_thinking(root)),
+        format: output.and_then(|output| output.get("format")).and_then(|format| {
+            let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
+            let schema = format.take_raw("schema", Field::FormatSchema)?;
+            kind.note(Field::AnswerFormat);
+            Some(Format::Schema { name: None, schema, strict: None })
+        }),
+        user: root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser)),
+        service_tier: root.take_str("service_tier", Field::ServiceTier),
+    }
+}
+
+fn texts(list: Option<Val<'_>>) -> Vec<Str<'_>> {
+    list.into_iter()
+        .flat_map(|list| list.elements())
+        .filter_map(|text| text.take_text(Field::StopTexts))
+        .collect()
+}
+
+/// A tool the client runs. Server tools and trained tools mean nothing elsewhere and stay where they are.
+fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
+    let kind = tool.get("type").filter(|kind| !kind.is_null());
+    if kind.is_some_and(|kind| !kind.is("custom")) {
+        return None;
+    }
+    let name = tool.take_str("name", Field::ToolName)?;
+    if let Some(kind) = kind {
+        kind.note(Field::ToolKind);
+    }
+    Some(Tool {
+        kind: CallKind::Function,
+        name,
+        description: tool.take_str("description", Field::ToolDescription),
+        schema: tool.take_raw("input_schema", Field::ToolSchema),
+        strict: tool.take_bool("strict", Field::ToolStrict),
+    })
+}
+
+/// Which of the tools that we know to use; a choice among others stays where it is.
+fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
+    let kind = choice.get("type").filter(|_| !tools.is_empty())?;
+    let parsed = match kind.str()?.as_escaped() {
+        "auto" => ToolChoice::Auto,
+        "any" => ToolChoice::Required,
+        "none" => ToolChoice::None,
+        "tool" => {
+            let name = choice.get("name").filter(|name| is_offered(*name, tools))?;
+            let name = name.take_text(Field::ToolChoice)?;
+            // The name is the choice.
+            kind.note(Field::Structure);
+            return Some(ToolChoice::Named(name));
+        }
+        _ => return None,
+    };
+    kind.note(Field::ToolChoice);
+    Some(parsed)
+}
+
+/// Thinking switched off is the lowest effort.
+fn no_thinking(root: Val<'_>) -> Option<Str<'_>> {
+    let kind = root.get("thinking")?.get("type").filter(|kind| kind.is("disabled"))?;
+    kind.note(Field::Effort);
+    Some(Str::escaped("none"))
+}
+
+pub(super) struct ResponseReader;
+
+impl Reader for ResponseReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        let root = doc.root;
+        if root.get("error").is_some() {
+            return failure(root, out);
+        }
+        let Some(content) = root.get("content") else {
+            return out.problem(Code::UnknownShape, None, "a response has `content` or `error`");
+        };
+        let message = begin(root, usage(root), out);
+        blocks::read_content(content, message, out);
+        out.complete(message);
+        let (usage, stop) = (usage(root), stop(root));
+        out.event(&Event::TurnEnded(Turn { stop, usage, ..Turn::default() }));
+    }
+}
+
+/// Begins the turn and its message; `message` is a whole one or that of `message_start`.
+fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Events<'_>) -> ItemId {
+    note_tag(message, "type", &["message"]);
+    note_tag(message, "role", &["assistant"]);
+    note_blanks(message);
+    out.event(&Event::TurnStarted(Turn {
+        id: message.take_str("id", Field::TurnId),
+        model: message.take_str("model", Field::TurnModel),
+        usage,
+        ..Turn::default()
+    }));
+    let mut head = out.head(ItemKind::Message, Author::Assistant);
+    head.shape = blocks::shape(message.get("content"));
+    out.start(head)
+}
+
+fn usage(message: Val<'_>) -> Option<Usage> {
+    message.get("usage").filter(|usage| usage.kind() == Kind::Object).map(blocks::read_usage)
+}
+
+/// The counts of `message_start`. That of the output has only begun and stays where it is: `message_delta` has all of it.
+fn input(message: Val<'_>) -> Option<Usage> {
+    let usage = usage(message)?;
+    if let Some(output) = message.get("usage").and_then(|usage| usage.get("output_tokens")) {
+        output.claim(Claim::Free);
+    }
+    Some(Usage { output: None, ..usage })
+}
+
+/// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.
+fn stop(place: Val<'_>) -> Option<Stop<'_>> {
+    let reason = place.take_str("stop_reason", Field::StopReason)?;
+    Some(blocks::stop(reason, place.take_str("stop_sequence", Field::StopSequence)))
+}
+
+fn failure(root: Val<'_>, out: &mut Events<'_>) {
+    note_tag(root, "type", &["error"]);
+    note_blanks(root);
+    let error = root.get("error");
+    let word = error.and_then(|error| error.take_str("type", Field::ErrorCode));
+    let message = error.and_then(|error| error.take_str("message", Field::ErrorMessage)).unwrap_or_default();
+    let known = ERRORS.iter().find(|(known, _)| word.as_ref().is_some_and(|word| word.is(known)));
+    let class = match known.map(|(_, class)| *class) {
+        Some(FailureClass::InvalidRequest) if message.decode().contains(TOO_LONG) => {
+            FailureClass::ContextTooLong
+        }
+        Some(class) => class,
+        None => FailureClass::Other,
+    };
+    out.event(&Event::Error(Failure {
+        class,
+        status: None,
+        code: word,
+        message,
+        request_id: root.take_str("request_id", Field::ErrorRequestId),
+    }));
+}
+
+/// Reads a stream, event by event.
+#[derive(Default)]
+pub(crate) struct StreamReader {
+    message: Option<ItemId>,
+    /// The id of the answer.
+    id: Option<Str<'static>>,
+    /// Open blocks by index, with the item each is; the text of the message is none.
+    open: Vec<(u64, Option<ItemId>)>,
+    /// Blocks so far.
+    count: u64,
+    stop: Option<Stop<'static>>,
+    usage: Option<Usage>,
+}
+
+impl Reader for StreamReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        self.event(doc.root, out);
+    }
+}
+
+impl StreamReader {
+    /// Reads one event. One that we do not know, or that comes where it means nothing, keeps its name; the report will
+    /// show it.
+    fn event(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+        let Some(kind) = event.get("type") else { return };
+        match kind.str().as_ref().map_or("", Str::as_escaped) {
+            "message_start" => {
+                let Some(message) = event.get("message") else { return };
+                kind.note(Field::Structure);
+                self.id = message.get("id").and_then(|id| id.str()).map(Str::into_owned);
+                self.count = 0;
+                self.message = Some(begin(message, input(message), out));
+            }
+            "content_block_start" => self.block_start(event, out),
+            "content_block_delta" => self.block_delta(event, out),
+            "content_block_stop" => {
+                let index = event.get("index").and_then(|index| index.u64());
+                let Some(at) = self.open.iter().rposition(|(open, _)| Some(*open) == index) else { return };
+                // All that it says is that the block is complete.
+                kind.note(Field::ItemStatus);
+                event.note_u64("index", Field::ItemStatus);
+                if let (_, Some(item)) = self.open.remove(at) {
+                    out.complete(item);
+                }
+            }
+            "message_delta" => {
+                kind.note(Field::Structure);
+                self.message_delta(event, out);
+            }
+            "message_stop" if self.message.is_some() => {
+                // All that it says is that the message is complete.
+                kind.note(Field::ItemStatus);
+                self.end(out);
+            }
+            "error" => failure(event, out),
+            "ping" => _ = kind.note(Field::Padding),
+            // An event we do not know stays as it is; the report will show it.
+            _ => {}
+        }
+    }
+
+    fn message_delta(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+        if let Some(delta) = event.get("delta") {
+            note_blanks(delta);
+            // The first reason stands: another one later stays where it is.
+            let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
+            if known.is_none_or(|known| delta.get("stop_reason").is_some_and(|word| word.is(&known.decode())))
+            {
+                self.stop = stop(delta).map(Stop::into_owned).or_else(|| self.stop.take());
+            }
+        }
+        // Counts are totals so far: the last ones stand.
+        let Some(later) = usage(event) else { return };
+        if let Some(earlier) = self.usage.filter(|earlier| *earlier != later) {
+            let id = self.id.clone();
+            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        }
+        self.usage.get_or_insert_default().overwrite(&later);
+    }
+
+    fn block_start(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+        let (Some(message), Some(block)) = (self.message, event.get("content_block")) else { return };
+        let Some(index) = event.get("index") else { return };
+        let Some(number) = index.u64() else { return };
+        note_tag(event, "type", &["content_block_start"]);
+        // A number out of order stays where it is: we count ourselves.
+        if number == self.count {
+            index.note(Field::Structure);
+        }
+        self.count += 1;
+        note_blanks(block);
+        let item = blocks::open_block(block, Extent::Beginning, number as u32, message, out);
+        self.open.push((number, item));
+        let Some(item) = item else { return };
+        if let Some(input) = block.get("input") {
+            // Usually `{}`, and the arguments follow in pieces.
+            if input.members().next().is_none() {
+                input.note(Field::CallArgs);
+            } else {
+                out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
+            }
+        }
+    }
+
+    fn block_delta(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+        let (Some(message), Some(delta)) = (self.message, event.get("delta")) else { return };
+        let Some(index) = event.get("index") else { return };
+        let Some(number) = index.u64() else { return };
+        let open = self.open.iter().rfind(|(open, _)| *open == number).map(|(_, item)| *item);
+        let kind = delta.get("type").and_then(|kind| kind.str());
+        let (item, part, value) = match (kind.as_ref().map_or("", Str::as_escaped), open) {
+            ("text_delta", _) => {
+                (message, number as u32, delta.take_str("text", Field::MessageText).map(Part::Text))
+            }
+            ("citations_delta", _) => {
+                (message, number as u32, delta.take_raw("citation", Field::Citation).map(Part::Citation))
+            }
+            ("thinking_delta", Some(Some(item))) => {
+                (item, 0, delta.take_str("thinking", Field::ReasoningText).map(Part::Text))
+            }
+            ("signature_delta", Some(Some(item))) => {
+                let opaque =
+                    |value| Opaque { kind: OpaqueKind::Signature, issuer: issuers::ANTHROPIC, value };
+                (item, 1, delta.take_str("signature", Field::Signature).map(opaque).map(Part::Opaque))
+            }
+            ("input_json_delta", Some(Some(item))) => {
+                let text = delta.take_str("partial_json", Field::CallArgs);
+                (item, 0, text.map(|text| Part::Args(Args::Text(text))))
+            }
+            // A delta we do not know, or of a block we do not know, stays where it is.
+            _ => return,
+        };
+        let Some(value) = value else { return };
+        note_tag(event, "type", &["content_block_delta"]);
+        delta.note_str("type", Field::Structure);
+        // Text is understood without its block, but then its number says nothing.
+        if open.is_some_and(|open| open.is_none() == (item == message)) {
+            index.note(Field::Structure);
+        }
+        let empty = matches!(&value, Part::Text(text) | Part::Args(Args::Text(text)) if text.is_empty());
+        if !empty {
+            out.piece(item, part, value);
+        }
+    }
+
+    fn end(&mut self, out: &mut Events<'_>) {
+        for (_, item) in self.open.drain(..) {
+            if let Some(item) = item {
+                out.complete(item);
+            }
+        }
+        let Some(message) = self.message.take() else { return };
+        out.complete(message);
+        let (stop, usage) = (self.stop.take(), self.usage.take());
+        out.event(&Event::TurnEnded(Turn { stop, usage, ..Turn::default() }));
+    }
+}

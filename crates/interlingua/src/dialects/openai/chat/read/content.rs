@@ -1,0 +1,84 @@
+//! Content: a string, or a list of parts.
+
+use crate::json::Str;
+use crate::model::{Field, Media, MediaSource, Of, Part, Shape};
+use crate::pipe::Events;
+use crate::tape::{Claim, Kind, Val};
+
+pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
+    match content {
+        Some(list) if list.elements().count() > 1 => Shape::List,
+        _ => Shape::One,
+    }
+}
+
+/// Reads a string or a list of parts of an item of that kind. A part we do not know stays where it is.
+pub(super) fn read_content(
+    content: Val<'_>,
+    of: Of,
+    out: &mut Events<'_>,
+    each: &mut dyn FnMut(u32, Part<'_>, &mut Events<'_>),
+) {
+    if let Some(text) = content.take_text(of.text()) {
+        each(0, Part::Text(text), out);
+    }
+    for (number, part) in content.elements().enumerate() {
+        let Some(tag) = part.get("type").filter(|tag| tag.kind() == Kind::String) else { continue };
+        // A value is claimed after its tag, and just before it is said: a writer that must give it up finds it so.
+        tag.note(Field::Structure);
+        let value = match tag.str().as_ref().map_or("", Str::as_escaped) {
+            "text" => part.take_str("text", of.text()).map(Part::Text),
+            "refusal" => part.take_str("refusal", Field::Refusal).map(Part::Refusal),
+            "image_url" => part.get("image_url").and_then(|image| picture(image.get("url")?, of)),
+            "input_audio" => part.get("input_audio").and_then(|audio| sound(audio, of)),
+            "file" => part.get("file").and_then(|inner| file(inner, of)),
+            _ => None,
+        };
+        match value {
+            Some(value) => each(number as u32, value, out),
+            None => tag.claim(Claim::Free),
+        }
+    }
+}
+
+fn picture(url: Val<'_>, of: Of) -> Option<Part<'_>> {
+    let by_address = |url| Media { media_type: None, source: MediaSource::Url(url), name: None };
+    let media = data_url(url).or_else(|| url.str().map(by_address))?;
+    url.take(of.media());
+    Some(Part::Media(media))
+}
+
+fn sound(audio: Val<'_>, of: Of) -> Option<Part<'_>> {
+    let format = audio.get("format")?;
+    let media_type = match format.str()?.as_escaped() {
+        "wav" => Str::escaped("audio/wav"),
+        "mp3" => Str::escaped("audio/mpeg"),
+        _ => return None,
+    };
+    let source = MediaSource::Base64(audio.take_str("data", of.media())?);
+    format.note(Field::MediaType);
+    Some(Part::Media(Media { media_type: Some(media_type), source, name: None }))
+}
+
+fn file(file: Val<'_>, of: Of) -> Option<Part<'_>> {
+    let mut media = if let Some(data) = file.get("file_data") {
+        data_url(data).inspect(|_| _ = data.take(of.media()))?
+    } else {
+        let source = MediaSource::File(file.take_str("file_id", of.media())?);
+        Media { media_type: None, source, name: None }
+    };
+    media.name = file.take_str("filename", Field::MediaName);
+    Some(Part::Media(media))
+}
+
+/// `data:image/png;base64,…`, cut where it stands.
+fn data_url(val: Val<'_>) -> Option<Media<'_>> {
+    let text = val.str().map(|_| val.text())?;
+    let inner = text.get(1..text.len() - 1)?.strip_prefix("data:")?;
+    let (media_type, data) = inner.split_once(";base64,")?;
+    Some(Media {
+        media_type: Some(Str::escaped(media_type)),
+        source: MediaSource::Base64(Str::escaped(data)),
+        name: None,
+    })
+}

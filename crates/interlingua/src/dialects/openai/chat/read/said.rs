@@ -1,0 +1,423 @@
+//! One message as it comes: a `message` and a `delta` are read by the same code.
+
+use super::content::read_content;
+use crate::json::Str;
+use crate::model::{
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Of, Opaque, OpaqueKind, Part, Status,
+    ToolCall, issuers,
+};
+use crate::pipe::Events;
+use crate::tape::{Claim, Kind, Val};
+use crate::wire::{is_blank, note_blanks};
+
+/// One message as it comes, whole or in pieces.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) message: Option<ItemId>,
+    /// There are no fragments: each entry is a call.
+    whole: bool,
+    thought: Option<Thought>,
+    pub(super) calls: Vec<Call>,
+    pub(super) refused: bool,
+    /// The number of the last entry of `reasoning_details`.
+    last_entry: Option<u64>,
+}
+
+/// The reasoning that is open.
+struct Thought {
+    item: ItemId,
+    /// What it said so far, escaped.
+    text: String,
+    /// The number of its entry in `reasoning_details`.
+    entry: Option<u64>,
+    signed: bool,
+}
+
+pub(super) struct Call {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    kind: CallKind,
+    /// `None` until id and name are known; then `arguments` is empty.
+    item: Option<ItemId>,
+    arguments: String,
+    ended: bool,
+}
+
+/// What an entry of `tool_calls` says.
+#[derive(Clone, Copy)]
+struct Fragment<'a> {
+    index: Option<u64>,
+    id: Option<Val<'a>>,
+    /// The name and the arguments.
+    inner: Option<Val<'a>>,
+    kind: CallKind,
+}
+
+impl Fragment<'_> {
+    const NEW: Self = Self { index: None, id: None, inner: None, kind: CallKind::Function };
+}
+
+/// The part a refusal is: no list of content parts gets that long.
+const REFUSAL: u32 = u32::MAX;
+
+impl Said {
+    pub(super) fn whole() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
+    /// Reads a `message` or a `delta`: one pass to see what it has, then reasoning, content and calls in this order.
+    pub(super) fn say(&mut self, delta: Val<'_>, out: &mut Events<'_>) {
+        let Some(message) = self.message else { return };
+        let (mut shown, mut entries, mut content, mut refusal) = (None, None, None, None);
+        let (mut calls, mut lone) = (None, None);
+        for (name, value) in delta.members() {
+            match name.as_escaped() {
+                _ if is_blank(value) => _ = value.note(Field::Structure),
+                // A request's role is the author's; an answer is always the assistant's.
+                "role" if value.claimed() == Claim::Free && value.is("assistant") => {
+                    value.note(Field::Structure);
+                }
+                "content" | "refusal" if value.is("") => _ = value.note(Field::Structure),
+                "content" => content = content.or(Some(value)),
+                "refusal" => refusal = refusal.or(Some(value)),
+                "tool_calls" => calls = calls.or(Some(value)),
+                // The one call of 2023, without an id.
+                "function_call" => lone = lone.or(Some(value)),
+                "reasoning_details" => entries = entries.or(Some(value)),
+                // Vendors' places for the text of reasoning; the API itself has none. Some say it under two names.
+                "reasoning_content" | "reasoning" | "reasoning_text"
+                    if value.kind() == Kind::String
+                        && shown.is_none_or(|shown: Val<'_>| shown.text() == value.text()) =>
+                {
+                    value.claim(Claim::Taken(Field::ReasoningText));
+                    shown = Some(value);
+                }
+                // Anything else stays where it is.
+                _ => {}
+            }
+        }
+        if shown.is_some() || entries.is_some() {
+            self.reason(shown, entries, message, out);
+        }
+        if let Some(content) = content {
+            self.end_thought(out);
+            read_content(content, Of::Message, out, &mut |number, part, out| {
+                self.refused |= matches!(part, Part::Refusal(_));
+                self.grow(message, number, part, out);
+            });
+        }
+        if let Some(text) = refusal.and_then(|refusal| refusal.take_text(Field::Refusal)) {
+            self.end_thought(out);
+            self.refused = true;
+            self.grow(message, REFUSAL, Part::Refusal(text), out);
+        }
+        for (place, entry) in calls.into_iter().flat_map(|calls| calls.elements()).enumerate() {
+            self.call(entry, place as u64, message, out);
+        }
+        if let Some(lone) = lone {
+            self.fragment(Fragment { inner: Some(lone), ..Fragment::NEW }, message, out);
+        }
+    }
+
+    /// Adds a part, or a piece of one if there are more to come.
+    fn grow(&self, item: ItemId, part: u32, value: Part<'_>, out: &mut Events<'_>) {
+        if self.whole {
+            out.delta(item, part, value);
+        } else {
+            out.piece(item, part, value);
+        }
+    }
+
+    fn reason(
+        &mut self,
+        shown: Option<Val<'_>>,
+        entries: Option<Val<'_>>,
+        message: ItemId,
+        out: &mut Events<'_>,
+    ) {
+        let mut shown = shown.map_or("", |shown| &shown.text()[1..shown.text().len() - 1]);
+        // Texts that the entries repeat are theirs: they know which signature belongs to which.
+        let mut told = String::new();
+        for text in entries.into_iter().flat_map(|list| list.elements()).filter_map(|entry| entry.get("text"))
+        {
+            told.push_str(text.str().unwrap_or_default().as_escaped());
+        }
+        shown = shown.strip_suffix(&told).unwrap_or(shown);
+        if !shown.is_empty() {
+            self.think(shown, |thought| !thought.signed, None, message, out);
+        }
+        for (place, entry) in entries.into_iter().flat_map(|entries| entries.elements()).enumerate() {
+            self.entry(entry, place as u64, message, out);
+        }
+    }
+
+    /// An entry of `reasoning_details`, at that place of its list.
+    fn entry(&mut self, entry: Val<'_>, place: u64, message: ItemId, out: &mut Events<'_>) {
+        let number = entry.get("index");
+        let index = number.and_then(|index| index.u64());
+        let Some(kind) = entry.get("type").filter(|kind| kind.kind() == Kind::String) else { return };
+        let text = |name| entry.get(name).filter(|val: &Val<'_>| val.kind() == Kind::String && !val.is(""));
+        if kind.is("reasoning.text") {
+            let (shown, signature) = (text("text"), text("signature"));
+            if let Some(shown) = shown {
+                let escaped = shown.str().unwrap_or_default();
+                let escaped = escaped.as_escaped();
+                let known = self.thought.as_ref().is_some_and(|thought| thought.text == escaped);
+                if known {
+                    shown.take(Field::ReasoningText);
+                } else {
+                    let joins = |thought: &Thought| {
+                        !thought.signed
+                            && (thought.text.is_empty() || thought.entry == index && index.is_some())
+                    };
+                    // The thought before it ends before this one is read, so that each is booked as itself.
+                    self.thought(joins, message, out);
+                    shown.take(Field::ReasoningText);
+                    self.think(escaped, |_| true, index, message, out);
+                }
+            }
+            if let Some(signature) = signature {
+                let thought = self.thought(|thought| !thought.signed || thought.entry == index, message, out);
+                (thought.signed, thought.entry) = (true, index);
+                let item = thought.item;
+                self.state(OpaqueKind::Signature, signature, entry, item, out);
+            }
+            if shown.is_none() && signature.is_none() {
+                return;
+            }
+        } else if let Some(data) = text("data").filter(|_| kind.is("reasoning.encrypted")) {
+            let item = self.thought(|_| false, message, out).item;
+            self.state(OpaqueKind::Encrypted, data, entry, item, out);
+            self.end_thought(out);
+        } else {
+            // A summary, or a kind to come: what it shows also stands in the text beside it.
+            return;
+        }
+        kind.note(Field::Structure);
+        note_blanks(entry);
+        // A number says which entry a piece belongs to; one that we do not expect stays where it is.
+        let expected = match self.last_entry.filter(|_| !self.whole) {
+            Some(last) => index == Some(last) || index == last.checked_add(1),
+            None => index == Some(place),
+        };
+        if let Some(number) = number.filter(|_| expected) {
+            number.note(Field::Structure);
+        }
+        self.last_entry = index;
+    }
+
+    /// State that only its issuer can read.
+    fn state(&self, kind: OpaqueKind, value: Val<'_>, entry: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+        let Some(value) = value.take_text(kind.field()) else { return };
+        let issuer = issuer(entry);
+        self.grow(item, 1, Part::Opaque(Opaque { kind, issuer, value }), out);
+    }
+
+    fn think(
+        &mut self,
+        text: &str,
+        joins: impl Fn(&Thought) -> bool,
+        entry: Option<u64>,
+        message: ItemId,
+        out: &mut Events<'_>,
+    ) {
+        let thought = self.thought(joins, message, out);
+        thought.text.push_str(text);
+        thought.entry = entry.or(thought.entry);
+        let item = thought.item;
+        self.grow(item, 0, Part::Text(Str::escaped(text)), out);
+    }
+
+    /// The open thought if it `joins`, else a new one.
+    fn thought(
+        &mut self,
+        joins: impl Fn(&Thought) -> bool,
+        message: ItemId,
+        out: &mut Events<'_>,
+    ) -> &mut Thought {
+        if !self.thought.as_ref().is_some_and(joins) {
+            self.end_thought(out);
+        }
+        self.thought.get_or_insert_with(|| {
+            let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+            head.within = Some(message);
+            Thought { item: out.start(head), text: String::new(), entry: None, signed: false }
+        })
+    }
+
+    fn end_thought(&mut self, out: &mut Events<'_>) {
+        if let Some(thought) = self.thought.take() {
+            out.complete(thought.item);
+        }
+    }
+
+    /// An entry of `tool_calls`, at that place of its list.
+    fn call(&mut self, entry: Val<'_>, place: u64, message: ItemId, out: &mut Events<'_>) {
+        let mut found = Fragment::NEW;
+        for (name, value) in entry.members() {
+            match name.as_escaped() {
+                _ if is_blank(value) => _ = value.note(Field::Structure),
+                "index" if value.u64().is_some() => {
+                    // It only tells pieces apart: one that tells nothing stays where it is.
+                    let next = if self.whole { place } else { self.calls.len() as u64 };
+                    let index = value.u64();
+                    let known = !self.whole && self.calls.iter().any(|call| call.index == index);
+                    if known || index == Some(next) {
+                        value.note(Field::Structure);
+                    }
+                    found.index = index;
+                }
+                "type" if value.is("function") || value.is("custom") => _ = value.note(Field::CallKind),
+                "id" if value.kind() == Kind::String && !value.is("") => found.id = found.id.or(Some(value)),
+                "function" => found.inner = Some(value),
+                "custom" => (found.inner, found.kind) = (Some(value), CallKind::FreeText),
+                // Anything else stays where it is.
+                _ => {}
+            }
+        }
+        self.fragment(found, message, out);
+    }
+
+    /// A call or a fragment of one. Fragments belong together by `index`; servers that leave it out, give every call
+    /// the same one, or send id and name late are understood too.
+    fn fragment(&mut self, fragment: Fragment<'_>, message: ItemId, out: &mut Events<'_>) {
+        self.end_thought(out);
+        let Fragment { index, id, inner, kind } = fragment;
+        let named = id.and_then(|id| id.str());
+        let same_id = |call: &Call| named.as_ref().is_some_and(|id| call.id == id.as_escaped());
+        let known = match index {
+            _ if self.whole => None,
+            Some(_) => self.calls.iter().rposition(|call| {
+                call.index == index && (id.is_none() || call.id.is_empty() || same_id(call))
+            }),
+            None if id.is_some() => self.calls.iter().position(same_id),
+            None => self.calls.len().checked_sub(1),
+        };
+        let at = known.unwrap_or_else(|| {
+            if let Some(last) = self.calls.last_mut().filter(|_| self.whole)
+                && let Some(item) = last.end(message, out)
+            {
+                out.complete(item);
+            }
+            let (id, name, arguments) = (String::new(), String::new(), String::new());
+            self.calls.push(Call { index, id, name, kind, item: None, arguments, ended: false });
+            self.calls.len() - 1
+        });
+        let Some(call) = self.calls.get_mut(at) else { return };
+        // Id and name come once; servers that repeat them in each fragment mean the same call.
+        learn(id, Field::CallId, &mut call.id);
+        let mut arguments = None;
+        for (name, value) in inner.into_iter().flat_map(|inner| inner.members()) {
+            match name.as_escaped() {
+                _ if is_blank(value) => _ = value.note(Field::Structure),
+                "name" => learn(Some(value), Field::CallName, &mut call.name),
+                "arguments" | "input" => arguments = arguments.or(Some(value)),
+                _ => {}
+            }
+        }
+        if !call.id.is_empty() && !call.name.is_empty() {
+            call.start(message, out);
+        }
+        match (call.item, arguments) {
+            (Some(item), Some(arguments)) => {
+                let value = match arguments.take_text(Field::CallArgs) {
+                    Some(text) if text.is_empty() => return,
+                    Some(text) => Args::Text(text),
+                    // Against the rules, but some servers send the object itself.
+                    None if arguments.kind() == Kind::Object => Args::Json(arguments.take(Field::CallArgs)),
+                    None => return,
+                };
+                // A function's arguments are JSON, but a piece of them is not; free text is what it is.
+                if self.whole || call.kind != CallKind::Function {
+                    out.delta(item, 0, Part::Args(value));
+                } else {
+                    out.piece(item, 0, Part::Args(value));
+                }
+            }
+            (None, Some(arguments)) => {
+                if let Some(text) = arguments.take_text(Field::CallArgs) {
+                    call.arguments.push_str(text.as_escaped());
+                } else if arguments.kind() == Kind::Object {
+                    call.arguments
+                        .push_str(Str::plain(arguments.take(Field::CallArgs).as_str()).as_escaped());
+                }
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// The source stops here: says the calls that waited for their id or name.
+    pub(super) fn cut_off(&mut self, out: &mut Events<'_>) {
+        let Some(message) = self.message else { return };
+        self.end_thought(out);
+        for call in &mut self.calls {
+            call.start(message, out);
+        }
+    }
+
+    /// Completes everything; `last` is how the last call ended.
+    pub(super) fn end(&mut self, last: Status, out: &mut Events<'_>) {
+        self.end_thought(out);
+        let Some(message) = self.message.take() else { return };
+        let count = self.calls.len();
+        for (number, call) in self.calls.iter_mut().enumerate() {
+            let Some(id) = call.end(message, out) else { continue };
+            let status = if number + 1 == count { last } else { Status::Completed };
+            out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
+        }
+        out.complete(message);
+    }
+}
+
+impl Call {
+    /// The item to complete, once.
+    fn end(&mut self, message: ItemId, out: &mut Events<'_>) -> Option<ItemId> {
+        self.start(message, out);
+        self.item.filter(|_| !std::mem::replace(&mut self.ended, true))
+    }
+
+    fn start(&mut self, message: ItemId, out: &mut Events<'_>) {
+        if self.item.is_some() {
+            return;
+        }
+        let call = ToolCall {
+            call_id: Some(Str::escaped(&self.id)).filter(|id| !id.is_empty()),
+            kind: self.kind,
+            namespace: None,
+            name: Str::escaped(&self.name),
+        };
+        let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+        head.within = Some(message);
+        let item = out.start(head);
+        self.item = Some(item);
+        if !self.arguments.is_empty() {
+            // They came in pieces, and more may follow.
+            out.piece(item, 0, Part::Args(Args::Text(Str::escaped(&self.arguments))));
+            self.arguments.clear();
+        }
+    }
+}
+
+/// Learns what a call is called, once. The same again is understood; anything else stays where it is.
+fn learn(val: Option<Val<'_>>, field: Field, known: &mut String) {
+    let Some((val, text)) = val.and_then(|val| Some((val, val.str()?))) else { return };
+    if known.is_empty() {
+        text.as_escaped().clone_into(known);
+    }
+    if *known == text.as_escaped() {
+        val.take(field);
+    }
+}
+
+/// Whose state an entry of `reasoning_details` holds. We write Anthropic's without a format, others with their name; a
+/// format that says more than the name stays where it is.
+fn issuer(entry: Val<'_>) -> &'static str {
+    let Some(format) = entry.get("format").and_then(|format| format.str()) else { return issuers::ANTHROPIC };
+    let known = [issuers::ANTHROPIC, issuers::OPENAI, issuers::GOOGLE, issuers::XAI];
+    let issuer = known.into_iter().find(|name| format.as_escaped().starts_with(name)).unwrap_or("unknown");
+    if format.is(issuer) {
+        entry.note_str("format", Field::Issuer);
+    }
+    issuer
+}

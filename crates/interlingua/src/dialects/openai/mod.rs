@@ -1,0 +1,4 @@
+//! What OpenAI's APIs and Codex speak.
+
+pub mod chat;
+pub mod codex;

@@ -1,0 +1,4 @@
+//! The two neutral forms.
+
+pub mod record;
+pub mod universal;

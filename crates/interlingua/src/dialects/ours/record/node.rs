@@ -1,0 +1,606 @@
+//! An entry or a child while it is written: its head, its content, its end.
+//!
+//! Content is written as it comes. What does not fit where the content stands (a second part where one was announced,
+//! anything after a child) is a *later part*: a child that has the number of the part it is, or goes on with, and no
+//! head of its own.
+
+use super::read::is_parts;
+use super::session::UNKNOWN;
+use super::words::{self, CALL_KINDS, OPAQUE_KINDS, SPEAKERS, STATUSES, word};
+use crate::json::JsonWriter;
+use crate::json::{Raw, Str, escape_into, is_rfc3339};
+use crate::model::{
+    Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Opaque, OpaqueKind, Part, Shape, ToolCall, ToolResult,
+};
+use crate::tape::{Limits, TapeBuf};
+
+/// An entry or a child: what of its content is written.
+pub(super) struct Node {
+    pub(super) item: ItemId,
+    pub(super) kind: NodeKind,
+    shape: Shape,
+    content: Content,
+    /// Its `children` have begun.
+    pub(super) children: bool,
+    /// It is a later part of the node around it, not an item of its own.
+    pub(super) later: bool,
+    /// Arguments that may come in pieces: only together are they a value.
+    arguments: Option<(u32, String)>,
+    /// State that only its issuer can read, and the part it is.
+    opaque: Option<(u32, OpaqueKind, &'static str)>,
+    /// The state was said to be empty so far: a stream does that before the text comes.
+    blank_opaque: bool,
+    parts: Parts,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    User,
+    Assistant,
+    /// A system or developer message: the schema has no entry for it, so it is an event with content.
+    Speaker(Author),
+    ToolCall(CallKind),
+    ToolResult,
+    Reasoning,
+    Event,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    None,
+    /// A string that part is still being added to.
+    Text(u32),
+    /// A list whose last element is a text that part is still being added to, or complete.
+    List(Option<(u32, Tone)>),
+    /// Content is complete, and `encrypted` is a string that is still being added to.
+    Opaque,
+    /// Complete. Whether it is text decides what state beside it is taken for.
+    Closed {
+        text: bool,
+    },
+}
+
+/// The sorts of text in a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tone {
+    Text,
+    Summary,
+    Refusal,
+}
+
+/// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
+#[derive(Default)]
+struct Parts {
+    /// Most items have no more, and then nothing is allocated.
+    first: [Option<u32>; 4],
+    others: Vec<u32>,
+}
+
+impl Parts {
+    /// The number a reader gives to that part, and whether something has been said of it. The first is said as it comes.
+    fn place(&mut self, part: u32) -> (u32, bool) {
+        for (number, slot) in self.first.iter_mut().enumerate() {
+            match slot {
+                Some(known) if *known == part => return (number as u32, true),
+                Some(_) => {}
+                None => {
+                    *slot = Some(part);
+                    return (number as u32, number == 0);
+                }
+            }
+        }
+        let known = self.others.iter().position(|known| *known == part);
+        let at = known.unwrap_or_else(|| {
+            self.others.push(part);
+            self.others.len() - 1
+        });
+        ((at + self.first.len()) as u32, known.is_some())
+    }
+
+    /// The same for a list, where the first element is new.
+    fn place_in_list(&mut self, part: u32) -> (u32, bool) {
+        let fresh = self.first[0].is_none();
+        let (at, known) = self.place(part);
+        (at, known && !fresh)
+    }
+}
+
+impl Node {
+    pub(super) const fn new(item: ItemId, kind: NodeKind, shape: Shape) -> Self {
+        Self {
+            item,
+            kind,
+            shape,
+            content: Content::None,
+            children: false,
+            later: false,
+            arguments: None,
+            opaque: None,
+            blank_opaque: false,
+            parts: Parts { first: [None; 4], others: Vec::new() },
+        }
+    }
+
+    /// Writes what the head says and leaves the object open. `now` is the time at the source, for a head without its own.
+    /// Returns also whether it says a time.
+    pub(super) fn open(
+        head: &ItemHead<'_>,
+        now: Option<&Raw<'_>>,
+        json: &mut JsonWriter<'_>,
+    ) -> (Self, bool) {
+        let ItemHead { id, kind, author, within: _, native_id, parent, time, model, shape } = head;
+        json.object().key("type");
+        let node_kind = match kind {
+            ItemKind::Message => match author {
+                Author::User => {
+                    json.literal("user");
+                    NodeKind::User
+                }
+                Author::Tool => {
+                    json.literal("user").key("author").literal("tool");
+                    NodeKind::User
+                }
+                Author::Assistant => {
+                    json.literal("assistant");
+                    NodeKind::Assistant
+                }
+                Author::System | Author::Developer => {
+                    json.literal("system-event").key("event-type").literal(word(SPEAKERS, *author));
+                    NodeKind::Speaker(*author)
+                }
+            },
+            ItemKind::Reasoning => {
+                json.literal("reasoning");
+                NodeKind::Reasoning
+            }
+            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
+                json.literal("tool-call").key("name").str(name);
+                json.opt_str("namespace", namespace.as_ref()).opt_str("call-id", call_id.as_ref());
+                match kind {
+                    // These two show in the form of the input.
+                    CallKind::Function | CallKind::FreeText => {}
+                    CallKind::Vendor | CallKind::Server | CallKind::Mcp => {
+                        json.key("call-kind").literal(word(CALL_KINDS, *kind));
+                    }
+                }
+                NodeKind::ToolCall(*kind)
+            }
+            ItemKind::ToolResult(ToolResult { call_id, name }) => {
+                json.literal("tool-result")
+                    .opt_str("call-id", call_id.as_ref())
+                    .opt_str("name", name.as_ref());
+                NodeKind::ToolResult
+            }
+            ItemKind::Notice(Notice { event_type }) => {
+                json.literal("system-event").key("event-type");
+                let event_type = event_type.as_ref().map(Str::as_escaped);
+                json.literal(event_type.unwrap_or(UNKNOWN));
+                // A notice of that name is neither a message of that author nor nameless.
+                let odd = |name| name == UNKNOWN || SPEAKERS.iter().any(|(_, speaker)| *speaker == name);
+                if event_type.is_some_and(odd) {
+                    json.key("notice").bool(true);
+                }
+                NodeKind::Event
+            }
+        };
+        json.opt_str("id", native_id.as_ref());
+        let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
+        json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
+        (Self::new(*id, node_kind, *shape), has_time)
+    }
+
+    /// Begins a later part of this node, as its child. The caller closes it before anything else is written.
+    pub(super) fn open_later(&mut self, delta: &Delta<'_>, json: &mut JsonWriter<'_>) -> Self {
+        self.begin_children(json);
+        let (number, _) = self.parts.place_in_list(delta.part);
+        let arguments = matches!(delta.value, Part::Args(_));
+        let kind = match self.kind {
+            // Arguments alone are input.
+            NodeKind::ToolCall(_) if !arguments => NodeKind::Assistant,
+            kind => kind,
+        };
+        let again = Self::open_again(self.item, kind, json);
+        json.key("part").u64(u64::from(number));
+        Self { later: true, ..again }
+    }
+
+    /// Begins an object for more of an item whose head stands elsewhere.
+    pub(super) fn open_again(item: ItemId, kind: NodeKind, json: &mut JsonWriter<'_>) -> Self {
+        json.object().key("type");
+        match kind {
+            NodeKind::User => json.literal("user"),
+            NodeKind::Assistant => json.literal("assistant"),
+            NodeKind::Speaker(author) => {
+                json.literal("system-event").key("event-type").literal(word(SPEAKERS, author))
+            }
+            // The schema wants a name.
+            NodeKind::ToolCall(_) => json.literal("tool-call").key("name").literal(""),
+            NodeKind::ToolResult => json.literal("tool-result"),
+            NodeKind::Reasoning => json.literal("reasoning"),
+            NodeKind::Event => json.literal("system-event").key("event-type").literal("part"),
+        };
+        Self::new(item, kind, Shape::One)
+    }
+
+    /// Begins `children`, unless they have begun.
+    pub(super) fn begin_children(&mut self, json: &mut JsonWriter<'_>) {
+        if !std::mem::replace(&mut self.children, true) {
+            self.close(json);
+            json.key("children").array();
+        }
+    }
+
+    pub(super) fn end_children(&mut self, json: &mut JsonWriter<'_>) {
+        if std::mem::take(&mut self.children) {
+            json.end_array();
+        }
+    }
+
+    const fn content_key(&self) -> &'static str {
+        match self.kind {
+            NodeKind::ToolCall(_) => "input",
+            NodeKind::ToolResult => "output",
+            NodeKind::User
+            | NodeKind::Assistant
+            | NodeKind::Speaker(_)
+            | NodeKind::Reasoning
+            | NodeKind::Event => "content",
+        }
+    }
+
+    /// Adds a piece. Returns whether it could: if not, it is a later part.
+    pub(super) fn add(&mut self, delta: &Delta<'_>, json: &mut JsonWriter<'_>) -> bool {
+        if self.children {
+            return false;
+        }
+        match (&delta.value, self.content) {
+            (Part::Text(text), Content::Text(part))
+                if part == delta.part && !matches!(self.kind, NodeKind::ToolCall(_)) =>
+            {
+                json.piece(text);
+            }
+            (Part::Args(args), _) if matches!(self.kind, NodeKind::ToolCall(_)) => {
+                return self.add_arguments(args, delta.part, json);
+            }
+            (Part::Opaque(opaque), _) => return self.add_opaque(opaque, delta.part, json),
+            (_, _) if matches!(self.kind, NodeKind::ToolCall(_)) => return false,
+            (Part::Text(text), Content::None) if self.shape == Shape::One => {
+                self.parts.place(delta.part);
+                self.begin(json);
+                json.open_string().piece(text);
+                self.content = Content::Text(delta.part);
+            }
+            (Part::Json(value), Content::None) if self.shape == Shape::One && !is_ambiguous(value) => {
+                self.parts.place(delta.part);
+                self.begin(json);
+                json.raw(value);
+                self.end_wrapper(json);
+                self.content = Content::Closed { text: false };
+            }
+            (value, Content::None | Content::List(_)) => self.add_to_list(value, delta.part, json),
+            (_, Content::Text(_) | Content::Opaque | Content::Closed { .. }) => return false,
+        }
+        true
+    }
+
+    fn add_to_list(&mut self, value: &Part<'_>, part: u32, json: &mut JsonWriter<'_>) {
+        let text = match value {
+            Part::Text(text) => Some((text, Tone::Text)),
+            Part::Summary(text) => Some((text, Tone::Summary)),
+            Part::Refusal(text) => Some((text, Tone::Refusal)),
+            Part::Media(_)
+            | Part::Json(_)
+            | Part::Args(_)
+            | Part::File(_)
+            | Part::Citation(_)
+            | Part::Opaque(_) => None,
+        };
+        match (self.content, text) {
+            (Content::List(Some(open)), Some((text, tone))) if open == (part, tone) => {
+                json.piece(text);
+                return;
+            }
+            (Content::List(Some(_)), _) => {
+                json.close_string().end_object();
+            }
+            (Content::List(None), _) => {}
+            (Content::None | Content::Text(_) | Content::Opaque | Content::Closed { .. }, _) => {
+                self.begin(json);
+                json.array();
+            }
+        }
+        let (number, known) = self.parts.place_in_list(part);
+        json.object().key("type");
+        if let Some((text, tone)) = text {
+            json.literal(match tone {
+                Tone::Text => "text",
+                Tone::Summary => "summary",
+                Tone::Refusal => "refusal",
+            });
+            // More of a text that is not the last one.
+            if known {
+                json.key("part").u64(u64::from(number));
+            }
+            json.key("text").open_string().piece(text);
+            self.content = Content::List(Some((part, tone)));
+        } else {
+            put_part(value, json);
+            json.end_object();
+            self.content = Content::List(None);
+        }
+    }
+
+    /// Arguments are one value. Text that is to be an object is gathered until it is whole.
+    fn add_arguments(&mut self, args: &Args<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
+        let free_text = self.kind == NodeKind::ToolCall(CallKind::FreeText);
+        match (args, self.content, &mut self.arguments) {
+            (Args::Text(text), Content::Text(open), _) if open == part => {
+                json.piece(text);
+            }
+            (Args::Text(text), Content::None, None) if free_text => {
+                self.parts.place(part);
+                json.key("input").open_string().piece(text);
+                self.content = Content::Text(part);
+            }
+            (Args::Text(text), Content::None | Content::Opaque, Some((known, so_far))) if *known == part => {
+                so_far.push_str(text.as_escaped());
+            }
+            (Args::Text(text), Content::None, None) => {
+                self.parts.place(part);
+                self.arguments = Some((part, text.as_escaped().to_owned()));
+            }
+            (Args::Json(value), Content::None, None) => {
+                self.parts.place(part);
+                json.key("input").raw(value);
+                // What would pass for text, or for nothing.
+                if value.as_str().starts_with(['"', 'n']) {
+                    json.key("input-form").literal("json");
+                }
+                self.say_kind(false, json);
+                self.content = Content::Closed { text: false };
+            }
+            (Args::Text(_) | Args::Json(_), _, _) => return false,
+        }
+        true
+    }
+
+    /// The form of the input tells a function from a tool that takes text; says so where it would mislead.
+    fn say_kind(&self, is_text: bool, json: &mut JsonWriter<'_>) {
+        let misleading = match self.kind {
+            NodeKind::ToolCall(CallKind::Function) => is_text,
+            NodeKind::ToolCall(CallKind::FreeText) => !is_text,
+            NodeKind::ToolCall(CallKind::Vendor | CallKind::Server | CallKind::Mcp)
+            | NodeKind::User
+            | NodeKind::Assistant
+            | NodeKind::Speaker(_)
+            | NodeKind::ToolResult
+            | NodeKind::Reasoning
+            | NodeKind::Event => false,
+        };
+        if let NodeKind::ToolCall(kind) = self.kind
+            && misleading
+            && !self.later
+        {
+            json.key("call-kind").literal(word(CALL_KINDS, kind));
+        }
+    }
+
+    fn add_opaque(&mut self, opaque: &Opaque<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
+        let Opaque { kind, issuer, value } = opaque;
+        let state = (part, *kind, *issuer);
+        if self.content == Content::Opaque && self.opaque == Some(state) {
+            json.piece(value);
+            return true;
+        }
+        if self.opaque.is_some_and(|known| !self.blank_opaque || known != state) {
+            return false;
+        }
+        self.opaque = Some(state);
+        self.blank_opaque = value.is_empty();
+        if !self.blank_opaque {
+            self.parts.place(part);
+            // Arguments that are still gathered are written at the end.
+            if self.arguments.is_none() {
+                self.end_content(json);
+            }
+            self.open_opaque(value, json);
+        }
+        true
+    }
+
+    fn open_opaque(&mut self, value: &Str<'_>, json: &mut JsonWriter<'_>) {
+        let Some((_, kind, issuer)) = self.opaque else { return };
+        let beside_text = self.content == Content::Closed { text: true };
+        if words::usual_opaque(issuer, beside_text) != kind {
+            json.key("encrypted-kind").literal(word(OPAQUE_KINDS, kind));
+        }
+        json.key("issuer").literal(issuer).key("encrypted").open_string().piece(value);
+        self.content = Content::Opaque;
+    }
+
+    fn begin(&self, json: &mut JsonWriter<'_>) {
+        if matches!(self.kind, NodeKind::Speaker(_) | NodeKind::Event) {
+            json.key("data").object();
+        }
+        json.key(self.content_key());
+    }
+
+    fn end_wrapper(&self, json: &mut JsonWriter<'_>) {
+        if matches!(self.kind, NodeKind::Speaker(_) | NodeKind::Event) {
+            json.end_object();
+        }
+    }
+
+    /// Ends what the node says of itself.
+    pub(super) fn close(&mut self, json: &mut JsonWriter<'_>) {
+        self.end_content(json);
+        if std::mem::take(&mut self.blank_opaque) {
+            self.open_opaque(&Str::default(), json);
+            self.end_content(json);
+        }
+    }
+
+    /// Ends the content, giving what the schema requires.
+    fn end_content(&mut self, json: &mut JsonWriter<'_>) {
+        let text = match self.content {
+            Content::None => {
+                self.end_without_content(json);
+                false
+            }
+            Content::Text(_) => {
+                json.close_string();
+                self.end_wrapper(json);
+                true
+            }
+            Content::Opaque => {
+                json.close_string();
+                if self.arguments.is_some() {
+                    self.end_without_content(json);
+                }
+                false
+            }
+            Content::List(part) => {
+                if part.is_some() {
+                    json.close_string().end_object();
+                }
+                json.end_array();
+                self.end_wrapper(json);
+                false
+            }
+            Content::Closed { .. } => return,
+        };
+        self.content = Content::Closed { text };
+    }
+
+    fn end_without_content(&mut self, json: &mut JsonWriter<'_>) {
+        match self.kind {
+            NodeKind::ToolCall(_) => {
+                json.key("input");
+                let arguments = self.arguments.take();
+                if arguments.is_none() {
+                    json.null();
+                }
+                let is_text = arguments.is_some_and(|(_, text)| put_arguments(&Str::escaped(&text), json));
+                self.say_kind(is_text, json);
+            }
+            NodeKind::ToolResult => {
+                json.key("output").null();
+            }
+            NodeKind::Reasoning => {
+                json.key("content").null();
+            }
+            // Without content it would be a notice.
+            NodeKind::Speaker(_) if !self.later => {
+                json.key("data").object().key("content").null().end_object();
+            }
+            NodeKind::User | NodeKind::Assistant | NodeKind::Speaker(_) | NodeKind::Event => {}
+        }
+    }
+}
+
+/// Writes how the item ended.
+pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut JsonWriter<'_>) {
+    let ItemTail { id: _, status, native_status, is_error } = tail;
+    json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
+    if words::usual_status(native_status.as_ref(), *is_error) != *status {
+        json.key("outcome").literal(word(STATUSES, *status));
+    }
+}
+
+/// Whether the schema takes it for a time.
+pub(super) fn is_time(time: &Raw<'_>) -> bool {
+    let text = time.as_str();
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(inside) => is_rfc3339(inside.as_bytes()),
+        None => text.parse::<u64>().is_ok(),
+    }
+}
+
+/// Writes when it happened; what is no time to the schema has another name. Returns whether it is one.
+pub(super) fn put_time(time: &Raw<'_>, json: &mut JsonWriter<'_>) -> bool {
+    let is_time = is_time(time);
+    json.key(if is_time { "timestamp" } else { "native-time" }).raw(time);
+    is_time
+}
+
+/// Writes arguments that came as text: as the object they spell, or else as they are. Returns whether as text.
+fn put_arguments(text: &Str<'_>, json: &mut JsonWriter<'_>) -> bool {
+    let plain = text.decode();
+    let object = plain.starts_with('{') && plain.ends_with('}');
+    // What decoding had to replace is not the same JSON any more.
+    let sound = || {
+        !plain.contains(char::REPLACEMENT_CHARACTER) || {
+            let mut again = String::new();
+            escape_into(&plain, &mut again);
+            again == text.as_escaped()
+        }
+    };
+    let limits = Limits { depth: 100, ..Limits::default() };
+    if object && sound() && TapeBuf::default().parse(&plain, &limits).is_ok() {
+        json.raw(&Raw::new(&plain));
+        return false;
+    }
+    json.str(text);
+    true
+}
+
+/// Whether a value of the source would be read as something else than a value: as text, as nothing, as a content list.
+fn is_ambiguous(value: &Raw<'_>) -> bool {
+    let text = value.as_str();
+    match text.as_bytes().first() {
+        Some(b'"' | b'n') => true,
+        Some(b'[') => TapeBuf::default()
+            .parse(text, &Limits::default().around_others())
+            .is_ok_and(|tape| is_parts(tape.root())),
+        Some(_) | None => false,
+    }
+}
+
+/// Writes one element of a content list, after its `type`.
+fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
+    match value {
+        Part::Text(text) => {
+            json.literal("text").key("text").str(text);
+        }
+        Part::Summary(text) => {
+            json.literal("summary").key("text").str(text);
+        }
+        Part::Refusal(text) => {
+            json.literal("refusal").key("text").str(text);
+        }
+        Part::Media(Media { media_type, source, name }) => {
+            json.literal("media").opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
+            match source {
+                MediaSource::Base64(data) => json.key("data").str(data),
+                MediaSource::Url(url) => json.key("url").str(url),
+                MediaSource::File(id) => json.key("file").str(id),
+            };
+        }
+        Part::Json(value) => {
+            json.literal("json").key("json").raw(value);
+        }
+        Part::Args(Args::Json(value)) => {
+            json.literal("arguments").key("json").raw(value);
+        }
+        Part::Args(Args::Text(text)) => {
+            json.literal("arguments").key("text").str(text);
+        }
+        Part::File(FileRef { path, action, diff }) => {
+            json.literal("file")
+                .key("path")
+                .str(path)
+                .key("action")
+                .str(action)
+                .opt_str("diff", diff.as_ref());
+        }
+        Part::Citation(value) => {
+            json.literal("citation").key("citation").raw(value);
+        }
+        // Beside the content, not in it: see `Node::add_opaque`.
+        Part::Opaque(Opaque { kind, issuer, value }) => {
+            json.literal("opaque").key("encrypted-kind").literal(word(OPAQUE_KINDS, *kind));
+            json.key("issuer").literal(issuer).key("encrypted").str(value);
+        }
+    }
+}

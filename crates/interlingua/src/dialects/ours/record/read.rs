@@ -1,0 +1,623 @@
+//! A record to events. Reading it is checking it: every breach of the schema is reported with its place.
+//!
+//! A value that follows from others (a total, the last time of the session) is structure if it is right, and left alone
+//! if it is not: then it says something that we do not know.
+
+use super::check::{Checker, check_entry};
+use super::read_events::{self, agent, taken, used};
+use super::session::UNKNOWN;
+use super::usage::Tally;
+use super::words::{self, CALL_KINDS, OPAQUE_KINDS, SPEAKERS, STATUSES, named};
+use crate::dialects::Dialect;
+use crate::error::Code;
+use crate::framing::FrameKind;
+use crate::json::{Raw, Str, from_base64};
+use crate::model::{
+    Args, Author, CallKind, Event, Field, FileRef, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Of, Opaque, Part, Session, Shape, ToolCall, ToolResult, Turn,
+};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::{Kind, Val};
+
+#[derive(Default)]
+pub(super) struct RecordReader {
+    /// Entries read so far, for pointers.
+    entries: usize,
+    started: bool,
+    complete: bool,
+    checker: Checker,
+    heard: Heard,
+}
+
+/// What the entries have told of the session.
+#[derive(Default)]
+struct Heard {
+    tally: Tally,
+    first_time: String,
+    last_time: String,
+    models: Vec<String>,
+    /// What changed about the session; what stands after the entries is older.
+    changed: Session<'static>,
+}
+
+impl Reader for RecordReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        match doc.kind {
+            FrameKind::Head => {
+                if doc.root.get("version").is_none() && doc.root.get("session").is_none() {
+                    out.problem(Code::UnknownShape, None, "expected a document with `version` and `session`");
+                }
+                self.checker.outer(doc.root, out);
+                // A record without entries is its own tail.
+                self.complete = doc.root.get("session").and_then(|session| session.get("entries")).is_none();
+                self.session(doc.root, out);
+            }
+            FrameKind::Tail => {
+                self.checker.outer(doc.root, out);
+                self.complete = true;
+                self.session(doc.root, out);
+            }
+            _ => {
+                let pointer = format!("/session/entries/{}", self.entries);
+                self.entries += 1;
+                check_entry(doc.root, &pointer, out);
+                self.heard.entry(doc.root, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        if self.complete {
+            self.checker.finish(out);
+        } else if self.entries > 0 || self.started {
+            out.problem(Code::Torn, None, "the record ends before its `entries` do");
+        }
+    }
+}
+
+impl RecordReader {
+    fn session(&mut self, record: Val<'_>, out: &mut Events<'_>) {
+        out.kept_lines_follow("");
+        let Some(session) = record.get("session") else { return };
+        // A version we do not know may mean something that we do not.
+        if let Some(version) = record.get("version").filter(|version| version.is(super::VERSION)) {
+            version.take(Field::Structure);
+        }
+        if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
+            entries.note(Field::Padding);
+        }
+        let id = session.take_str("session-id", Field::SessionId);
+        // We name a record after its session.
+        if let Some(own) = record.get("id").filter(|own| own.str() == id) {
+            own.note(Field::Structure);
+        }
+        let (meta, environment) = (session.get("agent-meta"), session.get("environment"));
+        let ours = session
+            .get("vendor-ext")
+            .filter(|ext| ext.get("vendor").is_some_and(|vendor| vendor.is("interlingua")));
+        let data = ours.and_then(|ext| ext.get("data"));
+        if let Some(ext) = ours {
+            ext.take_str("vendor", Field::Structure);
+        }
+        let vcs = environment.or(data).and_then(|place| place.get("vcs"));
+        if let Some(vcs) = vcs {
+            // Of the model's three facts each is one of some such system; this names it.
+            vcs.get("type").filter(|kind| kind.is("git")).map(|kind| kind.note(Field::Structure));
+        }
+        let vcs_text = |name, field| vcs.and_then(|vcs| vcs.take_str(name, field));
+        let facts = Session {
+            id,
+            parent: data.and_then(|data| data.take_str("parent-session-id", Field::SessionParent)),
+            cwd: environment.and_then(|place| place.take_str("working-dir", Field::SessionCwd)),
+            cli_version: meta.and_then(|meta| meta.take_str("cli-version", Field::SessionVersion)),
+            model: meta.and_then(|meta| known(meta, "model-id", Field::SessionModel)),
+            provider: meta.and_then(provider),
+            branch: vcs_text("branch", Field::SessionBranch),
+            commit: vcs_text("revision", Field::SessionCommit),
+            repository: vcs_text("repository", Field::SessionRepository),
+            title: data.and_then(|data| data.take_str("title", Field::SessionTitle)),
+            start: session.get("session-start").and_then(|time| self.heard.start(time)),
+            agent: meta.and_then(|meta| meta.get("cli-name")).and_then(agent),
+        };
+        self.heard.note_what_follows(session, facts.model.as_ref());
+        // Nothing of the session after its entries: the framer's own doing.
+        if session.kind() == Kind::Object && session.members().next().is_none() {
+            session.note(Field::Padding);
+        }
+        if data.and_then(|data| data.take_bool("final-newline", Field::Structure)) == Some(false) {
+            out.kept_no_final_newline("interlingua");
+        }
+        if facts != Session::default() {
+            let again = self.heard.newer_than(&facts);
+            if std::mem::replace(&mut self.started, true) {
+                out.event(&Event::SessionUpdated(facts));
+            } else {
+                out.event(&Event::SessionStarted(facts));
+            }
+            if again != Session::default() {
+                out.event(&Event::SessionUpdated(again));
+            }
+        }
+    }
+}
+
+/// A member that the schema requires; nobody may have said it.
+fn known<'t>(map: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
+    let val = map.get(name)?;
+    if val.is(UNKNOWN) {
+        val.note(Field::Structure);
+        return None;
+    }
+    val.take_text(field)
+}
+
+/// Who provides the model: often only known from the agent, and then no fact of its own.
+fn provider(meta: Val<'_>) -> Option<Str<'_>> {
+    let agent = meta.get("cli-name").and_then(|name| name.str());
+    let issuer = agent.and_then(|agent| Dialect::named(agent.as_escaped())?.issuer);
+    let usual = meta.get("model-provider").filter(|own| issuer.is_some_and(|issuer| own.is(issuer)));
+    match usual {
+        Some(usual) => usual.note_text(Field::SessionProvider),
+        None => known(meta, "model-provider", Field::SessionProvider),
+    }
+}
+
+impl Heard {
+    fn time(&mut self, time: &Raw<'_>) {
+        if self.first_time.is_empty() {
+            self.first_time.push_str(time.as_str());
+        }
+        self.last_time.clear();
+        self.last_time.push_str(time.as_str());
+    }
+
+    fn model(&mut self, model: Option<&Str<'_>>) {
+        let Some(model) = model else { return };
+        if !self.models.iter().any(|known| known == model.as_escaped()) && self.models.len() < 64 {
+            self.models.push(model.as_escaped().to_owned());
+        }
+    }
+
+    /// When the session began; that may only repeat when its first entry was made.
+    fn start<'t>(&self, time: Val<'t>) -> Option<Raw<'t>> {
+        if time.text() == self.first_time {
+            time.note(Field::Structure);
+            return None;
+        }
+        Some(time.take(Field::SessionStart))
+    }
+
+    /// Notes what stands after the entries and follows from them.
+    fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>) {
+        if let Some(end) = session.get("session-end").filter(|end| end.text() == self.last_time) {
+            end.note(Field::Structure);
+        }
+        self.model(model);
+        let models = session.get("agent-meta").and_then(|meta| meta.get("models"));
+        for model in models.into_iter().flat_map(|models| models.elements()) {
+            let text = model.str();
+            if self.models.iter().any(|known| text.as_ref().is_some_and(|text| text.as_escaped() == known)) {
+                model.note(Field::Structure);
+            }
+        }
+    }
+
+    /// What the entries told of the session where `facts`, which stand after them, say otherwise.
+    fn newer_than(&self, facts: &Session<'_>) -> Session<'static> {
+        let newer = |told: &Option<Str<'static>>, fact: &Option<Str<'_>>| {
+            told.clone().filter(|told| fact.as_ref().is_some_and(|fact| fact != told))
+        };
+        let told = &self.changed;
+        Session {
+            id: newer(&told.id, &facts.id),
+            parent: newer(&told.parent, &facts.parent),
+            cwd: newer(&told.cwd, &facts.cwd),
+            cli_version: newer(&told.cli_version, &facts.cli_version),
+            model: newer(&told.model, &facts.model),
+            provider: newer(&told.provider, &facts.provider),
+            branch: newer(&told.branch, &facts.branch),
+            commit: newer(&told.commit, &facts.commit),
+            repository: newer(&told.repository, &facts.repository),
+            title: newer(&told.title, &facts.title),
+            start: told.start.clone().filter(|_| facts.start.is_some()),
+            agent: told.agent.filter(|_| facts.agent.is_some()),
+        }
+    }
+
+    fn change(&mut self, session: &Session<'_>) {
+        let Session {
+            id,
+            parent,
+            cwd,
+            cli_version,
+            model,
+            provider,
+            branch,
+            commit,
+            repository,
+            title,
+            start,
+            agent,
+        } = session.clone().into_owned();
+        self.model(model.as_ref());
+        let known = &mut self.changed;
+        for (known, news) in [
+            (&mut known.id, id),
+            (&mut known.parent, parent),
+            (&mut known.cwd, cwd),
+            (&mut known.cli_version, cli_version),
+            (&mut known.model, model),
+            (&mut known.provider, provider),
+            (&mut known.branch, branch),
+            (&mut known.commit, commit),
+            (&mut known.repository, repository),
+            (&mut known.title, title),
+        ] {
+            *known = news.or(known.take());
+        }
+        known.start = start.or(known.start.take());
+        known.agent = agent.or(known.agent);
+    }
+
+    /// Reads an entry, its children, and hands on the lines it was made from.
+    fn entry(&mut self, entry: Val<'_>, out: &mut Events<'_>) {
+        let ext = entry.get("vendor-ext").filter(|ext| ext.kind() == Kind::Object);
+        let vendor = ext.and_then(|ext| ext.get("vendor")).and_then(|vendor| vendor.str());
+        let vendor = vendor.as_ref().map_or("", Str::as_escaped);
+        let has_lines = ext.is_some_and(|ext| ext.get("data").is_some());
+        out.kept_lines_follow(if has_lines { vendor } else { "" });
+        if entry.get("event-type").is_some_and(|kind| kind.is("unparsed")) && unparsed(entry, vendor, out) {
+            return;
+        }
+        if !self.happened(entry, out) {
+            self.item(entry, None, vendor, out);
+        }
+        if let Some(ext) = ext {
+            ext.take_str("vendor", Field::Structure);
+            hand_on_lines(ext, vendor, out);
+        }
+    }
+
+    /// Reads an entry that is no item. Returns whether it is one of those.
+    fn happened(&mut self, entry: Val<'_>, out: &mut Events<'_>) -> bool {
+        let event = read_events::event(entry, &mut self.tally);
+        if event.is_none() && !is_bare(entry) {
+            return false;
+        }
+        for name in ["type", "event-type"] {
+            entry.take_str(name, Field::Structure);
+        }
+        if let Some(data) = entry.get("data").filter(|data| data.members().next().is_none()) {
+            data.note(Field::Structure);
+        }
+        if let Some(time) = time_of(entry, Field::TurnTime) {
+            self.time(&time);
+            out.event(&Event::Usage(Turn { time: Some(time), ..Turn::default() }));
+        }
+        match &event {
+            Some(Event::SessionUpdated(session)) => self.change(session),
+            Some(Event::TurnStarted(turn) | Event::TurnEnded(turn)) => self.model(turn.model.as_ref()),
+            Some(_) => {}
+            None => self.used(entry, out),
+        }
+        if let Some(event) = event {
+            out.event(&event);
+        }
+        true
+    }
+
+    /// Says what the responses that end with this entry have used.
+    fn used(&mut self, entry: Val<'_>, out: &mut Events<'_>) {
+        let Some(usage) = entry.get("token-usage").filter(|usage| usage.kind() == Kind::Object) else {
+            return;
+        };
+        let turn = used(usage, entry, &mut self.tally);
+        self.model(turn.model.as_ref());
+        out.event(&Event::Usage(turn));
+    }
+
+    /// Reads an entry or a child as an item with its children.
+    fn item(&mut self, entry: Val<'_>, within: Option<ItemId>, vendor: &str, out: &mut Events<'_>) {
+        let Some((kind, author)) = kind_of(entry) else { return };
+        let content = content_of(entry);
+        let of = Of::item(&kind);
+        let mut head = out.head(kind, author);
+        head.within = within;
+        head.native_id = entry.take_str("id", Field::ItemId);
+        head.parent = entry.take_str("parent-id", Field::ItemParent);
+        head.time = time_of(entry, Field::ItemTime);
+        head.model = entry.take_str("model-id", Field::ItemModel);
+        head.shape = match content {
+            Some(list) if of != Of::Call && is_parts(list) => Shape::List,
+            _ => Shape::One,
+        };
+        if let Some(time) = &head.time {
+            self.time(time);
+        }
+        self.model(head.model.as_ref());
+        let id = out.start(head);
+        let mut next = content.map_or(0, |content| read_content(content, entry, (id, 0), of, out));
+        if let Some(state) = opaque(entry, content, vendor) {
+            out.delta(id, next, state);
+            next += 1;
+        }
+        for child in entry.get("children").into_iter().flat_map(|children| children.elements()) {
+            if let Some(part) = child.get("part").and_then(|part| part.u64()) {
+                next = later_part(child, part as u32, id, of, vendor, out).max(next);
+            } else {
+                self.item(child, Some(id), vendor, out);
+            }
+        }
+        let is_error = entry.take_bool("is-error", Field::ResultIsError);
+        let native_status = entry.take_str("status", Field::ItemStatus);
+        let status = taken(entry, "outcome", Field::ItemStatus, STATUSES)
+            .unwrap_or_else(|| words::usual_status(native_status.as_ref(), is_error));
+        out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error }));
+        self.used(entry, out);
+    }
+}
+
+fn time_of(entry: Val<'_>, field: Field) -> Option<Raw<'_>> {
+    entry.take_raw("timestamp", field).or_else(|| entry.take_raw("native-time", field))
+}
+
+/// Whether an entry is there only for its usage, or for a line that says nothing.
+fn is_bare(entry: Val<'_>) -> bool {
+    let empty = |data: Val<'_>| data.kind() == Kind::Object && data.members().next().is_none();
+    entry.get("event-type").is_some_and(|kind| kind.is("usage") || kind.is("line"))
+        && entry.get("data").is_some_and(empty)
+}
+
+fn hand_on_lines(ext: Val<'_>, vendor: &str, out: &mut Events<'_>) {
+    let spaces = ext.get("space");
+    let more = ext.get("more").into_iter().flat_map(|more| more.elements());
+    for (number, line) in ext.get("data").into_iter().chain(more).enumerate() {
+        let space = spaces.and_then(|spaces| spaces.elements().nth(number));
+        let mut around = space
+            .into_iter()
+            .flat_map(|pair| pair.elements())
+            .filter_map(|side| side.take_text(Field::Structure));
+        let (before, after) = (around.next().unwrap_or_default(), around.next().unwrap_or_default());
+        out.kept_line(vendor, line, (&before.decode(), &after.decode()));
+    }
+}
+
+/// Gives back bytes that could not be read when the record was made, to the dialect they stood in.
+fn unparsed(entry: Val<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
+    let Some(data) = entry.get("data") else { return false };
+    let more = data.take_bool("more", Field::Structure).unwrap_or(false);
+    // What becomes of the bytes is booked when they are handed on, as if they were read for the first time. Here they
+    // are something said that arrives.
+    let said = Field::MessageText;
+    let bytes = match (data.take_str("raw", said), data.take_str("base64", said)) {
+        (Some(raw), _) => raw.decode().into_owned().into_bytes(),
+        (None, Some(text)) => match from_base64(text.as_escaped()) {
+            Some(bytes) => bytes,
+            None => return false,
+        },
+        (None, None) => return false,
+    };
+    for name in ["type", "event-type"] {
+        entry.take_str(name, Field::Structure);
+    }
+    data.take_str("reason", Field::Structure);
+    if let Some(ext) = entry.get("vendor-ext") {
+        ext.take_str("vendor", Field::Structure);
+    }
+    out.kept_bytes(vendor, &bytes, "unparsed", more);
+    true
+}
+
+/// What item an entry is, and who speaks.
+fn kind_of(entry: Val<'_>) -> Option<(ItemKind<'_>, Author)> {
+    let word = entry.get("type")?;
+    let kind = word.str()?;
+    Some(match kind.as_escaped() {
+        "user" => {
+            word.take(Field::ItemAuthor);
+            let tool = entry.get("author").filter(|author| author.is("tool"));
+            let author = tool.map_or(Author::User, |_| Author::Tool);
+            tool.map(|author| author.take(Field::ItemAuthor));
+            (ItemKind::Message, author)
+        }
+        "assistant" => {
+            word.take(Field::ItemAuthor);
+            (ItemKind::Message, Author::Assistant)
+        }
+        "reasoning" => {
+            word.take(Field::Structure);
+            (ItemKind::Reasoning, Author::Assistant)
+        }
+        "tool-call" => {
+            word.take(Field::Structure);
+            let input = entry.get("input").filter(|_| entry.get("input-form").is_none());
+            let is_text = input.is_some_and(|input| input.kind() == Kind::String);
+            let usual = if is_text { CallKind::FreeText } else { CallKind::Function };
+            let call = ToolCall {
+                // Seed documents of the draft call it `tool-id`.
+                call_id: entry
+                    .take_str("call-id", Field::CallId)
+                    .or_else(|| entry.take_str("tool-id", Field::CallId)),
+                kind: taken(entry, "call-kind", Field::CallKind, CALL_KINDS).unwrap_or(usual),
+                namespace: entry.take_str("namespace", Field::CallNamespace),
+                name: entry.take_str("name", Field::CallName).unwrap_or_default(),
+            };
+            (ItemKind::ToolCall(call), Author::Assistant)
+        }
+        "tool-result" => {
+            word.take(Field::Structure);
+            let result = ToolResult {
+                call_id: entry.take_str("call-id", Field::ResultCallId),
+                name: entry.take_str("name", Field::ResultName),
+            };
+            (ItemKind::ToolResult(result), Author::Tool)
+        }
+        _ => {
+            word.take(Field::Structure);
+            let event_type = entry.get("event-type");
+            let speaker = event_type.and_then(|kind| named(SPEAKERS, &kind.str()?));
+            let says = entry.get("data").is_some_and(|data| data.get("content").is_some());
+            let notice = entry.take_bool("notice", Field::Structure) == Some(true);
+            match (speaker, event_type) {
+                (Some(author), Some(kind)) if says && !notice => {
+                    kind.take(Field::ItemAuthor);
+                    (ItemKind::Message, author)
+                }
+                (_, kind) => {
+                    // The schema wants a name, and not every notice has one.
+                    let nameless = kind.filter(|kind| !notice && kind.is(UNKNOWN));
+                    let event_type = match nameless {
+                        Some(filler) => {
+                            filler.note(Field::Structure);
+                            None
+                        }
+                        None => kind.and_then(|kind| kind.take_text(Field::NoticeType)),
+                    };
+                    (ItemKind::Notice(Notice { event_type }), Author::System)
+                }
+            }
+        }
+    })
+}
+
+/// Where an entry has its content.
+fn content_of(entry: Val<'_>) -> Option<Val<'_>> {
+    match entry.str_or_empty("type") {
+        "user" | "assistant" | "reasoning" => entry.get("content"),
+        "tool-call" => entry.get("input"),
+        "tool-result" => entry.get("output"),
+        _ => entry.get("data").and_then(|data| data.get("content")),
+    }
+}
+
+/// Reads a child that is a later part of the item around it. Returns the number of the part after it.
+fn later_part(child: Val<'_>, part: u32, item: ItemId, of: Of, vendor: &str, out: &mut Events<'_>) -> u32 {
+    for name in ["type", "event-type", "part"] {
+        child.get(name).map(|val| val.note(Field::Structure));
+    }
+    child.get("name").filter(|name| name.is("")).map(|name| name.note(Field::Structure));
+    let content = content_of(child);
+    // Arguments alone are input; a call may have other parts.
+    let of = if of == Of::Call && child.str_or_empty("type") != "tool-call" { Of::Message } else { of };
+    let next = content.map_or(part, |content| read_content(content, child, (item, part), of, out));
+    match opaque(child, content, vendor) {
+        Some(state) => {
+            out.delta(item, next, state);
+            next + 1
+        }
+        None => next,
+    }
+}
+
+/// State that only its issuer can read.
+fn opaque<'t>(entry: Val<'t>, content: Option<Val<'_>>, vendor: &str) -> Option<Part<'t>> {
+    let value = entry.get("encrypted").filter(|value| value.kind() == Kind::String)?;
+    let said = entry.get("issuer").and_then(|issuer| Some((issuer, words::issuer_named(&issuer.str()?)?)));
+    let issuer = match said {
+        Some((val, issuer)) => {
+            val.take(Field::Issuer);
+            issuer
+        }
+        None => Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or(UNKNOWN),
+    };
+    let beside_text = content.is_some_and(|content| content.kind() == Kind::String);
+    let kind = taken(entry, "encrypted-kind", Field::Structure, OPAQUE_KINDS)
+        .unwrap_or_else(|| words::usual_opaque(issuer, beside_text));
+    let value = value.take_text(kind.field())?;
+    Some(Part::Opaque(Opaque { kind, issuer, value }))
+}
+
+/// Whether a value is a content list in our form.
+pub(super) fn is_parts(list: Val<'_>) -> bool {
+    list.kind() == Kind::Array
+        && list.elements().next().is_some()
+        && list.elements().all(|part| {
+            let kind = part.get("type").and_then(|kind| kind.str());
+            let text = || part.get("text").is_some_and(|text| text.kind() == Kind::String);
+            match kind.as_ref().map(Str::as_escaped) {
+                Some("text" | "summary" | "refusal") => text(),
+                Some("media") => ["data", "url", "file"].iter().any(|name| part.get(name).is_some()),
+                Some("json") => part.get("json").is_some(),
+                Some("arguments") => part.get("json").is_some() || text(),
+                Some("citation") => part.get("citation").is_some(),
+                Some("file") => part.get("path").is_some() && part.get("action").is_some(),
+                _ => false,
+            }
+        })
+}
+
+/// Says the parts of a content value, as parts of `item` from `first` on; returns the number after the last.
+fn read_content(
+    content: Val<'_>,
+    entry: Val<'_>,
+    (item, first): (ItemId, u32),
+    of: Of,
+    out: &mut Events<'_>,
+) -> u32 {
+    let arguments = of == Of::Call;
+    let value = entry.get("input-form").filter(|form| arguments && form.is("json"));
+    if let Some(form) = value {
+        form.note(Field::Structure);
+        out.delta(item, first, Part::Args(Args::Json(content.take(Field::CallArgs))));
+    } else if content.is_null() {
+        content.note(Field::Structure);
+        return first;
+    } else if arguments {
+        let args = match content.take_text(Field::CallArgs) {
+            Some(text) => Args::Text(text),
+            None => Args::Json(content.take(Field::CallArgs)),
+        };
+        out.delta(item, first, Part::Args(args));
+    } else if let Some(text) = content.take_text(of.text()) {
+        out.delta(item, first, Part::Text(text));
+    } else if is_parts(content) {
+        let mut next = first;
+        for part in content.elements() {
+            // More of a text that is not the last one.
+            let again = part.take_u64("part", Field::Structure);
+            if let Some(value) = read_part(part, of) {
+                out.delta(item, again.map_or(next, |part| part as u32), value);
+                next += u32::from(again.is_none());
+            }
+        }
+        return next;
+    } else {
+        out.delta(item, first, Part::Json(content.take(of.json())));
+    }
+    first + 1
+}
+
+fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
+    let kind = part.take_str("type", Field::Structure)?;
+    Some(match kind.as_escaped() {
+        "text" => Part::Text(part.take_str("text", of.text())?),
+        "summary" => Part::Summary(part.take_str("text", Field::ReasoningSummary)?),
+        "refusal" => Part::Refusal(part.take_str("text", Field::Refusal)?),
+        "json" => Part::Json(part.get("json")?.take(of.json())),
+        "arguments" => Part::Args(match part.get("json") {
+            Some(json) => Args::Json(json.take(Field::CallArgs)),
+            None => Args::Text(part.take_str("text", Field::CallArgs)?),
+        }),
+        "citation" => Part::Citation(part.get("citation")?.take(Field::Citation)),
+        "file" => Part::File(FileRef {
+            path: part.take_str("path", Field::FilePath)?,
+            action: part.take_str("action", Field::FileAction)?,
+            diff: part.take_str("diff", Field::FileDiff),
+        }),
+        _ => {
+            let place = |name| part.take_str(name, of.media());
+            let source = if let Some(data) = place("data") {
+                MediaSource::Base64(data)
+            } else if let Some(url) = place("url") {
+                MediaSource::Url(url)
+            } else {
+                MediaSource::File(place("file")?)
+            };
+            Part::Media(Media {
+                source,
+                media_type: part.take_str("media-type", Field::MediaType),
+                name: part.take_str("name", Field::MediaName),
+            })
+        }
+    })
+}

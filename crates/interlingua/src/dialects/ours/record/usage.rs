@@ -1,0 +1,195 @@
+//! Token usage: cumulative in the model, increases in the record.
+
+use std::collections::VecDeque;
+
+use crate::json::JsonWriter;
+use crate::json::Str;
+use crate::ledger::hash;
+use crate::model::{Field, Stop, StopClass, Usage};
+use crate::tape::Val;
+
+/// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
+/// so that a reader knows that too.
+pub(super) fn write_counts(usage: &Usage, json: &mut JsonWriter<'_>) {
+    for (name, count) in named_counts(usage) {
+        json.opt_u64(name, count);
+    }
+}
+
+/// The numbers with their names.
+pub(super) fn named_counts(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+    [
+        ("input", input.and(usage.all_input())),
+        ("output", *output),
+        ("cached", *cache_read),
+        ("cache-write", *cache_write),
+        ("cache-write-long", *cache_write_long),
+        ("reasoning", *reasoning),
+        ("total", total(usage)),
+    ]
+}
+
+fn total(usage: &Usage) -> Option<u64> {
+    let input = usage.input.and(usage.all_input());
+    input.zip(usage.output).map(|(input, output)| input.saturating_add(output))
+}
+
+/// Reads such numbers. A total that is not the sum of the others says something that we do not know, and is left alone.
+pub(super) fn read_counts(usage: Val<'_>) -> Usage {
+    let input = usage.take_u64("input", Field::UsageInput);
+    let cache_read = usage.take_u64("cached", Field::UsageCacheRead);
+    let cache_write = usage.take_u64("cache-write", Field::UsageCacheWrite);
+    let caches = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
+    let counts = Usage {
+        input: input.map(|input| input.saturating_sub(caches)),
+        cache_read,
+        cache_write,
+        cache_write_long: usage.take_u64("cache-write-long", Field::UsageCacheWriteLong),
+        output: usage.take_u64("output", Field::UsageOutput),
+        reasoning: usage.take_u64("reasoning", Field::UsageReasoning),
+    };
+    let sum = usage.get("total").filter(|said| said.u64().is_some() && said.u64() == total(&counts));
+    if let Some(sum) = sum {
+        sum.note(Field::Structure);
+    }
+    counts
+}
+
+/// The fields of the counts.
+pub(super) const USAGE_FIELDS: [Field; 6] = [
+    Field::UsageInput,
+    Field::UsageCacheRead,
+    Field::UsageCacheWrite,
+    Field::UsageCacheWriteLong,
+    Field::UsageOutput,
+    Field::UsageReasoning,
+];
+
+/// Whether `more` adds anything.
+pub(super) fn is_some(more: &Usage) -> bool {
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = *more;
+    let counts = [input, cache_read, cache_write, cache_write_long, output, reasoning];
+    counts.into_iter().flatten().any(|count| count > 0)
+}
+
+/// The fields of counts that are below those before them: a record has only increases.
+pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> + use<> {
+    let pairs = [
+        (Field::UsageInput, now.input, known.input),
+        (Field::UsageCacheRead, now.cache_read, known.cache_read),
+        (Field::UsageCacheWrite, now.cache_write, known.cache_write),
+        (Field::UsageCacheWriteLong, now.cache_write_long, known.cache_write_long),
+        (Field::UsageOutput, now.output, known.output),
+        (Field::UsageReasoning, now.reasoning, known.reasoning),
+    ];
+    pairs.into_iter().filter(|(_, now, known)| now.is_some() && now < known).map(|(field, ..)| field)
+}
+
+/// Turns cumulative usage per response into what each entry adds, so that entries add up to the session; and back.
+/// Writer and reader keep the same books, so the one undoes what the other did.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// The responses heard of last. Lines of one response stand close together.
+    recent: VecDeque<Response>,
+    /// What the responses of this turn have told so far.
+    turn: Usage,
+}
+
+#[derive(Default)]
+pub(super) struct Response {
+    id: String,
+    /// A hash of the id: most ids are told apart by it.
+    key: u64,
+    pub(super) usage: Usage,
+    /// Why it stopped, as far as it was said: the class and the provider's own word.
+    stop: Option<StopClass>,
+    stop_word: String,
+}
+
+impl Response {
+    /// Takes in why the response stopped. Returns whether that is news.
+    pub(super) fn stops(&mut self, stop: &Stop<'_>) -> bool {
+        let Stop { class, raw, sequence } = stop;
+        let raw = raw.as_ref().map_or("", Str::as_escaped);
+        let known = self.stop == Some(*class) && self.stop_word == raw;
+        if !known {
+            self.stop = Some(*class);
+            self.stop_word.clear();
+            self.stop_word.push_str(raw);
+        }
+        !known || sequence.is_some()
+    }
+}
+
+impl Tally {
+    const MOST: usize = 32;
+
+    /// The response of that id, and whether it is heard of for the first time.
+    pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
+        let key = hash(0, id.as_escaped().as_bytes());
+        let known = self.recent.iter().rposition(|known| known.key == key && known.id == id.as_escaped());
+        let at = known.unwrap_or_else(|| {
+            // The oldest slot's string is used again.
+            let mut slot = if self.recent.len() < Self::MOST {
+                Response { id: String::with_capacity(64), ..Response::default() }
+            } else {
+                self.recent.pop_front().unwrap_or_default()
+            };
+            slot.id.clear();
+            slot.id.push_str(id.as_escaped());
+            slot.key = key;
+            (slot.usage, slot.stop) = (Usage::default(), None);
+            self.recent.push_back(slot);
+            self.recent.len() - 1
+        });
+        (&mut self.recent[at], known.is_none())
+    }
+
+    /// What a report adds to what is known of the response.
+    pub(super) fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Usage {
+        let more = match id {
+            Some(id) => {
+                let known = &mut self.response(id).0.usage;
+                let more = usage.increase_over(known);
+                *known = known.and(&more);
+                more
+            }
+            None => *usage,
+        };
+        self.turn = self.turn.and(&more);
+        more
+    }
+
+    /// What a response must have reported to add `more`.
+    pub(super) fn report(&mut self, id: Option<&Str<'_>>, more: &Usage) -> Usage {
+        self.turn = self.turn.and(more);
+        let Some(id) = id else { return *more };
+        let known = &mut self.response(id).0.usage;
+        let all = known.and(more);
+        *known = all;
+        // A number that was not reported this time is not said again.
+        let said = |all: Option<u64>, more: Option<u64>| more.and(all);
+        Usage {
+            input: said(all.input, more.input),
+            cache_read: said(all.cache_read, more.cache_read),
+            cache_write: said(all.cache_write, more.cache_write),
+            cache_write_long: said(all.cache_write_long, more.cache_write_long),
+            output: said(all.output, more.output),
+            reasoning: said(all.reasoning, more.reasoning),
+        }
+    }
+
+    /// A turn begins, and may tell what it used so far. Returns what that adds.
+    pub(super) fn begin_turn(&mut self, id: Option<&Str<'_>>, usage: Option<&Usage>) -> Option<Usage> {
+        self.turn = Usage::default();
+        usage.map(|usage| self.increase(id, usage))
+    }
+
+    /// A turn ends. Its count is its total: only what its responses have not told is added.
+    pub(super) fn end_turn(&mut self, usage: Option<&Usage>) -> Option<Usage> {
+        let more = usage?.increase_over(&self.turn);
+        self.turn = self.turn.and(&more);
+        Some(more)
+    }
+}

@@ -1,0 +1,120 @@
+//! Universal events: what any agent says, as one JSON event a line, with ten keys around each.
+//!
+//! Items are flat here (message, tool call, tool result, status), numbered `itm_<n>` as they begin; `parent_id` names
+//! the message or the call they belong to. An event is a function of its source: ids come from the session and the
+//! sequence, times from what the source wrote, never from a clock.
+
+mod data;
+mod item;
+mod parts;
+mod read;
+mod read_data;
+mod read_parts;
+mod request;
+mod says;
+mod time;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::json::JsonWriter;
+use crate::json::Raw;
+use crate::model::{FailureClass, Field, StopClass};
+use crate::sniff::Head;
+use crate::tape::{Kind, Val};
+
+/// Universal events.
+pub static DIALECT: Dialect = Dialect {
+    name: "universal",
+    module: module_path!(),
+    plane: Plane::Ours,
+    about: "universal agent events (JSON lines)",
+    detected_by: "lines with `event_id`, `sequence`, `type` and `data`",
+    issuer: None,
+    roles: &[RoleSpec {
+        role: Role::Live,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::UniversalReader::default())),
+        write: Some(WriteSpec {
+            make: |options| Box::new(write::UniversalWriter::new(options)),
+            says: says::says,
+        }),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let ours = ["event_id", "sequence", "type", "data"].iter().all(|key| head.doc.get(key).is_some());
+    ours.then_some((Role::Live, 20))
+}
+
+/// The time before any is known.
+const EPOCH: &str = "1970-01-01T00:00:00Z";
+
+/// Labels of status items that are more than a notice.
+const SESSION_UPDATED: &str = "session.updated";
+const USAGE: &str = "usage";
+const REQUEST: &str = "request";
+
+const STOPS: &[(StopClass, &str)] = &[
+    (StopClass::End, "end_turn"),
+    (StopClass::Sequence, "stop_sequence"),
+    (StopClass::ToolUse, "tool_use"),
+    (StopClass::MaxTokens, "max_tokens"),
+    (StopClass::ContextFull, "context_full"),
+    (StopClass::Paused, "paused"),
+    (StopClass::Refusal, "refusal"),
+    (StopClass::Filter, "content_filter"),
+    (StopClass::Cancelled, "cancelled"),
+    (StopClass::Error, "error"),
+    (StopClass::Other, "other"),
+];
+
+const FAILURES: &[(FailureClass, &str)] = &[
+    (FailureClass::InvalidRequest, "invalid_request"),
+    (FailureClass::ContextTooLong, "context_too_long"),
+    (FailureClass::Authentication, "authentication"),
+    (FailureClass::Billing, "billing"),
+    (FailureClass::Permission, "permission"),
+    (FailureClass::NotFound, "not_found"),
+    (FailureClass::Conflict, "conflict"),
+    (FailureClass::TooLarge, "too_large"),
+    (FailureClass::RateLimit, "rate_limit"),
+    (FailureClass::Server, "server"),
+    (FailureClass::Overloaded, "overloaded"),
+    (FailureClass::Timeout, "timeout"),
+    (FailureClass::Incomplete, "incomplete"),
+    (FailureClass::Other, "other"),
+];
+
+/// The word for a value in one of the tables above.
+fn word<T: PartialEq + Copy>(table: &[(T, &'static str)], value: T) -> &'static str {
+    table.iter().find(|(known, _)| *known == value).map_or("other", |(_, word)| word)
+}
+
+/// The value for a word.
+fn named<T: PartialEq + Copy>(table: &[(T, &'static str)], word: &str) -> Option<T> {
+    table.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
+}
+
+/// Writes a JSON member, if there is one.
+fn put_json(name: &str, value: Option<&Raw<'_>>, json: &mut JsonWriter<'_>) {
+    json.opt_raw(name, value.map(Raw::one_line).as_ref());
+}
+
+/// A member that holds others; an empty one is a leaf of its own, which says nothing.
+fn inside<'t>(val: Val<'t>, name: &str) -> Option<Val<'t>> {
+    let member = val.get(name)?;
+    let holds = matches!(member.kind(), Kind::Object | Kind::Array);
+    if holds && member.members().next().is_none() && member.elements().next().is_none() {
+        member.note(Field::Structure);
+    }
+    Some(member)
+}
+
+/// Notes a word that is as expected; any other says something that we do not know.
+fn note_if(object: Val<'_>, name: &str, word: &str) {
+    if object.get(name).is_some_and(|val| val.is(word)) {
+        object.note_str(name, Field::Structure);
+    }
+}

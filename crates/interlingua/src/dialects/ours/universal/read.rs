@@ -1,0 +1,591 @@
+//! Universal events to events. What the writer adds of its own (the start and end of the session, answers nobody gave,
+//! calls made up for results) is not read: it is added again wherever it is needed. Numbers and ids of events are not
+//! read either. What the end of an item repeats is claimed where it is the same and left alone where it is not.
+
+use std::collections::VecDeque;
+
+use super::parts::CALL_KINDS;
+use super::read_data::{failure, permission, question, session, turn};
+use super::read_parts::{read_part, read_reasoning, repeat_part};
+use super::request::request;
+use super::{EPOCH, REQUEST, SESSION_UPDATED, USAGE, inside, named, note_if};
+use crate::error::Code;
+use crate::json::{Str, from_base64};
+use crate::model::{
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Notice, Of, Part, SessionEnd, Status,
+    ToolCall, ToolResult, Turn,
+};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::Val;
+
+#[derive(Default)]
+pub(super) struct UniversalReader {
+    time: String,
+    /// The native id of the session, as it stands in JSON.
+    session: String,
+    open: Vec<Open>,
+    /// The native ids of the last few hundred items.
+    recent: VecDeque<(String, Str<'static>)>,
+}
+
+/// An item that is not complete.
+pub(super) struct Open {
+    item_id: String,
+    pub(super) id: ItemId,
+    pub(super) of: Of,
+    /// The message around it that was not shown.
+    around: Option<ItemId>,
+    /// What its start said, in the order of [`REPEATED`], and what the first part of its content said, in the order of
+    /// [`REPEATED_IN_PARTS`]; as it stands in JSON.
+    began: Vec<Claimed>,
+    pub(super) began_parts: Vec<Claimed>,
+    /// What the deltas have said of each part, escaped.
+    pub(super) said: Vec<(u64, String)>,
+    /// Reasoning within this message, by part.
+    reasoning: Vec<(u64, ItemId)>,
+}
+
+/// A member that was read: its name, its text in JSON, and what it was claimed for, if it was.
+pub(super) struct Claimed {
+    pub(super) name: &'static str,
+    pub(super) json: String,
+    pub(super) field: Field,
+}
+
+const REPEATED: [&str; 10] = [
+    "native_item_id",
+    "parent_id",
+    "native_parent_id",
+    "kind",
+    "role",
+    "author",
+    "native_message_id",
+    "message",
+    "model",
+    "time",
+];
+const REPEATED_IN_PARTS: [&str; 5] = ["name", "call_id", "namespace", "call_kind", "label"];
+
+impl Reader for UniversalReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        let event = doc.root;
+        let (Some(kind), Some(data)) = (event.get("type").and_then(|kind| kind.str()), event.get("data"))
+        else {
+            return out.problem(Code::UnknownShape, None, "no `type` or no `data`");
+        };
+        event.note_str("type", Field::Structure);
+        let by_us = event.get("synthetic").and_then(|by_us| by_us.bool()) == Some(true);
+        let made = |field| _ = event.take_bool("synthetic", field);
+        self.tick(event, out);
+        match kind.as_escaped() {
+            "session.started" => {
+                let mut session = inside(data, "metadata").map(session).unwrap_or_default();
+                if session.id.is_none() {
+                    session.id = event.note_str("native_session_id", Field::SessionId);
+                }
+                self.known_as(session.id.as_ref());
+                out.event(&Event::SessionStarted(session));
+            }
+            "session.ended" | "turn.started" | "turn.ended" | "permission.resolved" | "question.resolved"
+                if by_us =>
+            {
+                made(Field::Structure);
+            }
+            "session.ended" => {
+                made(Field::Structure);
+                session_ended(data, out);
+            }
+            "turn.started" => {
+                made(Field::Structure);
+                out.event(&Event::TurnStarted(turn(data, "turn_id")));
+            }
+            "turn.ended" => {
+                made(Field::Structure);
+                out.event(&Event::TurnEnded(turn(data, "turn_id")));
+            }
+            "item.started" | "item.completed" => {
+                let done = kind.is("item.completed");
+                self.item(event, data, done, by_us, out);
+            }
+            "item.delta" => self.delta(data, by_us, out),
+            "permission.requested" => out.event(&Event::PermissionRequested(permission(data))),
+            "permission.resolved" => {
+                made(Field::Structure);
+                out.event(&Event::PermissionResolved(permission(data)));
+            }
+            "question.requested" => out.event(&Event::QuestionRequested(question(data))),
+            "question.resolved" => {
+                made(Field::Structure);
+                out.event(&Event::QuestionResolved(question(data)));
+            }
+            "error" => out.event(&Event::Error(failure(data))),
+            "agent.unparsed" => unparsed(data, out),
+            _ => {
+                let event_type = event.note_str("type", Field::NoticeType);
+                let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+                let item = out.start(head);
+                out.complete(item);
+            }
+        }
+        self.repeat_session(event);
+        match event.get("raw") {
+            Some(raw) if raw.is_null() => drop(raw.note(Field::Structure)),
+            Some(raw) => out.kept_line(super::DIALECT.name, raw, ("", "")),
+            None => {}
+        }
+    }
+}
+
+impl UniversalReader {
+    /// Passes a new time on by itself: most events have no place for one.
+    fn tick(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+        let Some(time) = event.get("time").filter(|time| time.str().is_some()) else { return };
+        if time.is(EPOCH) {
+            // No time was known.
+            time.note(Field::Structure);
+            return;
+        }
+        let text = time.note(Field::TurnTime);
+        if text.as_str() != self.time {
+            text.as_str().clone_into(&mut self.time);
+            out.event(&Event::Usage(Turn { time: Some(text), ..Turn::default() }));
+        }
+    }
+
+    fn known_as(&mut self, id: Option<&Str<'_>>) {
+        if let Some(id) = id {
+            self.session.clear();
+            self.session.push_str(id.as_escaped());
+        }
+    }
+
+    /// Each event repeats the native id of the session.
+    fn repeat_session(&self, event: Val<'_>) {
+        let Some(id) = event.get("native_session_id") else { return };
+        if id.is_null() && self.session.is_empty() {
+            id.note(Field::Structure);
+        } else if id.str().is_some_and(|id| id.as_escaped() == self.session) {
+            id.note(Field::SessionId);
+        }
+    }
+
+    fn item(&mut self, event: Val<'_>, data: Val<'_>, done: bool, by_us: bool, out: &mut Events<'_>) {
+        let Some(item) = data.get("item") else { return };
+        let Some(item_id) = item.get("item_id").and_then(|id| id.str()) else { return };
+        let content = item.get("content");
+        if is_status_of_ours(content, done) {
+            if done {
+                self.status(item, content, out);
+            }
+            return;
+        }
+        let failed = item.str_or_empty("status") == "failed";
+        // Of a failed item it only tells who noticed, which not every target does.
+        if !failed {
+            event.take_bool("synthetic", Field::Structure);
+        }
+        if by_us && !failed {
+            // A call made up for a result: it will be made up again.
+            let native = item.get("native_item_id").and_then(|native| native.str());
+            return self.remember(&item_id, native.as_ref());
+        }
+        item.note_str("item_id", Field::Structure);
+        let known = |open: &Open| open.item_id == item_id.as_escaped();
+        if !self.open.iter().any(known) {
+            self.start(item, &item_id, content, out);
+        }
+        let Some(at) = self.open.iter().position(known).filter(|_| done) else {
+            inside(item, "content");
+            return note_if(item, "status", "in_progress");
+        };
+        let open = self.open.remove(at);
+        let status = match (failed, by_us) {
+            (false, _) => Status::Completed,
+            (true, false) => Status::Failed,
+            (true, true) => Status::Interrupted,
+        };
+        complete(open, item, content, status, out);
+    }
+
+    /// A status item that stands for an event which the schema does not have.
+    fn status(&mut self, item: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
+        let mut parts = content.into_iter().flat_map(|content| content.elements());
+        let (Some(label), Some(part)) = (parts.next(), parts.next()) else { return };
+        let Some(value) = part.get("json") else { return };
+        match label.str_or_empty("label") {
+            SESSION_UPDATED => {
+                let session = session(value);
+                self.known_as(session.id.as_ref());
+                out.event(&Event::SessionUpdated(session));
+            }
+            USAGE => out.event(&Event::Usage(turn(value, "response_id"))),
+            _ => out.event(&Event::Request(Box::new(request(value)))),
+        }
+        label.note_str("label", Field::Structure);
+        note_if(label, "type", "status");
+        note_if(part, "type", "json");
+        note_if(item, "kind", "status");
+        note_if(item, "role", "system");
+        note_if(item, "status", "completed");
+        for name in ["native_item_id", "parent_id"] {
+            item.get(name).filter(Val::is_null).map(|val| val.note(Field::Structure));
+        }
+    }
+
+    fn start(&mut self, item: Val<'_>, item_id: &Str<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
+        let mut claims = Claims { object: item, began: Vec::new() };
+        let first = content.and_then(|content| content.elements().next());
+        // Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last
+        // claim.
+        let native = item.get("native_item_id").and_then(|native| native.str());
+        // A call's native id is the call's own unless it says otherwise.
+        let call_id = first
+            .filter(|_| item.str_or_empty("kind") == "tool_call")
+            .and_then(|call| call.get("call_id")?.str());
+        let is_call_id = native.is_some() && native == call_id;
+        claims.text("native_item_id", if is_call_id { Field::CallId } else { Field::ItemId });
+        let (within, mut parent) = self.parent(&mut claims);
+        let (of, author) = match item.str_or_empty("kind") {
+            "tool_call" => (Of::Call, Author::Assistant),
+            "tool_result" => (Of::Result, Author::Tool),
+            "message" | "system" => (Of::Message, author_of(item)),
+            _ => (Of::Notice, Author::System),
+        };
+        let label = first.and_then(|first| first.get("label")?.str());
+        // A kind we do not know names the notice, if nothing else does.
+        let known = of != Of::Notice || item.str_or_empty("kind") == "status";
+        let kind = match (known, &label) {
+            (true, _) => claims.text("kind", Field::Structure).filter(|_| false),
+            (false, None) => claims.text("kind", Field::NoticeType),
+            (false, Some(_)) => None,
+        };
+        claims.role(of);
+        let mut part_claims = Claims { object: first.unwrap_or(item), began: Vec::new() };
+        let mut text = |name, field| first.and_then(|_| part_claims.text(name, field));
+        let item_kind = match of {
+            Of::Call => {
+                let name = text("name", Field::CallName).unwrap_or_default();
+                let call_id = text("call_id", Field::CallId);
+                let namespace = text("namespace", Field::CallNamespace);
+                let kind = first.and_then(|first| named(CALL_KINDS, first.str_or_empty("call_kind")));
+                if kind.is_some() {
+                    text("call_kind", Field::CallKind);
+                }
+                let kind = kind.unwrap_or(CallKind::Function);
+                ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name })
+            }
+            Of::Result => {
+                let call_id = text("call_id", Field::ResultCallId);
+                ItemKind::ToolResult(ToolResult { call_id, name: text("name", Field::ResultName) })
+            }
+            Of::Message | Of::Reasoning => ItemKind::Message,
+            Of::Notice => {
+                let event_type = text("label", Field::NoticeType).or(kind);
+                ItemKind::Notice(Notice { event_type })
+            }
+        };
+        if let Some(first) = first {
+            for word in ["tool_call", "tool_result", "status"] {
+                note_if(first, "type", word);
+            }
+            for name in ["arguments", "output"] {
+                note_if(first, name, "");
+            }
+        }
+        if author == Author::Developer {
+            claims.text("author", Field::ItemAuthor);
+        }
+        claims.text("native_parent_id", Field::ItemParent);
+        let message = claims.text("native_message_id", Field::ItemId);
+        let (mut model, mut time) =
+            (claims.text("model", Field::ItemModel), claims.raw("time", Field::ItemTime));
+        self.remember(item_id, native.as_ref().or(message.as_ref()));
+        let beside = item.get("message").filter(|message| message.members().next().is_some());
+        let around = (message.is_some() || beside.is_some()).then(|| {
+            let usual = if of == Of::Result { Author::User } else { Author::Assistant };
+            let mut head = out.head(ItemKind::Message, usual);
+            head.native_id = message;
+            let Some(beside) = beside else {
+                head.parent = parent.take();
+                head.model = model.take();
+                head.time = time.take();
+                return out.start(head);
+            };
+            let mut beside = Claims { object: beside, began: Vec::new() };
+            // What the message says of itself stands beside what the item says.
+            if beside.object.get("role").is_some() {
+                head.author = author_of(beside.object);
+                beside.role(Of::Message);
+                if head.author == Author::Developer {
+                    beside.text("author", Field::ItemAuthor);
+                }
+            }
+            head.parent = beside.text("parent", Field::ItemParent).or_else(|| parent.take());
+            head.model = beside.text("model", Field::ItemModel).or_else(|| model.take());
+            head.time = beside.raw("time", Field::ItemTime).or_else(|| time.take());
+            out.start(head)
+        });
+        if let Some(beside) = beside {
+            claims.began.push(Claimed {
+                name: "message",
+                json: beside.text().to_owned(),
+                field: Field::Structure,
+            });
+        }
+        let mut head = out.head(item_kind, author);
+        head.within = around.or(within);
+        head.native_id = native.filter(|_| !is_call_id);
+        head.parent = parent;
+        head.model = model;
+        head.time = time;
+        let id = out.start(head);
+        let item_id = item_id.as_escaped().to_owned();
+        let (began, began_parts) = (claims.began, part_claims.began);
+        let (said, reasoning) = (Vec::new(), Vec::new());
+        self.open.push(Open { item_id, id, of, around, began, began_parts, said, reasoning });
+    }
+
+    /// The open message that an item is in, or the native id of the item it follows.
+    fn parent<'t>(&self, claims: &mut Claims<'t>) -> (Option<ItemId>, Option<Str<'t>>) {
+        let item = claims.object;
+        let native = item.get("native_parent_id").and_then(|parent| parent.str());
+        let Some(parent) = item.get("parent_id").and_then(|parent| parent.str()) else {
+            claims.text("parent_id", Field::Structure);
+            return (None, native);
+        };
+        let holds = |open: &&Open| open.item_id == parent.as_escaped() && open.of == Of::Message;
+        if let Some(open) = self.open.iter().find(holds) {
+            claims.text("parent_id", Field::Structure);
+            return (Some(open.id), native);
+        }
+        let known = self.recent.iter().rev().find(|(known, _)| known == parent.as_escaped());
+        if known.is_some() && native.is_none() {
+            claims.text("parent_id", Field::ItemParent);
+        }
+        (None, native.or_else(|| known.map(|(_, native)| native.clone())))
+    }
+
+    fn remember(&mut self, item_id: &Str<'_>, native: Option<&Str<'_>>) {
+        let Some(native) = native else { return };
+        if self.recent.len() == 512 {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((item_id.as_escaped().to_owned(), native.clone().into_owned()));
+    }
+
+    fn delta(&mut self, data: Val<'_>, by_us: bool, out: &mut Events<'_>) {
+        let item_id = data.get("item_id").and_then(|id| id.str()).unwrap_or_default();
+        let Some(open) = self.open.iter_mut().find(|open| open.item_id == item_id.as_escaped()) else {
+            return out.problem(
+                Code::Lifecycle,
+                Some("/data/item_id".to_owned()),
+                "delta for an item that is not open",
+            );
+        };
+        let Some(text) = data.get("delta").and_then(|delta| delta.str()) else { return };
+        data.note_str("item_id", Field::Structure);
+        repeat(data, "native_item_id", &open.began);
+        let number = data.note_u64("part", Field::Structure).unwrap_or(0);
+        let part = number as u32;
+        match open.said.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, said)) => said.push_str(text.as_escaped()),
+            None => open.said.push((number, text.as_escaped().to_owned())),
+        }
+        let content_type = data.str_or_empty("content_type");
+        if matches!(content_type, "text" | "reasoning" | "arguments") {
+            data.note_str("content_type", Field::Structure);
+        }
+        let (id, part, field, value) = match content_type {
+            "reasoning" if flag(data, "summary", Field::ReasoningSummary) => {
+                (open.reasoning(number, out), 0, Field::ReasoningSummary, Part::Summary(text))
+            }
+            "reasoning" => (open.reasoning(number, out), 0, Field::ReasoningText, Part::Text(text)),
+            "arguments" => (open.id, part, Field::CallArgs, Part::Args(Args::Text(text))),
+            _ if flag(data, "refusal", Field::Refusal) => {
+                (open.id, part, Field::Refusal, Part::Refusal(text))
+            }
+            _ => (open.id, part, open.of.text(), Part::Text(text)),
+        };
+        data.take_str("delta", field);
+        if by_us {
+            out.delta(id, part, value);
+        } else {
+            out.piece(id, part, value);
+        }
+    }
+}
+
+/// Whether the content is that of a status item which stands for another event. An item that only has its label may
+/// be one of ours at its start; at its end it is a notice of that name.
+fn is_status_of_ours(content: Option<Val<'_>>, done: bool) -> bool {
+    let mut parts = content.into_iter().flat_map(|content| content.elements());
+    let label = parts.next().map_or("", |part| part.str_or_empty("label"));
+    let has_value = parts.next().is_some_and(|part| part.get("json").is_some());
+    matches!(label, SESSION_UPDATED | USAGE | REQUEST) && (has_value || !done)
+}
+
+/// Claims members and remembers them: the end of the item will repeat them.
+struct Claims<'t> {
+    object: Val<'t>,
+    began: Vec<Claimed>,
+}
+
+impl<'t> Claims<'t> {
+    fn text(&mut self, name: &'static str, field: Field) -> Option<Str<'t>> {
+        let val = self.object.get(name)?;
+        let text = val.str();
+        if text.is_some() || val.is_null() {
+            self.claim(name, val, if val.is_null() { Field::Structure } else { field });
+        }
+        text
+    }
+
+    fn raw(&mut self, name: &'static str, field: Field) -> Option<crate::json::Raw<'t>> {
+        let val = self.object.get(name).filter(|val| !val.is_null())?;
+        self.claim(name, val, field);
+        Some(val.raw())
+    }
+
+    fn claim(&mut self, name: &'static str, val: Val<'t>, field: Field) {
+        val.take(field);
+        self.began.push(Claimed { name, json: val.text().to_owned(), field });
+    }
+
+    /// Claims the role: who speaks in a message, or what follows from the kind of anything else.
+    fn role(&mut self, of: Of) {
+        let (words, field): (&[&str], Field) = match of {
+            Of::Call => (&["assistant"], Field::Structure),
+            Of::Result => (&["tool"], Field::Structure),
+            Of::Notice => (&["system"], Field::Structure),
+            Of::Message | Of::Reasoning => (&["user", "assistant", "system", "tool"], Field::ItemAuthor),
+        };
+        if words.contains(&self.object.str_or_empty("role")) {
+            self.text("role", field);
+        }
+    }
+}
+
+/// Who speaks in a message.
+fn author_of(item: Val<'_>) -> Author {
+    match item.str_or_empty("role") {
+        "user" => Author::User,
+        "tool" => Author::Tool,
+        "system" if item.str_or_empty("author") == "developer" => Author::Developer,
+        "system" => Author::System,
+        _ => Author::Assistant,
+    }
+}
+
+/// Notes a member that says what the start of the item has said.
+pub(super) fn repeat(object: Val<'_>, name: &str, began: &[Claimed]) {
+    let Some(val) = object.get(name) else { return };
+    if let Some(known) = began.iter().find(|known| known.name == name && known.json == val.text()) {
+        val.note(known.field);
+    }
+}
+
+/// Whether the flag is set. One that is not says nothing.
+pub(super) fn flag(object: Val<'_>, name: &str, field: Field) -> bool {
+    let set = object.get(name).and_then(|flag| flag.bool()) == Some(true);
+    if set {
+        object.take_bool(name, field);
+    }
+    set
+}
+
+impl Open {
+    /// The reasoning that is that part of the message.
+    pub(super) fn reasoning(&mut self, part: u64, out: &mut Events<'_>) -> ItemId {
+        if let Some((_, id)) = self.reasoning.iter().find(|(known, _)| *known == part) {
+            return *id;
+        }
+        let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+        head.within = Some(self.id);
+        let id = out.start(head);
+        self.reasoning.push((part, id));
+        id
+    }
+}
+
+/// Says what the deltas have left out and ends the item.
+fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Status, out: &mut Events<'_>) {
+    for name in REPEATED {
+        repeat(item, name, &open.began);
+    }
+    inside(item, "content");
+    let parts = || content.into_iter().flat_map(|content| content.elements());
+    let outputs = parts().filter(|part| part.get("output").is_some()).count();
+    for (index, part) in parts().enumerate() {
+        let number = index as u64;
+        for name in REPEATED_IN_PARTS {
+            repeat(part, name, &open.began_parts);
+        }
+        let said = open.said.iter().find(|(known, _)| *known == number).map(|(_, said)| &**said);
+        if part.get("label").is_some() {
+            note_if(part, "type", "status");
+            let detail = part.get("detail").and_then(|detail| detail.str());
+            match (detail, said) {
+                (Some(detail), None) => {
+                    part.take_str("detail", Field::NoticeText);
+                    out.delta(open.id, 0, Part::Text(detail));
+                }
+                (Some(detail), Some(said)) if detail.as_escaped() == said => {
+                    part.note_str("detail", Field::NoticeText);
+                }
+                (Some(_), Some(_)) | (None, _) => {}
+            }
+        } else if part.str_or_empty("type") == "reasoning" {
+            read_reasoning(&mut open, number, part, out);
+        } else if let Some(said) = said {
+            repeat_part(open.of, part, said);
+        } else if outputs == 1 && part.get("output").is_some_and(|output| output.is("")) {
+            // A result without text.
+            note_if(part, "output", "");
+            note_if(part, "type", "tool_result");
+        } else if let Some(value) = read_part(open.of, part) {
+            out.delta(open.id, index as u32, value);
+        }
+    }
+    // Claimed last: a writer that cannot say it looks for the last claim.
+    if matches!(item.str_or_empty("status"), "completed" | "failed") {
+        item.take_str("status", Field::ItemStatus);
+    }
+    for id in open.reasoning.iter().map(|(_, id)| *id) {
+        out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
+    }
+    let (native_status, is_error) =
+        (item.take_str("native_status", Field::ItemStatus), item.take_bool("is_error", Field::ResultIsError));
+    out.event(&Event::ItemCompleted(ItemTail { id: open.id, status, native_status, is_error }));
+    if let Some(around) = open.around {
+        out.complete(around);
+    }
+}
+
+fn session_ended(data: Val<'_>, out: &mut Events<'_>) {
+    let status = match data.str_or_empty("reason") {
+        "completed" => Some(Status::Completed),
+        "error" => Some(Status::Failed),
+        "terminated" => Some(Status::Interrupted),
+        _ => None,
+    };
+    if status.is_some() {
+        data.take_str("reason", Field::SessionEndStatus);
+    }
+    let (status, message) =
+        (status.unwrap_or(Status::Failed), data.take_str("message", Field::SessionEndMessage));
+    out.event(&Event::SessionEnded(SessionEnd { status, message }));
+}
+
+/// Gives back bytes that could not be read when the event was made.
+fn unparsed(data: Val<'_>, out: &mut Events<'_>) {
+    let damage =
+        [Code::InvalidJson, Code::Torn, Code::InvalidUtf8, Code::NulBytes, Code::TooDeep, Code::TooLarge];
+    let why = damage.into_iter().find(|code| data.str_or_empty("error") == code.name());
+    let text = |name: &str| data.get(name).and_then(|text| text.str());
+    let bytes = match text("text") {
+        Some(text) => Some(text.decode().into_owned().into_bytes()),
+        None => text("base64").and_then(|text| from_base64(text.as_escaped())),
+    };
+    let why = why.map_or("unparsed", Code::name);
+    out.kept_bytes(super::DIALECT.name, &bytes.unwrap_or_default(), why, false);
+}

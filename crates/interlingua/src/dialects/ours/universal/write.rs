@@ -1,0 +1,649 @@
+//! Events to universal events. Messages are shown when they have content of their own, so that a native message that
+//! only holds a call does not leave an empty one behind; what it said about itself stands in the call's item.
+
+use std::collections::VecDeque;
+
+use super::data::{put_failure, put_permission, put_question, put_session, put_turn};
+use super::item::{Open, Tail, item_id, opt_word};
+use super::parts::{self, Form, Nature};
+use super::request::put_request;
+use super::{EPOCH, REQUEST, SESSION_UPDATED, USAGE, time};
+use crate::dialects::Options;
+use crate::json::{JsonBuffer, JsonWriter};
+use crate::json::{Raw, Str};
+use crate::ledger::{Leftover, LeftoverBody, Reason};
+use crate::model::{
+    Args, Arrival, Author, CallKind, Decision, Delta, Event, FailureClass, Field, ItemHead, ItemId, ItemKind,
+    ItemTail, Notice, Of, Part, Permission, Question, Session, SessionEnd, Status, Stop, StopClass, Time,
+    ToolCall, ToolResult, Turn,
+};
+use crate::pipe::{Target, Writer};
+
+#[derive(Default)]
+pub(super) struct UniversalWriter {
+    source_name: Option<String>,
+    include_raw: bool,
+    /// The session's id in the envelope, escaped; fixed with the first event.
+    session: Option<String>,
+    native_session: Option<String>,
+    time: String,
+    /// The length of a time that no event has shown yet.
+    unseen_time: Option<usize>,
+    /// The last time that an event said as written.
+    said_time: String,
+    sequence: u64,
+    items: u64,
+    turns: u64,
+    turn: Option<String>,
+    open: Vec<Open>,
+    /// Which item a native id became, for the last few hundred.
+    recent: VecDeque<(String, u64)>,
+    /// Calls without a result.
+    calls: Vec<(String, u64)>,
+    /// Requests without an answer.
+    pending: Vec<Pending>,
+    /// What was said last of a response, without its time.
+    usage: Option<Turn<'static>>,
+    ended: Option<(Status, Option<String>)>,
+    cut: bool,
+    raw: RawState,
+    /// What follows the event that waits for its raw line.
+    held: JsonBuffer,
+    /// A raw line that came before its event: a message is shown only when it has content.
+    early_raw: Option<String>,
+    /// The line being passed over is longer than the limit.
+    oversized: bool,
+}
+
+/// Whether the frame's line stands in an event.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum RawState {
+    /// No event of this frame has been written.
+    #[default]
+    Unsaid,
+    /// The first is written up to its raw line, which comes when the frame ends.
+    Waiting,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Made {
+    ByAgent,
+    ByUs,
+}
+
+/// A request without an answer, and what its answer must repeat.
+struct Pending {
+    permission: bool,
+    id: Str<'static>,
+    action: Str<'static>,
+}
+
+impl UniversalWriter {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            source_name: options.source_name.clone(),
+            include_raw: options.include_raw,
+            time: EPOCH.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Writes one event.
+    fn say(&mut self, made: Made, kind: &str, out: &mut Target<'_>, data: impl FnOnce(&mut JsonWriter<'_>)) {
+        if self.session.is_none() {
+            self.first(&Session::default(), out);
+        }
+        self.write(made, kind, out, data);
+    }
+
+    fn write(
+        &mut self,
+        made: Made,
+        kind: &str,
+        out: &mut Target<'_>,
+        data: impl FnOnce(&mut JsonWriter<'_>),
+    ) {
+        self.sequence += 1;
+        self.unseen_time = None;
+        let session = self.session.as_deref().unwrap_or("unknown");
+        let waiting = self.raw == RawState::Waiting;
+        let mut json = if waiting { self.held.hold() } else { out.json.reborrow() };
+        let by_us = made == Made::ByUs;
+        json.frame("").object();
+        json.key("event_id").open_string();
+        json.bytes(b"evt_");
+        json.bytes(session.as_bytes());
+        json.bytes(format!("_{}", self.sequence).as_bytes());
+        json.close_string().key("sequence").u64(self.sequence).key("time").literal(&self.time);
+        json.key("session_id").literal(session).key("native_session_id");
+        match &self.native_session {
+            Some(id) => json.literal(id),
+            None => json.null(),
+        };
+        json.key("synthetic").bool(by_us).key("source").literal(if by_us { "daemon" } else { "agent" });
+        json.key("type").literal(kind).key("data");
+        data(&mut json);
+        json.key("raw");
+        if self.include_raw && !by_us && !waiting {
+            self.raw = RawState::Waiting;
+        } else {
+            json.null().end_object().frame("\n");
+        }
+    }
+
+    /// Gives the waiting event its raw line and writes what came after it.
+    fn release(&mut self, raw: Option<&str>, out: &mut Target<'_>) {
+        if std::mem::take(&mut self.raw) == RawState::Unsaid {
+            self.early_raw = raw.map(str::to_owned).or_else(|| self.early_raw.take());
+            return;
+        }
+        let early = self.early_raw.take();
+        match raw.or(early.as_deref()) {
+            Some(raw) => drop(out.json.raw(&Raw::new(raw.trim()).one_line())),
+            None => drop(out.json.null()),
+        }
+        out.json.end_object().frame("\n");
+        out.json.bytes(self.held.bytes());
+        self.held.clear();
+    }
+
+    /// The first event says what is known about the session.
+    fn first(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+        let own = |text: &Str<'_>| text.as_escaped().to_owned();
+        let named = || self.source_name.as_ref().map(|name| own(&Str::plain(name)));
+        self.native_session = session.id.as_ref().map(own);
+        self.session =
+            Some(self.native_session.clone().or_else(named).unwrap_or_else(|| "unknown".to_owned()));
+        if let Some(start) = &session.start {
+            self.tick(start);
+        }
+        self.write(Made::ByUs, "session.started", out, |json| {
+            json.object().key("metadata");
+            put_session(session, json);
+            json.end_object();
+        });
+    }
+
+    fn session(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+        if self.session.is_none() {
+            return self.first(session, out);
+        }
+        if let Some(id) = &session.id {
+            self.native_session = Some(id.as_escaped().to_owned());
+        }
+        self.status(Made::ByAgent, SESSION_UPDATED, out, |json| put_session(session, json));
+    }
+
+    /// A status item of our own making: a label and a value.
+    fn status(&mut self, made: Made, label: &str, out: &mut Target<'_>, value: impl Fn(&mut JsonWriter<'_>)) {
+        self.items += 1;
+        let number = self.items;
+        for (kind, status) in [("item.started", "in_progress"), ("item.completed", "completed")] {
+            self.say(made, kind, out, |json| {
+                json.object().key("item").object().key("item_id").literal(&item_id(number));
+                json.key("native_item_id").null().key("parent_id").null().key("kind").literal("status");
+                json.key("role").literal("system").key("content").array();
+                json.object().key("type").literal("status").key("label").literal(label).end_object();
+                if status == "completed" {
+                    json.object().key("type").literal("json").key("json");
+                    value(json);
+                    json.end_object();
+                }
+                json.end_array().key("status").literal(status).end_object().end_object();
+            });
+        }
+    }
+
+    /// Takes the source's time, unless it would go back. The event that follows says it as written.
+    fn tick(&mut self, time: &Time<'_>) {
+        time.as_str().clone_into(&mut self.said_time);
+        self.advance(time);
+    }
+
+    /// Takes the time of something that is no event: only the envelope of the next event can say it.
+    fn tick_alone(&mut self, time: &Time<'_>, out: &mut Target<'_>) {
+        if time.as_str() == self.said_time {
+            return;
+        }
+        let before = self.time.clone();
+        if !self.advance(time) {
+            return out.lose_raw(Field::TurnTime, time, Reason::Narrowed);
+        }
+        if self.time == before {
+            return;
+        }
+        let unseen = self.unseen_time.replace(time.as_str().len());
+        if let Some(length) = unseen.filter(|_| !self.include_raw) {
+            // The time that nothing has shown belongs to an earlier frame.
+            out.ledger.lose_late(Field::TurnTime, Reason::Merged, 1, length as u64);
+        }
+    }
+
+    /// Moves the time of events forward. Returns whether it is now the one given.
+    fn advance(&mut self, time: &Time<'_>) -> bool {
+        let Some(now) = time::utc(time) else { return false };
+        // `…:05Z` is before `…:05.1Z`, so the letter must not be compared.
+        let forward = now.trim_end_matches('Z') >= self.time.trim_end_matches('Z');
+        if forward {
+            self.time = now;
+        }
+        forward
+    }
+
+    fn find(&self, native: &Str<'_>) -> Option<u64> {
+        let native = native.as_escaped();
+        let of = |(known, number): &(String, u64)| (known == native).then_some(*number);
+        self.calls.iter().rev().find_map(of).or_else(|| self.recent.iter().rev().find_map(of))
+    }
+
+    fn remember(&mut self, native: Option<&str>, number: u64) {
+        let Some(native) = native else { return };
+        if self.recent.len() == 512 {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((native.to_owned(), number));
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+        let ItemHead { id, kind, author, within, native_id, parent, time, model, shape: _ } = head;
+        if let Some(time) = time {
+            self.tick(time);
+        }
+        let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
+        let nature = match kind {
+            ItemKind::Message => Nature::Message,
+            ItemKind::Reasoning => Nature::Reasoning,
+            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => Nature::Call(ToolCall {
+                call_id: call_id.clone().map(Str::into_owned),
+                kind: *kind,
+                namespace: namespace.clone().map(Str::into_owned),
+                name: name.clone().into_owned(),
+            }),
+            ItemKind::ToolResult(ToolResult { call_id, name }) => Nature::Result {
+                call_id: call_id.clone().map(Str::into_owned),
+                name: name.clone().map(Str::into_owned),
+            },
+            ItemKind::Notice(Notice { event_type }) => {
+                Nature::Status { label: event_type.clone().unwrap_or(Str::escaped("unknown")).into_owned() }
+            }
+        };
+        let mut open = Open::new(*id, nature, *author);
+        open.native = own(native_id);
+        open.parent = parent.as_ref().and_then(|parent| self.find(parent));
+        open.parent_id = own(parent);
+        open.native_parent = own(parent).filter(|_| open.parent.is_none());
+        open.model = own(model);
+        open.time = time.as_ref().map(|time| time.as_str().to_owned());
+        if let Some(message) = self.open.iter_mut().find(|open| Some(open.id) == *within) {
+            if let Nature::Reasoning = open.nature {
+                // A part of a message has no name, place or time of its own.
+                open.host = *within;
+                for (field, text) in
+                    [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
+                {
+                    out.lose_some(field, text.as_ref(), Reason::NoSlot);
+                }
+                if let Some(time) = time {
+                    out.lose_raw(Field::ItemTime, time, Reason::NoSlot);
+                }
+            } else {
+                message.holds_items = true;
+                match message.shown {
+                    Some(shown) => {
+                        open.parent = Some(shown);
+                        open.native_parent = own(parent);
+                    }
+                    None => open.is_in(message),
+                }
+            }
+        }
+        match &open.nature {
+            Nature::Message | Nature::Reasoning => {}
+            Nature::Call(call) => {
+                let call_id = call.call_id.as_ref().map(|id| id.as_escaped().to_owned());
+                if open.native.is_none() {
+                    open.native.clone_from(&call_id);
+                }
+                self.show(&mut open, out);
+                if let (Some(call_id), Some(number)) = (call_id, open.shown) {
+                    self.calls.push((call_id, number));
+                }
+            }
+            Nature::Result { call_id, name } => {
+                if let Some(call_id) = call_id {
+                    self.answered(call_id, name.as_ref(), out);
+                }
+                self.show(&mut open, out);
+            }
+            Nature::Status { .. } => self.show(&mut open, out),
+        }
+        self.open.push(open);
+    }
+
+    /// A result takes its call off the list; one without a call gets one, so that every result has a call before it.
+    fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut Target<'_>) {
+        if let Some(at) = self.calls.iter().position(|(known, _)| known == call_id.as_escaped()) {
+            let (call_id, number) = self.calls.remove(at);
+            return self.remember(Some(&call_id), number);
+        }
+        if self.find(call_id).is_some() {
+            return;
+        }
+        out.ledger.note("a tool result without its call: the call was made up");
+        let name = name.map_or(Str::escaped("unknown"), |name| name.clone().into_owned());
+        let call_id = call_id.clone().into_owned();
+        let call =
+            ToolCall { call_id: Some(call_id.clone()), kind: CallKind::Function, namespace: None, name };
+        let mut open = Open::new(ItemId(0), Nature::Call(call), Author::Assistant);
+        open.native = Some(call_id.as_escaped().to_owned());
+        self.show_as(&mut open, Made::ByUs, out);
+        let done = Tail { status: Status::Completed, native_status: None, is_error: None };
+        self.say(Made::ByUs, "item.completed", out, |json| open.write(Some(&done), json));
+    }
+
+    fn show(&mut self, open: &mut Open, out: &mut Target<'_>) {
+        self.show_as(open, Made::ByAgent, out);
+    }
+
+    /// Gives the item its number and says that it started.
+    fn show_as(&mut self, open: &mut Open, made: Made, out: &mut Target<'_>) {
+        self.items += 1;
+        open.shown = Some(self.items);
+        let message = open.around.as_ref().and_then(|around| around.native.as_deref());
+        self.remember(message, self.items);
+        self.remember(open.native.as_deref(), self.items);
+        self.say(made, "item.started", out, |json| open.write(None, json));
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+        let Delta { item, part, value, arrival } = delta;
+        let place = |id: ItemId| self.open.iter().position(|open| open.id == id);
+        let Some(at) = place(*item) else { return };
+        // Reasoning is a part of its message.
+        let host = self.open.get(at).and_then(|open| open.host).and_then(place);
+        let shown_at = host.unwrap_or(at);
+        let mut open = self.open.remove(shown_at);
+        // Hidden state shows nothing yet.
+        if open.shown.is_none() && !matches!(value, Part::Opaque(_)) {
+            self.show(&mut open, out);
+        }
+        let nature = if host.is_some() { &Nature::Reasoning } else { &open.nature };
+        let added = parts::add(&mut open.parts, nature, (*item, *part), value);
+        if let Some((index, form)) = added {
+            let (text, content_type) = match (value, form) {
+                (Part::Args(Args::Text(text)), _) => (Some(text), "arguments"),
+                (Part::Text(text) | Part::Summary(text), Form::Reasoning | Form::Summary) => {
+                    (Some(text), "reasoning")
+                }
+                (Part::Text(text) | Part::Refusal(text), _) => (Some(text), "text"),
+                _ => (None, ""),
+            };
+            let speaks = matches!(open.nature, Nature::Message | Nature::Reasoning)
+                && open.author == Author::Assistant;
+            let made = match arrival {
+                Arrival::Streamed => Some(Made::ByAgent),
+                Arrival::Whole => speaks.then_some(Made::ByUs),
+            };
+            if let (Some(text), Some(made), Some(number)) =
+                (text.filter(|text| !text.is_empty()), made, open.shown)
+            {
+                self.say(made, "item.delta", out, |json| {
+                    json.object().key("item_id").literal(&item_id(number)).key("native_item_id");
+                    opt_word(open.native.as_deref(), json);
+                    json.key("delta").str(text).key("part").u64(index as u64);
+                    json.key("content_type").literal(content_type);
+                    if let Form::Summary | Form::Refusal = form {
+                        json.key(if form == Form::Summary { "summary" } else { "refusal" }).bool(true);
+                    }
+                    json.end_object();
+                });
+            }
+        }
+        self.open.insert(shown_at, open);
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
+        let ItemTail { id, status, native_status, is_error } = tail;
+        let Some(at) = self.open.iter().position(|open| open.id == *id) else { return };
+        let mut open = self.open.remove(at);
+        let unseen = open.shown.is_none() && open.holds_items && open.parts.is_empty();
+        if open.host.is_some() || unseen {
+            out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
+            if unseen && *status != Status::Completed {
+                out.lose(Field::ItemStatus, Reason::NoSlot);
+            }
+            if is_error.is_some() {
+                out.lose(Field::ResultIsError, Reason::NoSlot);
+            }
+            return;
+        }
+        if open.shown.is_none() {
+            self.show(&mut open, out);
+        }
+        // What was cut off was completed by us, not by the agent.
+        let made = if *status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
+        let tail = Tail { status: *status, native_status: native_status.as_ref(), is_error: *is_error };
+        self.say(made, "item.completed", out, |json| open.write(Some(&tail), json));
+    }
+
+    fn turn_started(&mut self, turn: &Turn<'_>, made: Made, out: &mut Target<'_>) {
+        if self.turn.is_some() {
+            self.turn_ended(&broken_off(), Made::ByUs, out);
+        }
+        self.turns += 1;
+        let id =
+            turn.id.as_ref().map_or_else(|| format!("turn_{}", self.turns), |id| id.as_escaped().to_owned());
+        if let Some(time) = &turn.time {
+            self.tick(time);
+        }
+        self.say(made, "turn.started", out, |json| {
+            json.object().key("phase").literal("started").key("turn_id").literal(&id);
+            put_turn(turn, json);
+            json.end_object();
+        });
+        self.turn = Some(id);
+    }
+
+    fn turn_ended(&mut self, turn: &Turn<'_>, made: Made, out: &mut Target<'_>) {
+        if self.turn.is_none() {
+            self.turn_started(&Turn { id: turn.id.clone(), ..Turn::default() }, Made::ByUs, out);
+        }
+        self.settle(out);
+        if let Some(time) = &turn.time {
+            self.tick(time);
+        }
+        let id = self.turn.take().unwrap_or_default();
+        self.say(made, "turn.ended", out, |json| {
+            json.object().key("phase").literal("ended").key("turn_id").literal(&id);
+            json.opt_str("response_id", turn.id.as_ref().filter(|own| own.as_escaped() != id));
+            put_turn(turn, json);
+            json.end_object();
+        });
+    }
+
+    /// Nobody will answer any more.
+    fn settle(&mut self, out: &mut Target<'_>) {
+        for Pending { permission, id, action } in std::mem::take(&mut self.pending) {
+            if permission {
+                let answer = Some(Decision::Reject(None));
+                let permission = Permission { id, action, call_id: None, input: None, answer };
+                self.say(Made::ByUs, "permission.resolved", out, |json| put_permission(&permission, json));
+            } else {
+                let question =
+                    Question { id, call_id: None, prompts: Vec::new(), answers: None, declined: true };
+                self.say(Made::ByUs, "question.resolved", out, |json| put_question(&question, false, json));
+            }
+        }
+    }
+
+    /// Takes a request off the list. Returns whether it was there: what was answered stays answered, and an answer
+    /// to nothing has no event.
+    fn resolves(&mut self, is_permission: bool, id: &Str<'_>) -> bool {
+        let at = self.pending.iter().position(|open| open.permission == is_permission && open.id == *id);
+        at.map(|at| self.pending.remove(at)).is_some()
+    }
+
+    fn used(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
+        let Turn { id, model, time, stop, usage, cost } = turn;
+        let nothing = id.is_none() && model.is_none() && stop.is_none() && usage.is_none() && cost.is_none();
+        // Each line of one response repeats its usage.
+        let repeated = self.usage.as_ref().is_some_and(|known| {
+            (&known.id, &known.model, &known.stop, &known.usage, &known.cost)
+                == (id, model, stop, usage, cost)
+        });
+        if nothing || repeated {
+            if let Some(time) = time {
+                self.tick_alone(time, out);
+            }
+            return;
+        }
+        if let Some(time) = time {
+            self.tick(time);
+        }
+        self.usage = Some(Turn { time: None, ..turn.clone() }.into_owned());
+        self.status(Made::ByAgent, USAGE, out, |json| {
+            json.object();
+            json.opt_str("response_id", id.as_ref());
+            put_turn(turn, json);
+            json.end_object();
+        });
+    }
+}
+
+impl Writer for UniversalWriter {
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
+            Event::SessionEnded(_) if self.ended.is_some() => {
+                out.lose_event(Of::Message, event, Reason::Merged);
+            }
+            Event::SessionEnded(SessionEnd { status, message }) => {
+                let message = message.as_ref().map(|message| message.as_escaped().to_owned());
+                self.ended = Some((*status, message));
+            }
+            Event::Request(request) => {
+                self.status(Made::ByAgent, REQUEST, out, |json| put_request(request, json));
+            }
+            Event::TurnStarted(turn) => self.turn_started(turn, Made::ByAgent, out),
+            Event::TurnEnded(turn) => self.turn_ended(turn, Made::ByAgent, out),
+            Event::Usage(turn) => self.used(turn, out),
+            Event::ItemStarted(head) => self.started(head, out),
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            Event::PermissionRequested(permission) => {
+                let (id, action) =
+                    (permission.id.clone().into_owned(), permission.action.clone().into_owned());
+                self.pending.push(Pending { permission: true, id, action });
+                self.say(Made::ByAgent, "permission.requested", out, |json| put_permission(permission, json));
+            }
+            Event::PermissionResolved(permission) => {
+                if self.resolves(true, &permission.id) {
+                    let say = |json: &mut JsonWriter<'_>| put_permission(permission, json);
+                    self.say(Made::ByAgent, "permission.resolved", out, say);
+                } else {
+                    out.lose_event(Of::Message, event, Reason::NoSlot);
+                }
+            }
+            Event::QuestionRequested(question) => {
+                let id = question.id.clone().into_owned();
+                self.pending.push(Pending { permission: false, id, action: Str::default() });
+                self.say(Made::ByAgent, "question.requested", out, |json| put_question(question, true, json));
+            }
+            Event::QuestionResolved(question) => {
+                if self.resolves(false, &question.id) {
+                    let say = |json: &mut JsonWriter<'_>| put_question(question, false, json);
+                    self.say(Made::ByAgent, "question.resolved", out, say);
+                } else {
+                    out.lose_event(Of::Message, event, Reason::NoSlot);
+                }
+            }
+            Event::Error(failure) => {
+                let cut = failure.class == FailureClass::Incomplete;
+                self.cut |= cut;
+                let made = if cut { Made::ByUs } else { Made::ByAgent };
+                self.say(made, "error", out, |json| put_failure(failure, json));
+            }
+        }
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        match leftover.body {
+            LeftoverBody::Frame(_) if leftover.owner == super::DIALECT.name => {
+                self.release(None, out);
+                leftover.lose(out.ledger, Reason::NoSlot);
+            }
+            LeftoverBody::Frame(tape) if self.include_raw => {
+                if self.raw == RawState::Unsaid {
+                    // A line that said nothing new still has a place.
+                    let label = tape.root().get("type").and_then(|kind| kind.str());
+                    let label = label.unwrap_or(Str::escaped("line"));
+                    self.status(Made::ByAgent, label.as_escaped(), out, |json| {
+                        json.null();
+                    });
+                }
+                self.release(Some(tape.text()), out);
+                leftover.mark_kept(out.ledger);
+            }
+            // An event has room for one line; it waits in `early_raw` while no event of its own is written.
+            LeftoverBody::Kept { line, .. }
+                if self.include_raw
+                    && leftover.owner == super::DIALECT.name
+                    && (self.raw == RawState::Waiting || self.early_raw.is_none()) =>
+            {
+                self.release(Some(line.text()), out);
+                leftover.mark_kept(out.ledger);
+            }
+            // A line over the limit is one event, however many pieces it comes in.
+            LeftoverBody::Unparsed { more, .. } if std::mem::replace(&mut self.oversized, more) => {
+                leftover.lose(out.ledger, Reason::Invalid);
+            }
+            LeftoverBody::Unparsed { bytes, why, more } if !matches!(why, "blank" | "bom") => {
+                let place = out.ledger.place(None, None).to_string();
+                let said = self.include_raw && !more;
+                self.say(Made::ByUs, "agent.unparsed", out, |json| {
+                    json.object().key("error").literal(why).key("location").literal(&place);
+                    if said {
+                        match std::str::from_utf8(bytes) {
+                            Ok(text) => json.key("text").literal(Str::plain(text).as_escaped()),
+                            Err(_) => json.key("base64").literal(&crate::json::base64(bytes)),
+                        };
+                    }
+                    json.end_object();
+                });
+                if said { leftover.mark_kept(out.ledger) } else { leftover.lose(out.ledger, Reason::Invalid) }
+            }
+            LeftoverBody::NoFinalNewline => {}
+            LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. } => {
+                leftover.lose(out.ledger, Reason::NoSlot);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        self.settle(out);
+        let cut = self.cut || self.turn.is_some();
+        if self.turn.is_some() {
+            self.turn_ended(&broken_off(), Made::ByUs, out);
+        }
+        let made = if self.ended.is_some() { Made::ByAgent } else { Made::ByUs };
+        let broken = if cut { Status::Interrupted } else { Status::Completed };
+        let (status, message) = self.ended.take().unwrap_or((broken, None));
+        self.say(made, "session.ended", out, |json| {
+            json.object().key("reason").literal(match (status, made) {
+                (Status::Completed, _) => "completed",
+                (Status::Interrupted, Made::ByAgent) => "terminated",
+                (Status::Failed, _) | (Status::Interrupted, Made::ByUs) => "error",
+            });
+            json.key("terminated_by").literal("agent");
+            if let Some(message) = &message {
+                json.key("message").literal(message);
+            }
+            json.end_object();
+        });
+        self.release(None, out);
+    }
+}
+
+fn broken_off() -> Turn<'static> {
+    Turn { stop: Some(Stop { class: StopClass::Error, raw: None, sequence: None }), ..Turn::default() }
+}

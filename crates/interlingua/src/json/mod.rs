@@ -1,0 +1,7 @@
+//! JSON as bytes: text that stays escaped, values that stay verbatim, and a writer that places the commas.
+
+mod text;
+mod writer;
+
+pub use text::*;
+pub use writer::*;

@@ -1,0 +1,332 @@
+//! Writing JSON: commas are placed for you, escaped text is copied, large slices go straight through.
+
+use crate::json::{Raw, Str, base64, escape_pieces};
+
+/// Where bytes go. The pipe writes in pieces of at most [`JsonWriter::BUFFER`] bytes, or larger ones unbuffered.
+pub trait Output {
+    /// Takes the next bytes.
+    fn write(&mut self, bytes: &[u8]);
+}
+
+impl Output for Vec<u8> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// A JSON writer over a small buffer.
+pub struct JsonWriter<'o> {
+    buffer: &'o mut Vec<u8>,
+    comma: &'o mut bool,
+    written: &'o mut bool,
+    /// `None`: everything stays in the buffer.
+    out: Option<&'o mut dyn Output>,
+}
+
+impl std::fmt::Debug for JsonWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JsonWriter").field("buffered", &self.buffer.len()).finish_non_exhaustive()
+    }
+}
+
+/// What an [`JsonWriter`] remembers between calls.
+#[derive(Debug, Default)]
+pub struct JsonBuffer {
+    buffer: Vec<u8>,
+    comma: bool,
+    written: bool,
+}
+
+impl JsonBuffer {
+    /// A writer that buffers here and spills into `out`.
+    pub fn emit<'o>(&'o mut self, out: &'o mut dyn Output) -> JsonWriter<'o> {
+        JsonWriter {
+            buffer: &mut self.buffer,
+            comma: &mut self.comma,
+            written: &mut self.written,
+            out: Some(out),
+        }
+    }
+
+    /// A writer that keeps everything here.
+    pub fn hold(&mut self) -> JsonWriter<'_> {
+        JsonWriter { buffer: &mut self.buffer, comma: &mut self.comma, written: &mut self.written, out: None }
+    }
+
+    /// What has been held, as text.
+    pub fn held(&self) -> &str {
+        // Only `JsonWriter` writes here, and it writes slices of `str` and JSON punctuation.
+        simdutf8::basic::from_utf8(&self.buffer).unwrap_or("")
+    }
+
+    /// What has been held, to be written again or measured: nobody need look whether it is text.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Writes what has been held to `out`, which goes on where this stood.
+    pub fn pour(&mut self, out: &mut JsonWriter<'_>) {
+        out.bytes(&self.buffer);
+        *out.comma |= self.comma;
+        self.clear();
+    }
+
+    /// Whether a byte has been passed on.
+    pub(crate) fn has_written(&self) -> bool {
+        self.written
+    }
+
+    /// Forgets what has been held.
+    pub fn clear(&mut self) {
+        self.buffer.clear();
+        self.comma = false;
+    }
+}
+
+impl JsonWriter<'_> {
+    /// How much is gathered before it is passed on.
+    pub const BUFFER: usize = 64 << 10;
+
+    /// The same writer for a shorter time.
+    pub fn reborrow(&mut self) -> JsonWriter<'_> {
+        let out: Option<&mut dyn Output> = match &mut self.out {
+            Some(out) => Some(&mut **out),
+            None => None,
+        };
+        JsonWriter { buffer: self.buffer, comma: self.comma, written: self.written, out }
+    }
+
+    /// Passes on what is gathered.
+    pub fn flush(&mut self) {
+        if let Some(out) = self.out.as_deref_mut() {
+            *self.written |= !self.buffer.is_empty();
+            out.write(self.buffer);
+            self.buffer.clear();
+        }
+    }
+
+    /// Bytes as they are, without a comma.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        if self.out.is_some() && self.buffer.len() + bytes.len() > Self::BUFFER {
+            self.spill(bytes);
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+    }
+
+    #[cold]
+    fn spill(&mut self, bytes: &[u8]) {
+        self.flush();
+        match self.out.as_deref_mut() {
+            Some(out) if bytes.len() > Self::BUFFER => {
+                *self.written = true;
+                out.write(bytes);
+            }
+            _ => self.buffer.extend_from_slice(bytes),
+        }
+    }
+
+    /// Text as it is, without a comma: framing such as `data: `. The next value starts afresh.
+    pub fn frame(&mut self, text: &str) -> &mut Self {
+        self.bytes(text.as_bytes());
+        *self.comma = false;
+        self
+    }
+
+    #[inline]
+    fn separate(&mut self) {
+        if *self.comma {
+            self.bytes(b",");
+        }
+        *self.comma = true;
+    }
+
+    /// A value follows through [`JsonWriter::bytes`].
+    pub fn begin_raw(&mut self) {
+        self.separate();
+    }
+
+    /// `{`
+    pub fn object(&mut self) -> &mut Self {
+        self.open(b"{")
+    }
+
+    /// `}`
+    pub fn end_object(&mut self) -> &mut Self {
+        self.close(b"}")
+    }
+
+    /// `[`
+    pub fn array(&mut self) -> &mut Self {
+        self.open(b"[")
+    }
+
+    /// `]`
+    pub fn end_array(&mut self) -> &mut Self {
+        self.close(b"]")
+    }
+
+    fn open(&mut self, bracket: &[u8]) -> &mut Self {
+        self.separate();
+        self.bytes(bracket);
+        *self.comma = false;
+        self
+    }
+
+    fn close(&mut self, bracket: &[u8]) -> &mut Self {
+        self.bytes(bracket);
+        *self.comma = true;
+        self
+    }
+
+    /// A member name that needs no escaping.
+    #[inline]
+    pub fn key(&mut self, name: &str) -> &mut Self {
+        self.separate();
+        self.bytes(b"\"");
+        self.bytes(name.as_bytes());
+        self.bytes(b"\":");
+        *self.comma = false;
+        self
+    }
+
+    /// A string value.
+    #[inline]
+    pub fn str(&mut self, text: &Str<'_>) -> &mut Self {
+        self.literal(text.as_escaped())
+    }
+
+    /// A string value that needs no escaping.
+    #[inline]
+    pub fn literal(&mut self, text: &str) -> &mut Self {
+        self.separate();
+        self.bytes(b"\"");
+        self.bytes(text.as_bytes());
+        self.bytes(b"\"");
+        self
+    }
+
+    /// Begins a string that comes in pieces through [`JsonWriter::piece`].
+    pub fn open_string(&mut self) -> &mut Self {
+        self.separate();
+        self.bytes(b"\"");
+        self
+    }
+
+    /// A piece of an open string.
+    #[inline]
+    pub fn piece(&mut self, text: &Str<'_>) -> &mut Self {
+        self.bytes(text.as_escaped().as_bytes());
+        self
+    }
+
+    /// Ends an open string.
+    pub fn close_string(&mut self) -> &mut Self {
+        self.bytes(b"\"");
+        *self.comma = true;
+        self
+    }
+
+    /// A string value of plain text, of any length, escaped on the way.
+    pub fn plain(&mut self, text: &str) -> &mut Self {
+        self.open_string();
+        escape_pieces(text, &mut |piece| self.bytes(piece.as_bytes()));
+        self.close_string()
+    }
+
+    /// A string value that says bytes, of any length, in base64.
+    pub fn base64(&mut self, bytes: &[u8]) -> &mut Self {
+        self.open_string();
+        // A multiple of three: only the last piece is padded.
+        for piece in bytes.chunks(3 << 12) {
+            self.bytes(base64(piece).as_bytes());
+        }
+        self.close_string()
+    }
+
+    /// A JSON value inside a string: escaped once more.
+    pub fn json_in_string(&mut self, json: &Raw<'_>) -> &mut Self {
+        self.plain(json.as_str())
+    }
+
+    /// Any value, verbatim.
+    #[inline]
+    pub fn raw(&mut self, json: &Raw<'_>) -> &mut Self {
+        self.separate();
+        self.bytes(json.as_str().as_bytes());
+        self
+    }
+
+    /// Values held elsewhere, with their commas.
+    pub fn values(&mut self, held: &[u8]) -> &mut Self {
+        self.separate();
+        self.bytes(held);
+        self
+    }
+
+    /// A whole number.
+    pub fn u64(&mut self, number: u64) -> &mut Self {
+        self.separate();
+        let mut digits = [0u8; 20];
+        let mut at = digits.len();
+        let mut left = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        self.bytes(&digits[at..]);
+        self
+    }
+
+    /// `true` or `false`
+    pub fn bool(&mut self, value: bool) -> &mut Self {
+        self.separate();
+        self.bytes(if value { b"true" } else { b"false" });
+        self
+    }
+
+    /// `null`
+    pub fn null(&mut self) -> &mut Self {
+        self.separate();
+        self.bytes(b"null");
+        self
+    }
+
+    /// A string member, if there is one.
+    #[inline]
+    pub fn opt_str(&mut self, name: &str, text: Option<&Str<'_>>) -> &mut Self {
+        match text {
+            Some(text) => self.key(name).str(text),
+            None => self,
+        }
+    }
+
+    /// A member of any type, if there is one.
+    pub fn opt_raw(&mut self, name: &str, json: Option<&Raw<'_>>) -> &mut Self {
+        match json {
+            Some(json) => self.key(name).raw(json),
+            None => self,
+        }
+    }
+
+    /// A number member, if there is one.
+    pub fn opt_u64(&mut self, name: &str, number: Option<u64>) -> &mut Self {
+        match number {
+            Some(number) => self.key(name).u64(number),
+            None => self,
+        }
+    }
+
+    /// A boolean member, if there is one.
+    pub fn opt_bool(&mut self, name: &str, value: Option<bool>) -> &mut Self {
+        match value {
+            Some(value) => self.key(name).bool(value),
+            None => self,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Order: the only file that knows which event may follow which.
+//!
+//! Start before delta before completed; every started item is completed; a turn that began ends. What a source leaves
+//! open when it stops is closed here as interrupted, so no writer has to wonder. Writers whose target cannot
+//! interleave items (Anthropic) put [`Sequential`] before themselves.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+
+use crate::json::Str;
+use crate::ledger::Identity;
+use crate::model::{Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Status};
+
+/// What is open.
+#[derive(Debug, Default)]
+pub struct Lifecycle {
+    items: Vec<ItemId>,
+    turn: Option<()>,
+}
+
+/// What to do with an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is in order.
+    Pass,
+    /// It is out of order; the words say how.
+    Refuse(&'static str),
+}
+
+impl Lifecycle {
+    /// Judges an event and remembers what it opens and closes.
+    pub fn observe(&mut self, event: &Event<'_>) -> Verdict {
+        match event {
+            Event::ItemStarted(head) => {
+                if self.items.contains(&head.id) {
+                    return Verdict::Refuse("item started twice");
+                }
+                if head.within.is_some_and(|message| !self.items.contains(&message)) {
+                    return Verdict::Refuse("item started within a message that is not open");
+                }
+                self.items.push(head.id);
+            }
+            Event::ItemDelta(delta) if !self.items.contains(&delta.item) => {
+                return Verdict::Refuse("delta for an item that is not open");
+            }
+            Event::ItemCompleted(tail) => match self.items.iter().position(|&id| id == tail.id) {
+                Some(at) => {
+                    self.items.remove(at);
+                }
+                None => return Verdict::Refuse("completed an item that is not open"),
+            },
+            Event::TurnStarted(_) => self.turn = Some(()),
+            Event::TurnEnded(_) | Event::Error(_) => self.turn = None,
+            Event::ItemDelta(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_) => {}
+        }
+        Verdict::Pass
+    }
+
+    /// What must still be said when the source stops: innermost items first, then the turn.
+    pub fn closing(&mut self) -> impl Iterator<Item = Event<'static>> + use<> {
+        let mut items = std::mem::take(&mut self.items);
+        items.reverse();
+        let cut = self.turn.take().map(|()| {
+            Event::Error(Failure {
+                class: FailureClass::Incomplete,
+                status: None,
+                code: None,
+                message: Str::escaped("the stream ended before the response was complete"),
+                request_id: None,
+            })
+        });
+        items
+            .into_iter()
+            .map(|id| {
+                Event::ItemCompleted(ItemTail {
+                    id,
+                    status: Status::Interrupted,
+                    native_status: None,
+                    is_error: None,
+                })
+            })
+            .chain(cut)
+    }
+}
+
+/// Holds back whole items that begin while another is open: a live source says several things at once, and lines and
+/// entries stand one after the other. What lies within an item goes with it.
+#[derive(Debug, Default)]
+pub(crate) struct OneByOne {
+    /// The item whose events pass.
+    current: Option<ItemId>,
+    /// The outermost item that each open one lies in.
+    roots: HashMap<ItemId, ItemId, BuildHasherDefault<Identity>>,
+    /// Events of the items that wait, in the order the items began.
+    waiting: BTreeMap<ItemId, Vec<Event<'static>>>,
+}
+
+impl OneByOne {
+    /// Whether an event belongs to an item that must wait; then it is kept for [`OneByOne::next`].
+    pub(crate) fn must_wait(&mut self, event: &Event<'_>) -> bool {
+        let (id, root) = match event {
+            Event::ItemStarted(head) => {
+                let root = head.within.and_then(|message| self.roots.get(&message)).copied();
+                let root = root.unwrap_or(head.id);
+                self.roots.insert(head.id, root);
+                if root == head.id && self.current.is_none() {
+                    self.current = Some(root);
+                }
+                (head.id, root)
+            }
+            Event::ItemDelta(delta) => (delta.item, self.root(delta.item)),
+            Event::ItemCompleted(tail) => {
+                let root = self.root(tail.id);
+                self.roots.remove(&tail.id);
+                (tail.id, root)
+            }
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => return false,
+        };
+        if self.current != Some(root) {
+            self.waiting.entry(root).or_default().push(event.clone().into_owned());
+            return true;
+        }
+        if let Event::ItemCompleted(_) = event
+            && id == root
+        {
+            self.current = None;
+        }
+        false
+    }
+
+    /// The events of the item that comes next, if none is current. It is current from now on, unless it is complete.
+    pub(crate) fn next(&mut self) -> Option<Vec<Event<'static>>> {
+        if self.current.is_some() {
+            return None;
+        }
+        let (root, events) = self.waiting.pop_first()?;
+        let complete = |event: &Event<'_>| matches!(event, Event::ItemCompleted(tail) if tail.id == root);
+        if !events.iter().any(complete) {
+            self.current = Some(root);
+        }
+        Some(events)
+    }
+
+    fn root(&self, item: ItemId) -> ItemId {
+        self.roots.get(&item).copied().unwrap_or(item)
+    }
+}
+
+/// Holds back what may not interleave: reasoning, calls and the texts between them go out one after the other, in the
+/// order they began.
+#[derive(Debug, Default)]
+pub struct Sequential {
+    /// The block whose events pass through.
+    current: Option<ItemId>,
+    held: VecDeque<Held>,
+}
+
+#[derive(Debug)]
+enum Held {
+    Block {
+        head: ItemHead<'static>,
+        deltas: Vec<Delta<'static>>,
+        tail: Option<ItemTail<'static>>,
+    },
+    /// What the message itself said meanwhile.
+    Own(Delta<'static>),
+}
+
+impl Sequential {
+    /// Passes `event` on now or later. When the turn ends or fails, everything held goes first.
+    pub fn event(&mut self, event: &Event<'_>, write: &mut dyn FnMut(&Event<'_>)) {
+        match event {
+            Event::ItemStarted(head) if !matches!(head.kind, ItemKind::Message) => {
+                if self.current.is_none() {
+                    self.current = Some(head.id);
+                    write(event);
+                } else {
+                    let head = head.clone().into_owned();
+                    self.held.push_back(Held::Block { head, deltas: Vec::new(), tail: None });
+                }
+            }
+            Event::ItemDelta(delta) if self.current.is_none_or(|current| current == delta.item) => {
+                write(event);
+            }
+            Event::ItemDelta(delta) => {
+                let delta = delta.clone().into_owned();
+                match self.held(delta.item) {
+                    Some((deltas, _)) => deltas.push(delta),
+                    None => self.held.push_back(Held::Own(delta)),
+                }
+            }
+            Event::ItemCompleted(tail) => {
+                if let Some((_, held)) = self.held(tail.id) {
+                    *held = Some(tail.clone().into_owned());
+                } else {
+                    write(event);
+                    if self.current == Some(tail.id) {
+                        self.current = None;
+                        self.release(write);
+                    }
+                }
+            }
+            Event::TurnEnded(_) | Event::Error(_) => {
+                while !self.held.is_empty() {
+                    self.current = None;
+                    self.release(write);
+                }
+                write(event);
+            }
+            other => write(other),
+        }
+    }
+
+    fn held(&mut self, item: ItemId) -> Option<(&mut Vec<Delta<'static>>, &mut Option<ItemTail<'static>>)> {
+        self.held.iter_mut().find_map(|held| match held {
+            Held::Block { head, deltas, tail } if head.id == item => Some((deltas, tail)),
+            Held::Block { .. } | Held::Own(_) => None,
+        })
+    }
+
+    fn release(&mut self, write: &mut dyn FnMut(&Event<'_>)) {
+        while self.current.is_none() {
+            match self.held.pop_front() {
+                Some(Held::Own(delta)) => write(&Event::ItemDelta(delta)),
+                Some(Held::Block { head, deltas, tail }) => {
+                    self.current = Some(head.id);
+                    write(&Event::ItemStarted(head));
+                    for delta in deltas {
+                        write(&Event::ItemDelta(delta));
+                    }
+                    if let Some(tail) = tail {
+                        write(&Event::ItemCompleted(tail));
+                        self.current = None;
+                    }
+                }
+                None => return,
+            }
+        }
+    }
+}

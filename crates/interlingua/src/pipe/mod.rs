@@ -1,0 +1,653 @@
+//! The pipe: framer, tape, reader, lifecycle, writer, joined. Bytes in, bytes out, nothing else.
+//!
+//! ```text
+//! push(bytes) -> Framer -> frame -> Tape -> Reader -> Event -> Lifecycle -> Writer -> bytes
+//!                                      \-- what no one claimed --> Leftover --> Writer
+//! ```
+//!
+//! A frame that cannot be read is handed to the writer as it is and booked as a problem; the run goes on. Reader and
+//! writer of the same dialect and role are never built: the bytes pass untouched.
+
+pub mod lifecycle;
+
+use std::collections::VecDeque;
+
+use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec};
+use crate::error::{Code, Error, Place, Problem, Window};
+use crate::framing::{Frame, FrameKind, Framer};
+use crate::json::{JsonBuffer, JsonWriter, Output};
+use crate::json::{Raw, Str};
+use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
+use crate::model::{
+    Arrival, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, SaysTable, Shape,
+    Show, Status, Value, says_everything,
+};
+use crate::pipe::lifecycle::{Lifecycle, Verdict};
+use crate::sniff;
+use crate::tape::{Claim, Fault, Limits, Tape, TapeBuf, Val};
+
+/// Reads one dialect: documents in, events out.
+pub trait Reader: Send {
+    /// Reads one document. Claims what it understands; the rest takes care of itself.
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>);
+
+    /// Reads a frame that is not JSON, such as `[DONE]`. Returns whether it was understood.
+    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
+        let _ = (text, out);
+        false
+    }
+
+    /// The source is complete (or cut off): say what was held back.
+    fn finish(&mut self, out: &mut Events<'_>) {
+        let _ = out;
+    }
+}
+
+/// One document to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Doc<'t> {
+    /// The document.
+    pub root: Val<'t>,
+    /// What part of the source it is.
+    pub kind: FrameKind<'t>,
+}
+
+impl Doc<'_> {
+    /// Reports a document that surely belongs to another dialect than `own`, and says whether it does. It is read as
+    /// far as possible and kept all the same.
+    pub fn report_foreign(&self, own: &str, out: &mut Events<'_>) -> bool {
+        let Some(dialect) = sniff::foreign(own, self.root, self.kind) else { return false };
+        out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
+        true
+    }
+}
+
+/// Writes one dialect: events in, bytes out. What it can say at all stands in its table ([`crate::model::Says`]); what
+/// it cannot say of one event, because of its value or its place, it gives up with [`Target::lose`] and its kin, when the
+/// event comes.
+pub trait Writer: Send {
+    /// Whether the target has a place for such an item here. If not, the pipe books the item with all that belongs to it
+    /// and the writer never sees it.
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        let _ = head;
+        Ok(())
+    }
+
+    /// The events that follow were made from lines that `owner` kept, which come after them ([`Writer::leftover`]); an
+    /// empty name says that there are no such lines.
+    fn kept_lines_follow(&mut self, owner: &str) {
+        let _ = owner;
+    }
+
+    /// Writes one event, or gathers it. Destructure without `..`: a new field must be a question for every writer.
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>);
+
+    /// Keeps or loses what no one claimed of the frame whose events have just been written.
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>);
+
+    /// Everything has been said.
+    fn finish(&mut self, out: &mut Target<'_>);
+}
+
+/// What a writer writes to.
+#[derive(Debug)]
+pub struct Target<'o> {
+    /// The bytes.
+    pub json: JsonWriter<'o>,
+    /// The books.
+    pub ledger: &'o mut Ledger,
+    /// The frame whose events are being written.
+    frame: Option<&'o Tape<'o>>,
+    /// They had to wait, and their frames are gone.
+    late: bool,
+}
+
+impl Target<'_> {
+    fn reborrow(&mut self) -> Target<'_> {
+        Target { json: self.json.reborrow(), ledger: self.ledger, frame: self.frame, late: self.late }
+    }
+
+    /// The same books, but the bytes go elsewhere.
+    pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> Target<'s> {
+        Target { json, ledger: self.ledger, frame: self.frame, late: self.late }
+    }
+
+    /// The same output for events that had to wait: what is lost of them stood in frames that are gone.
+    pub(crate) fn of_earlier_frames(&mut self) -> Target<'_> {
+        Target { frame: None, late: true, ..self.reborrow() }
+    }
+
+    /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
+    /// loss.
+    pub fn lose(&mut self, field: Field, reason: Reason) {
+        if let Some(leaf) = self.frame.and_then(|frame| frame.claimed_for(field).next()) {
+            leaf.unsaid(reason);
+        } else if self.late {
+            self.ledger.lose_late(field, reason, 1, 0);
+        }
+    }
+
+    /// Gives up a text.
+    pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
+        self.lose_source(field, text, reason);
+    }
+
+    /// Gives up a text, if there is one.
+    pub fn lose_some(&mut self, field: Field, text: Option<&Str<'_>>, reason: Reason) {
+        if let Some(text) = text {
+            self.lose_str(field, text, reason);
+        }
+    }
+
+    /// Gives up a JSON value.
+    pub fn lose_raw(&mut self, field: Field, json: &Raw<'_>, reason: Reason) {
+        self.lose_source(field, json, reason);
+    }
+
+    /// Gives up a part of an item.
+    pub fn lose_part(&mut self, of: Of, part: &Part<'_>, reason: Reason) {
+        self.lose_fields(&mut |show| part.clone().each_field(of, show), reason);
+    }
+
+    /// Gives up an event with all it says. `of` is the kind of the item that a piece belongs to.
+    pub fn lose_event(&mut self, of: Of, event: &Event<'_>, reason: Reason) {
+        self.lose_fields(&mut |show| event.clone().each_field(of, show), reason);
+    }
+
+    fn lose_fields(&mut self, each: &mut dyn FnMut(&mut Show<'_>), reason: Reason) {
+        each(&mut |field, value| match value.source() {
+            Some(_) => self.lose_source(field, value, reason),
+            None => self.lose(field, reason),
+        });
+    }
+
+    /// Marks the leaf that a value was read from; if its frame is gone, its leaves are lost in the field's name.
+    fn lose_source(&mut self, field: Field, value: &dyn Value, reason: Reason) {
+        let text = value.source().unwrap_or_default();
+        let found = self.frame.and_then(|frame| {
+            // A copy of a leaf's text has no address; it is known by what it says.
+            let same = |leaf: &Val<'_>| {
+                leaf.text() == text
+                    || leaf.str().is_some_and(|own| own.as_escaped() == text || own.decode() == text)
+            };
+            let alike = || frame.claimed_for(field).find(same);
+            // What was not copied is of this frame even if it reads otherwise there, as a format that we call a type.
+            let last = || frame.claimed_for(field).next().filter(|_| !value.is_copy());
+            frame.value_at(text).or_else(alike).or_else(last)
+        });
+        match found {
+            Some(leaf) if leaf.claimed().field() == Some(field) => leaf.unsaid(reason),
+            // Nobody claimed it, or for another field, and so it is booked.
+            Some(_) => {}
+            None => self.ledger.lose_late(field, reason, value.leaves(), text.len() as u64),
+        }
+    }
+}
+
+/// What a reader says its events to.
+pub struct Events<'o> {
+    writer: &'o mut dyn Writer,
+    order: &'o mut Order,
+    out: Target<'o>,
+}
+
+impl std::fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("order", &self.order).finish_non_exhaustive()
+    }
+}
+
+/// Which events may pass: those in order, of items that the target takes.
+#[derive(Debug, Default)]
+struct Order {
+    lifecycle: Lifecycle,
+    /// Open items that the target has no place for.
+    refused: Vec<(ItemId, Of, Reason)>,
+    /// The last such items, open or not: a source may tell them again.
+    refused_lately: VecDeque<ItemId>,
+}
+
+impl Order {
+    fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+        match self.lifecycle.observe(event) {
+            Verdict::Pass => self.pass(event, writer, out),
+            Verdict::Refuse(how) => {
+                out.lose_event(Of::Message, event, Reason::Invalid);
+                problem(Code::Lifecycle, None, how, out.ledger);
+            }
+        }
+    }
+
+    /// Hands an event on, unless it belongs to an item that the target does not take.
+    #[inline]
+    fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+        match event {
+            Event::ItemStarted(head) => {
+                if let Err(reason) = writer.takes(head) {
+                    let of = Of::item(&head.kind);
+                    self.refused.push((head.id, of, reason));
+                    if self.refused_lately.len() == 64 {
+                        self.refused_lately.pop_front();
+                    }
+                    self.refused_lately.push_back(head.id);
+                    return out.lose_event(of, event, reason);
+                }
+            }
+            Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. })
+                if !self.refused.is_empty() =>
+            {
+                if let Some(at) = self.refused.iter().rposition(|(refused, ..)| refused == id) {
+                    let (_, of, reason) = self.refused[at];
+                    if let Event::ItemCompleted(_) = event {
+                        self.refused.remove(at);
+                    }
+                    return out.lose_event(of, event, reason);
+                }
+            }
+            Event::ItemDelta(_)
+            | Event::ItemCompleted(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => {}
+        }
+        writer.event(event, out);
+    }
+}
+
+impl Events<'_> {
+    /// Says one event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        self.order.event(event, self.writer, &mut self.out);
+    }
+
+    /// Starts an item; fill in `head` with [`Events::head`].
+    pub fn start(&mut self, head: ItemHead<'_>) -> ItemId {
+        let id = head.id;
+        self.event(&Event::ItemStarted(head));
+        id
+    }
+
+    /// A head with a fresh id and nothing else known.
+    pub fn head<'a>(&mut self, kind: ItemKind<'a>, author: Author) -> ItemHead<'a> {
+        ItemHead {
+            id: self.out.ledger.next_item(),
+            kind,
+            author,
+            within: None,
+            native_id: None,
+            parent: None,
+            time: None,
+            model: None,
+            shape: Shape::One,
+        }
+    }
+
+    /// Adds a part to an item.
+    pub fn delta(&mut self, item: ItemId, part: u32, value: Part<'_>) {
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Whole }));
+    }
+
+    /// Adds a piece that the source streamed.
+    pub fn piece(&mut self, item: ItemId, part: u32, value: Part<'_>) {
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Streamed }));
+    }
+
+    /// Completes an item without more to say.
+    pub fn complete(&mut self, id: ItemId) {
+        self.event(&Event::ItemCompleted(ItemTail {
+            id,
+            status: Status::Completed,
+            native_status: None,
+            is_error: None,
+        }));
+    }
+
+    /// Whether the target had no place for that item, as far back as a source tells things twice. What is told again has
+    /// the fate of what was told first: do not claim it.
+    pub fn is_refused(&self, item: ItemId) -> bool {
+        self.order.refused_lately.contains(&item)
+    }
+
+    /// Announces the lines that `owner` kept in an earlier conversion of the events that follow; an empty name says that
+    /// there are none.
+    pub fn kept_lines_follow(&mut self, owner: &str) {
+        self.writer.kept_lines_follow(owner);
+    }
+
+    /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
+    pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
+        let body = LeftoverBody::Kept { line, space };
+        self.writer.leftover(Leftover { owner, body }, &mut self.out);
+        if line.claimed() != Claim::Placed {
+            Leftover { owner, body }.lose(self.out.ledger, Reason::NoSlot);
+        }
+    }
+
+    /// Hands on bytes that could not be read in an earlier conversion.
+    pub fn kept_bytes(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) {
+        self.writer
+            .leftover(Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more } }, &mut self.out);
+    }
+
+    /// Says that the source of an earlier conversion had no final newline.
+    pub fn kept_no_final_newline(&mut self, owner: &str) {
+        self.writer.leftover(Leftover { owner, body: LeftoverBody::NoFinalNewline }, &mut self.out);
+    }
+
+    /// Books something that is wrong with the input.
+    pub fn problem(&mut self, code: Code, pointer: Option<String>, detail: &str) {
+        problem(code, pointer, detail, self.out.ledger);
+    }
+
+    /// Books something that was emulated, repaired or guessed.
+    pub fn note(&mut self, what: &'static str) {
+        self.out.ledger.note(what);
+    }
+
+    /// The number of the frame being read, from 1.
+    pub fn frame_number(&self) -> u64 {
+        self.out.ledger.frame_number()
+    }
+}
+
+/// One conversion.
+pub struct Pipe {
+    stages: Option<Stages>,
+    ledger: Ledger,
+    emit: JsonBuffer,
+}
+
+struct Stages {
+    owner: &'static str,
+    framer: Box<dyn Framer>,
+    limits: Limits,
+    tape: TapeBuf,
+    reader: Box<dyn Reader>,
+    order: Order,
+    writer: Box<dyn Writer>,
+    /// Whether any frame was more than blank.
+    content: bool,
+    /// The frame goes on with its next piece; why it came in pieces.
+    goes_on: Option<&'static str>,
+    no_final_newline: bool,
+    /// The writer says everything without writing a byte.
+    only_looks: bool,
+}
+
+impl std::fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipe").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
+}
+
+impl Pipe {
+    /// Joins the reader of one dialect to the writer of another.
+    pub fn new(from: (&Dialect, Role), to: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
+        let (source, target) = (from.0.role(from.1), to.0.role(to.1));
+        let writer =
+            target.and_then(|spec| spec.write.as_ref()).ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
+        let (spec, reader) = source
+            .and_then(|spec| Some((spec, spec.read?)))
+            .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
+        if from.0.name == to.0.name && from.1 == to.1 {
+            return Ok(Self { stages: None, ledger: Ledger::default(), emit: JsonBuffer::default() });
+        }
+        let options = &Options { source: Some(from.0.name), ..options.clone() };
+        Ok(Self::join(from.0, spec, reader(options), ((writer.make)(options), writer.says), options))
+    }
+
+    /// Joins a reader to a writer that has a place for everything, such as one that only checks.
+    pub fn with_writer(
+        from: (&Dialect, Role),
+        writer: Box<dyn Writer>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let mut pipe = Self::with_writer_that_says(from, (writer, says_everything), options)?;
+        if let Some(stages) = &mut pipe.stages {
+            stages.only_looks = true;
+        }
+        Ok(pipe)
+    }
+
+    /// Joins a reader to any writer with its table.
+    pub fn with_writer_that_says(
+        from: (&Dialect, Role),
+        writer: (Box<dyn Writer>, SaysTable),
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let (spec, reader) = from
+            .0
+            .role(from.1)
+            .and_then(|spec| Some((spec, spec.read?)))
+            .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
+        Ok(Self::join(from.0, spec, reader(options), writer, options))
+    }
+
+    fn join(
+        source: &Dialect,
+        spec: &RoleSpec,
+        reader: Box<dyn Reader>,
+        (writer, says): (Box<dyn Writer>, SaysTable),
+        options: &Options,
+    ) -> Self {
+        let limits = match source.plane {
+            Plane::Ours => options.limits.around_others(),
+            Plane::Wire | Plane::Live | Plane::Log => options.limits,
+        };
+        let stages = Stages {
+            owner: source.name,
+            framer: spec.framing.framer(limits.bytes),
+            limits,
+            tape: TapeBuf::default(),
+            reader,
+            order: Order::default(),
+            writer,
+            content: false,
+            goes_on: None,
+            no_final_newline: false,
+            only_looks: false,
+        };
+        Self { stages: Some(stages), ledger: Ledger::new(says, options.trace), emit: JsonBuffer::default() }
+    }
+
+    /// Takes the next bytes, of any length; writes what can be written.
+    pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
+        let Some(stages) = &mut self.stages else { return out.write(bytes) };
+        let Stages { framer, .. } = stages;
+        // The framer and what its frames go through are borrowed apart.
+        let mut framer = std::mem::replace(framer, Box::new(NoFramer));
+        framer.push(bytes, &mut |frame| {
+            stages.frame(
+                frame,
+                Target { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None, late: false },
+            );
+        });
+        stages.framer = framer;
+        self.emit.emit(out).flush();
+    }
+
+    /// Ends the input and returns the books. Call once.
+    pub fn finish(&mut self, out: &mut dyn Output) -> Report {
+        self.finish_with(&[], out)
+    }
+
+    /// Takes the last bytes, which may be all of them, ends the input and returns the books. Call once.
+    ///
+    /// A body that is in memory as a whole is read where it lies: this saves its copy.
+    pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
+        let Some(mut stages) = self.stages.take() else {
+            out.write(last);
+            return self.ledger.report();
+        };
+        let mut framer = std::mem::replace(&mut stages.framer, Box::new(NoFramer));
+        framer.last(last, &mut |frame| {
+            stages.frame(
+                frame,
+                Target { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None, late: false },
+            );
+        });
+        stages.finish(Target {
+            json: self.emit.emit(out),
+            ledger: &mut self.ledger,
+            frame: None,
+            late: false,
+        });
+        self.emit.emit(out).flush();
+        if !self.emit.has_written() && !stages.only_looks {
+            self.ledger.nothing_written();
+        }
+        self.ledger.report()
+    }
+}
+
+impl Stages {
+    fn frame(&mut self, frame: Frame<'_>, mut out: Target<'_>) {
+        let goes_on = self.goes_on.take();
+        out.ledger.frame(goes_on.is_some());
+        self.no_final_newline = frame.kind == FrameKind::LastLine;
+        if let FrameKind::Piece { why, more } = frame.kind {
+            self.goes_on = more.then_some(why);
+            if why == "bom" {
+                out.ledger.note("byte order mark set aside");
+                return self.unreadable(frame.bytes, why, more, out);
+            }
+            self.content = true;
+            if goes_on != Some(why) {
+                out.ledger.problem(Problem {
+                    code: Code::TooLarge,
+                    place: out.ledger.place(None, None),
+                    detail: format!("the limit is {} bytes", self.limits.bytes),
+                    window: Window::around(frame.bytes, 0),
+                });
+            }
+            return self.unreadable(frame.bytes, why, more, out);
+        }
+        if frame.bytes.trim_ascii().is_empty() {
+            return self.unreadable(frame.bytes, "blank", false, out);
+        }
+        self.content = true;
+        let text = match simdutf8::compat::from_utf8(frame.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                return self.damaged(frame.bytes, Code::InvalidUtf8, error.valid_up_to(), "UTF-8", out);
+            }
+        };
+        let mut buf = std::mem::take(&mut self.tape);
+        match buf.parse(text, &self.limits) {
+            Ok(tape) => {
+                notice_oddities(&tape, out.ledger);
+                let (writer, order) = (&mut *self.writer, &mut self.order);
+                let at_frame = Target { frame: Some(&tape), ..out.reborrow() };
+                let mut events = Events { writer, order, out: at_frame };
+                self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut events);
+                self.writer
+                    .leftover(Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape) }, &mut out);
+                if !out.ledger.is_settled() {
+                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape) }
+                        .lose(out.ledger, Reason::NoSlot);
+                }
+                out.ledger.frame_read();
+            }
+            Err(fault) => {
+                let (writer, order) = (&mut *self.writer, &mut self.order);
+                let mut events = Events { writer, order, out: out.reborrow() };
+                if self.reader.sentinel(text, &mut events) {
+                    out.ledger.frame_read();
+                } else {
+                    let (code, at, expected) = describe(fault, frame.bytes);
+                    self.damaged(frame.bytes, code, at, expected, out);
+                }
+            }
+        }
+        self.tape = buf;
+    }
+
+    fn damaged(&mut self, bytes: &[u8], code: Code, at: usize, expected: &str, out: Target<'_>) {
+        let place = out.ledger.place(Some(at), None);
+        let detail = format!("expected {expected}");
+        out.ledger.problem(Problem { code, place, detail, window: Window::around(bytes, at) });
+        self.unreadable(bytes, code.name(), false, out);
+    }
+
+    fn unreadable(&mut self, bytes: &[u8], why: &'static str, more: bool, mut out: Target<'_>) {
+        let body = LeftoverBody::Unparsed { bytes, why, more };
+        self.writer.leftover(Leftover { owner: self.owner, body }, &mut out);
+        if !out.ledger.is_settled() {
+            Leftover { owner: self.owner, body }.lose(out.ledger, Reason::Invalid);
+        }
+    }
+
+    fn finish(&mut self, mut out: Target<'_>) {
+        if !self.content {
+            out.ledger.problem(Problem {
+                code: Code::Empty,
+                place: Place::default(),
+                detail: String::new(),
+                window: Window::default(),
+            });
+        }
+        let Stages { reader, writer, order, .. } = self;
+        reader.finish(&mut Events { writer: &mut **writer, order, out: out.reborrow() });
+        for event in order.lifecycle.closing() {
+            out.ledger.note("closed what the source left open");
+            order.pass(&event, &mut **writer, &mut out);
+        }
+        if self.no_final_newline {
+            writer.leftover(Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline }, &mut out);
+        }
+        writer.finish(&mut out);
+    }
+}
+
+fn problem(code: Code, pointer: Option<String>, detail: &str, ledger: &mut Ledger) {
+    let (place, detail) = (ledger.place(None, pointer), detail.to_owned());
+    ledger.problem(Problem { code, place, detail, window: Window::default() });
+}
+
+/// Legal, but someone should know.
+fn notice_oddities(tape: &crate::tape::Tape<'_>, ledger: &mut Ledger) {
+    let odd = [
+        (Code::DuplicateKey, tape.duplicate_key),
+        (Code::LoneSurrogate, tape.lone_surrogate),
+        (Code::NumberOverflow, tape.number_overflow),
+    ];
+    for (code, at) in odd {
+        if let Some(at) = at {
+            let place = ledger.place(Some(at), None);
+            let window = Window::around(tape.text().as_bytes(), at);
+            ledger.problem(Problem { code, place, detail: String::new(), window });
+        }
+    }
+}
+
+fn describe(fault: Fault, bytes: &[u8]) -> (Code, usize, &'static str) {
+    if let Some(nul) = memchr::memchr(0, bytes) {
+        return (Code::NulBytes, nul, "text");
+    }
+    let (at, expected) = match fault {
+        Fault::Syntax { at, expected } => (at, expected),
+        Fault::Torn { at } => (at, "more"),
+        Fault::Trailing { at } => (at, "the end of the document"),
+        Fault::TooDeep { at } => (at, "less nesting"),
+        Fault::TooManyValues { at } => (at, "fewer values"),
+    };
+    (fault.into(), at, expected)
+}
+
+/// Stands in while the real framer is borrowed.
+struct NoFramer;
+
+impl Framer for NoFramer {
+    fn push(&mut self, _: &[u8], _: &mut dyn FnMut(Frame<'_>)) {}
+
+    fn finish(&mut self, _: &mut dyn FnMut(Frame<'_>)) {}
+}
