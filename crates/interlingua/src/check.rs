@@ -62,6 +62,8 @@ impl Writer for CheckWriter {
             | Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)
@@ -87,8 +89,7 @@ impl Writer for CheckWriter {
 
 impl CheckWriter {
     fn started(&mut self, head: &ItemHead<'_>, ledger: &mut Ledger) {
-        let ItemHead { id: _, kind, author: _, within: _, native_id, parent, time: _, model: _, shape: _ } =
-            head;
+        let ItemHead { kind, native_id, parent, .. } = head;
         if let Some(id) = native_id {
             let key = key(id);
             self.parents.found(key);

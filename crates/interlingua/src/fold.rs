@@ -27,7 +27,7 @@ use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, Report};
 use crate::model::{
     Args, Author, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question,
-    Request, Session, SessionEnd, Status, Turn, Usage,
+    Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
 };
 use crate::pipe::{Pipe, Target, Writer};
 
@@ -38,6 +38,8 @@ pub struct Transcript {
     pub session: Session<'static>,
     /// How it ended, if that was said.
     pub end: Option<SessionEnd<'static>>,
+    /// Where the conversation went back.
+    pub rewinds: Vec<Rewind<'static>>,
     /// The settings of each model call.
     pub requests: Vec<Request<'static>>,
     /// What was said and done, in the order it began.
@@ -104,7 +106,7 @@ impl Transcript {
             (known, None) | (None, known) => known,
         };
         self.turns.iter().filter_map(|turn| turn.usage).fold(Usage::default(), |sum, usage| {
-            let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+            let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = usage;
             Usage {
                 input: add(sum.input, input),
                 cache_read: add(sum.cache_read, cache_read),
@@ -112,6 +114,7 @@ impl Transcript {
                 cache_write_long: add(sum.cache_write_long, cache_write_long),
                 output: add(sum.output, output),
                 reasoning: add(sum.reasoning, reasoning),
+                ..Usage::default()
             }
         })
     }
@@ -137,6 +140,9 @@ impl Fold {
                 learn(&mut transcript.session, session);
             }
             Event::SessionEnded(end) => transcript.end = Some(end),
+            Event::Rewound(rewind) => transcript.rewinds.push(rewind),
+            // Items have their own times, and a transcript has no others.
+            Event::Clock(_) => {}
             Event::Request(request) => transcript.requests.push(*request),
             Event::TurnStarted(turn) => {
                 self.open_turn = Some(self.turn(turn));
@@ -196,7 +202,7 @@ impl Fold {
 
     fn started(&mut self, head: ItemHead<'static>) {
         // The shape is advice to writers, and the number is ours.
-        let ItemHead { id, kind, author, within, native_id, parent, time, model, shape: _ } = head;
+        let ItemHead { id, kind, author, within, native_id, parent, time, model, .. } = head;
         let item = Item {
             kind,
             author,
@@ -238,7 +244,7 @@ impl Fold {
     }
 
     fn completed(&mut self, tail: ItemTail<'static>) {
-        let ItemTail { id, status, native_status, is_error } = tail;
+        let ItemTail { id, status, native_status, is_error, .. } = tail;
         let path = self.open.remove(&id).unwrap_or_default();
         if let Some(item) = find(&mut self.transcript.items, &path) {
             item.status = Some(status);
@@ -286,7 +292,7 @@ fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {
 
 /// What is said later of a turn counts; what is not said again stays.
 fn go_on(known: &mut Turn<'static>, later: Turn<'static>) {
-    let Turn { id: _, model, time, stop, usage, cost } = later;
+    let Turn { model, time, stop, usage, cost, .. } = later;
     known.model = model.or(known.model.take());
     known.time = time.or(known.time.take());
     known.stop = stop.or(known.stop.take());
@@ -311,6 +317,7 @@ fn learn(known: &mut Session<'static>, news: Session<'static>) {
         title,
         start,
         agent,
+        ..
     } = news;
     for (known, news) in [
         (&mut known.id, id),
@@ -329,5 +336,5 @@ fn learn(known: &mut Session<'static>, news: Session<'static>) {
         }
     }
     known.start = start.or(known.start.take());
-    known.agent = agent.or(known.agent);
+    known.agent = agent.or(known.agent.take());
 }

@@ -90,6 +90,9 @@ impl<W: LineWriter> Writer for W {
     fn finish(&mut self, out: &mut Target<'_>) {
         self.end_line(out);
         let lines = self.lines();
+        if std::mem::take(&mut lines.another_agent) > 0 && lines.built == 0 && lines.restored > 0 {
+            out.ledger.lose_late(Field::SessionAgent, Reason::Invalid, 1, 0);
+        }
         if lines.built > 0 || lines.restored == 0 {
             for SessionFact { field, bytes, in_next_line: _ } in lines.session.drain(..) {
                 out.ledger.lose_late(field, Reason::NoSlot, 1, bytes as u64);
@@ -111,6 +114,8 @@ fn say(writer: &mut impl LineWriter, event: &Event<'_>, out: &mut Target<'_>) {
         | Event::TurnStarted(_)
         | Event::TurnEnded(_)
         | Event::SessionEnded(_)
+        | Event::Clock(_)
+        | Event::Rewound(_)
         | Event::Request(_)
         | Event::PermissionRequested(_)
         | Event::PermissionResolved(_)
@@ -136,6 +141,8 @@ pub struct LogFile {
     no_final_newline: bool,
     queue: OneByOne,
     session: Vec<SessionFact>,
+    /// How often the record named another agent than the one whose lines it kept: someone changed one of the two.
+    another_agent: usize,
 }
 
 /// What the output ends with.
@@ -160,6 +167,7 @@ impl LogFile {
             no_final_newline: false,
             queue: OneByOne::default(),
             session: Vec::new(),
+            another_agent: 0,
         }
     }
 
@@ -171,6 +179,7 @@ impl LogFile {
     /// The session says something that a built line has no place for.
     pub fn lose_of_session(&mut self, field: Field, text: Option<&Str<'_>>, out: &mut Target<'_>) {
         let Some(text) = text else { return };
+        self.another_agent += usize::from(field == Field::SessionAgent && !text.is(self.owner));
         if self.from_record {
             // Lines that were kept say it; only lines that must be built do not.
             self.session.push(SessionFact { field, bytes: text.as_escaped().len(), in_next_line: false });
@@ -178,18 +187,6 @@ impl LogFile {
             // Line after line repeats it.
             out.ledger.cannot_say(field, Reason::NoSlot);
             out.lose_str(field, text, Reason::NoSlot);
-        }
-    }
-
-    /// The same for the agent's name, which is one of our words and perhaps nobody's leaf.
-    pub fn lose_agent(&mut self, agent: Option<&str>, out: &mut Target<'_>) {
-        match agent {
-            Some(agent) if self.from_record => {
-                let (field, bytes) = (Field::SessionAgent, agent.len());
-                self.session.push(SessionFact { field, bytes, in_next_line: false });
-            }
-            Some(_) => out.lose(Field::SessionAgent, Reason::NoSlot),
-            None => {}
         }
     }
 

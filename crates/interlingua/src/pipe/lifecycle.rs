@@ -55,6 +55,8 @@ impl Lifecycle {
             | Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::Usage(_)
             | Event::PermissionRequested(_)
@@ -86,6 +88,8 @@ impl Lifecycle {
                     status: Status::Interrupted,
                     native_status: None,
                     is_error: None,
+                    exit_code: None,
+                    duration: None,
                 })
             })
             .chain(cut)
@@ -126,6 +130,8 @@ impl OneByOne {
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)

@@ -19,8 +19,8 @@ use crate::json::{JsonBuffer, JsonWriter, Output};
 use crate::json::{Raw, Str};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
 use crate::model::{
-    Arrival, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, SaysTable, Shape,
-    Show, Status, Value, says_everything,
+    Arrival, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, SaysTable, Show,
+    Status, Value, says_everything,
 };
 use crate::pipe::lifecycle::{Lifecycle, Verdict};
 use crate::sniff;
@@ -179,6 +179,8 @@ impl Target<'_> {
             Some(leaf) if leaf.claimed().field() == Some(field) => leaf.unsaid(reason),
             // Nobody claimed it, or for another field, and so it is booked.
             Some(_) => {}
+            // One of our own words, such as the issuer of a dialect's state: nobody's leaf.
+            None if self.frame.is_some() && !value.is_copy() => {}
             None => self.ledger.lose_late(field, reason, value.leaves(), text.len() as u64),
         }
     }
@@ -249,6 +251,8 @@ impl Order {
             | Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)
@@ -278,17 +282,7 @@ impl Events<'_> {
 
     /// A head with a fresh id and nothing else known.
     pub fn head<'a>(&mut self, kind: ItemKind<'a>, author: Author) -> ItemHead<'a> {
-        ItemHead {
-            id: self.out.ledger.next_item(),
-            kind,
-            author,
-            within: None,
-            native_id: None,
-            parent: None,
-            time: None,
-            model: None,
-            shape: Shape::One,
-        }
+        ItemHead::new(self.out.ledger.next_item(), kind, author)
     }
 
     /// Adds a part to an item.
@@ -308,6 +302,8 @@ impl Events<'_> {
             status: Status::Completed,
             native_status: None,
             is_error: None,
+            exit_code: None,
+            duration: None,
         }));
     }
 

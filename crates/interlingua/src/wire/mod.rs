@@ -62,6 +62,8 @@ impl<T: Ask> Writer for Asking<T> {
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)
             | Event::Usage(_)
@@ -146,7 +148,7 @@ impl Facts {
 
 /// The buckets of a usage, by name.
 fn buckets(usage: &Usage) -> [(Field, Option<u64>); 6] {
-    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = *usage;
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = *usage;
     [
         (Field::UsageInput, input),
         (Field::UsageCacheRead, cache_read),
@@ -160,7 +162,7 @@ fn buckets(usage: &Usage) -> [(Field, Option<u64>); 6] {
 impl<T: Answer> Answering<T> {
     /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
     fn learn(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
-        let Turn { id, model, time, stop: _, usage, cost: _ } = turn;
+        let Turn { id, model, time, usage, .. } = turn;
         let open = !self.begun || T::HEAD == HeadPlace::Last;
         let facts = &mut self.facts;
         for (field, known, news) in
@@ -286,6 +288,8 @@ impl<T: Answer> Writer for Answering<T> {
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
@@ -316,7 +320,7 @@ pub(crate) fn client_runs(kind: CallKind) -> Result<(), Reason> {
 
 /// Books the end of an item where no word says how it ended: only a call that is cut off shows it.
 fn lose_status(tail: &ItemTail<'_>, out: &mut Target<'_>) {
-    let ItemTail { id: _, status, native_status, is_error: _ } = tail;
+    let ItemTail { status, native_status, .. } = tail;
     out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
     if *status == Status::Failed {
         out.lose(Field::ItemStatus, Reason::NoSlot);
@@ -325,7 +329,7 @@ fn lose_status(tail: &ItemTail<'_>, out: &mut Target<'_>) {
 
 /// Books why an answer stopped.
 fn lose_stop<T: Answer>(stop: Option<&Stop<'_>>, reason: Reason, out: &mut Target<'_>) {
-    let Some(Stop { class: _, raw, sequence }) = stop else { return };
+    let Some(Stop { raw, sequence, .. }) = stop else { return };
     for (field, text) in [(Field::StopReason, raw), (Field::StopSequence, sequence)] {
         out.lose_some(field, text.as_ref().filter(|_| says_some::<T>(field)), reason);
     }
@@ -656,7 +660,7 @@ pub(crate) fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool
 
 /// Books a tool that no client runs.
 pub(crate) fn lose_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
-    let Tool { kind: _, name, description, schema, strict } = tool;
+    let Tool { name, description, schema, strict, .. } = tool;
     out.lose_str(Field::ToolName, name, Reason::NoSlot);
     out.lose_some(Field::ToolDescription, description.as_ref(), Reason::NoSlot);
     if let Some(schema) = schema {

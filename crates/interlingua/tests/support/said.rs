@@ -70,7 +70,7 @@ fn said(way: Way, bytes: &[u8]) -> Said {
     for item in &transcript.items {
         say_item(item, &mut said);
     }
-    let Usage { input, cache_read, cache_write, cache_write_long: _, output, reasoning } = transcript.usage();
+    let Usage { input, cache_read, cache_write, output, reasoning, .. } = transcript.usage();
     for (field, number) in [
         (Field::UsageInput, input),
         (Field::UsageCacheRead, cache_read),
@@ -127,7 +127,10 @@ fn say_item(item: &Item, said: &mut Said) {
             }
             // Who has no place for a value says its text.
             Content::Part(_, Part::Json(json)) => say(said, of.text(), &who, json.as_str()),
-            Content::Part(_, Part::Media(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_)) => {}
+            Content::Part(
+                _,
+                Part::Media(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_),
+            ) => {}
         }
     }
 }

@@ -157,6 +157,8 @@ impl Tamper {
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)

@@ -2,8 +2,8 @@
 
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Opaque,
-    OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, issuers,
+    Args, Author, CallKind, Citation, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
+    Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, issuers,
 };
 use crate::pipe::Events;
 use crate::tape::{Kind, Val};
@@ -117,14 +117,22 @@ fn open_thinking(
         out.delta(
             item,
             1,
-            Part::Opaque(Opaque { kind: OpaqueKind::Signature, issuer: issuers::ANTHROPIC, value }),
+            Part::Opaque(Opaque {
+                kind: OpaqueKind::Signature,
+                issuer: Str::escaped(issuers::ANTHROPIC),
+                value,
+            }),
         );
     }
     if let Some(value) = block.take_str("data", Field::Encrypted) {
         out.delta(
             item,
             1,
-            Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, issuer: issuers::ANTHROPIC, value }),
+            Part::Opaque(Opaque {
+                kind: OpaqueKind::Encrypted,
+                issuer: Str::escaped(issuers::ANTHROPIC),
+                value,
+            }),
         );
     }
     item
@@ -181,7 +189,14 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     }
     let is_error = block.take_bool("is_error", Field::ResultIsError);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-    out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
+    out.event(&Event::ItemCompleted(ItemTail {
+        id,
+        status,
+        native_status: None,
+        is_error,
+        exit_code: None,
+        duration: None,
+    }));
 }
 
 /// A member that says something: `null` and an empty list leave nothing to take.
@@ -228,7 +243,31 @@ fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
     let pdf =
         || block.get("type").filter(|kind| kind.is("document")).map(|_| Str::escaped("application/pdf"));
     let media_type = source.take_str("media_type", Field::MediaType).or_else(pdf);
-    Some(Media { media_type, source: place, name: block.take_str("title", Field::MediaName) })
+    Some(Media {
+        media_type,
+        source: place,
+        name: block.take_str("title", Field::MediaName),
+        context: None,
+        citable: None,
+    })
+}
+
+/// Reads where a statement comes from. Each sort of citation has names of its own for the same things.
+pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
+    let text = |names: &[&str], field| names.iter().find_map(|name| citation.take_str(name, field));
+    let number = |names: &[&str], field| names.iter().find_map(|name| citation.take_raw(name, field));
+    Citation {
+        kind: text(&["type"], Field::CitationKind),
+        quote: text(&["cited_text"], Field::CitationQuote),
+        title: text(&["document_title", "title"], Field::CitationTitle),
+        source: text(&["url", "source"], Field::CitationSource),
+        document: number(&["document_index", "search_result_index"], Field::CitationDocument),
+        start: number(&["start_char_index", "start_page_number", "start_block_index"], Field::CitationStart),
+        end: number(&["end_char_index", "end_page_number", "end_block_index"], Field::CitationEnd),
+        state: text(&["encrypted_index"], Field::CitationState),
+        from: None,
+        to: None,
+    }
 }
 
 /// Reads a usage object, which stays where it is.
@@ -253,6 +292,7 @@ pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
         cache_write_long: long,
         output: usage.note_u64("output_tokens", Field::UsageOutput),
         reasoning: thinking,
+        ..Usage::default()
     }
 }
 
@@ -268,5 +308,5 @@ pub(crate) fn stop<'t>(raw: Str<'t>, sequence: Option<Str<'t>>) -> Stop<'t> {
         "refusal" => StopClass::Refusal,
         _ => StopClass::Other,
     };
-    Stop { class, raw: Some(raw), sequence }
+    Stop { class, raw: Some(raw), sequence, detail: None }
 }

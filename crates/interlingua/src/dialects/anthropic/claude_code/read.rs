@@ -2,7 +2,7 @@
 
 use crate::dialects::anthropic::blocks;
 use crate::error::Code;
-use crate::json::Latest;
+use crate::json::{Latest, Str};
 use crate::model::{Author, Event, Field, ItemHead, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val};
@@ -99,7 +99,10 @@ impl ClaudeReader {
             out.event(&Event::SessionUpdated(session));
         } else {
             self.started = true;
-            out.event(&Event::SessionStarted(Session { agent: Some(super::DIALECT.name), ..session }));
+            out.event(&Event::SessionStarted(Session {
+                agent: Some(Str::escaped(super::DIALECT.name)),
+                ..session
+            }));
         }
     }
 }

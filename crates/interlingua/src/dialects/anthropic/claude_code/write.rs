@@ -8,8 +8,8 @@ use crate::json::{Raw, Str, is_rfc3339};
 use crate::ledger::{Reason, is_hole};
 use crate::log::{LineWriter, LogFile, NativeValues, has_hole, made_up_id};
 use crate::model::{
-    Args, Author, CallKind, Delta, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
-    Opaque, OpaqueKind, Part, Session, ToolCall, ToolResult, issuers,
+    Args, Author, CallKind, Delta, EachField, Field, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    MediaSource, Of, Opaque, OpaqueKind, Part, Session, ToolCall, ToolResult, issuers,
 };
 use crate::pipe::Target;
 use crate::tape::Val;
@@ -132,8 +132,7 @@ impl LineWriter for ClaudeWriter {
     fn session(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
         #[rustfmt::skip]
         let Session {
-            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent,
-        } = session;
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent, .. } = session;
         for (field, text) in [
             (Field::SessionParent, parent),
             (Field::SessionVersion, cli_version),
@@ -144,7 +143,7 @@ impl LineWriter for ClaudeWriter {
         ] {
             self.lines.lose_of_session(field, text.as_ref(), out);
         }
-        self.lines.lose_agent(*agent, out);
+        self.lines.lose_of_session(Field::SessionAgent, agent.as_ref(), out);
         let start = start.as_ref().map(|start| Str::escaped(start.as_str().trim_matches('"')));
         self.lines.lose_of_session(Field::SessionStart, start.as_ref(), out);
         for (field, known, news) in [
@@ -170,8 +169,7 @@ impl LineWriter for ClaudeWriter {
             self.end_line(out);
             self.line = Some(self.open_line(head, out));
         }
-        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
-            head;
+        let ItemHead { id, kind, author, .. } = head;
         let mut slots = NativeValues::default();
         let kind = match kind {
             ItemKind::Message if within => {
@@ -265,7 +263,7 @@ impl LineWriter for ClaudeWriter {
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
         let restoring = self.lines.is_restoring();
-        let ItemTail { id, status: _, native_status: _, is_error } = tail;
+        let ItemTail { id, is_error, .. } = tail;
         let Some(line) = &mut self.line else { return };
         if let (Some(block), Some(is_error)) =
             (line.blocks.iter_mut().rev().find(|block| block.item == *id), is_error)
@@ -309,7 +307,7 @@ impl LineWriter for ClaudeWriter {
 impl ClaudeWriter {
     /// The line that the item begins; `out` learns what such a line cannot say.
     fn open_line(&self, head: &ItemHead<'_>, out: &mut Target<'_>) -> Line {
-        let ItemHead { id, kind, author, within: _, native_id, parent, time, model, shape: _ } = head;
+        let ItemHead { id, kind, author, native_id, parent, time, model, .. } = head;
         let restoring = self.lines.is_restoring();
         let mut slots = NativeValues::default();
         for (place, value) in [("uuid", native_id), ("message/model", model)] {
@@ -599,7 +597,7 @@ impl Block {
                 }
             }
             (BlockKind::Thinking | BlockKind::Redacted, Part::Opaque(Opaque { kind, issuer, value })) => {
-                if *issuer != issuers::ANTHROPIC {
+                if !issuer.is(issuers::ANTHROPIC) {
                     return Err(Reason::Foreign);
                 }
                 match kind {
@@ -627,7 +625,8 @@ impl Block {
                 | Part::Media(_)
                 | Part::Args(_)
                 | Part::File(_)
-                | Part::Citation(_),
+                | Part::Citation(_)
+                | Part::Cache(_),
             ) => return Err(Reason::NoSlot),
         }
         Ok(())
@@ -651,7 +650,7 @@ impl Block {
                 ResultPart::Media(media_kind(media), slots)
             }
             Part::Opaque(_) => return Err(Reason::Foreign),
-            Part::Args(_) | Part::File(_) | Part::Citation(_) => return Err(Reason::NoSlot),
+            Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Cache(_) => return Err(Reason::NoSlot),
         };
         self.result.push((part, added));
         Ok(())
@@ -763,11 +762,12 @@ fn media_kind(media: &Media<'_>) -> BlockKind {
 }
 
 fn put_media(media: &Media<'_>, slots: &mut NativeValues) {
-    let Media { media_type, source, name } = media;
+    let Media { media_type, source, name, .. } = media;
     let (kind, member, value) = match source {
         MediaSource::Base64(data) => ("base64", "data", data),
         MediaSource::Url(url) => ("url", "url", url),
         MediaSource::File(id) => ("file", "file_id", id),
+        MediaSource::Text(text) => ("text", "data", text),
     };
     slots.put_literal("source/type", kind);
     if let Some(media_type) = media_type {
@@ -781,7 +781,7 @@ fn put_media(media: &Media<'_>, slots: &mut NativeValues) {
 
 /// As much of the media as a block that the API takes can say; `out` learns the rest.
 fn sayable<'a>(media: &'a Media<'a>, out: &mut Target<'_>) -> Result<Media<'a>, Reason> {
-    let Media { media_type, source, name } = media;
+    let Media { media_type, source, name, .. } = media;
     let known = media_type.as_ref().map(Str::decode);
     let pdf = known.as_deref() == Some("application/pdf");
     let picture = matches!(known.as_deref(), Some("image/jpeg" | "image/png" | "image/gif" | "image/webp"));
@@ -792,6 +792,7 @@ fn sayable<'a>(media: &'a Media<'a>, out: &mut Target<'_>) -> Result<Media<'a>, 
             out.ledger.note("picture without a type taken for a PNG");
             Some(Str::escaped("image/png"))
         }
+        (MediaSource::Text(_), _) => return Err(Reason::NoSlot),
         (MediaSource::Url(_), None) => None,
         (_, Some(_)) if !pdf && !picture => return Err(Reason::Refused),
         (_, Some(_)) => None,
@@ -801,10 +802,18 @@ fn sayable<'a>(media: &'a Media<'a>, out: &mut Target<'_>) -> Result<Media<'a>, 
             out.lose_some(Field::MediaType, media_type.as_ref(), Reason::NoSlot);
             None
         }
-        MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::File(_) => media_type.clone().or(guess),
+        MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::File(_) | MediaSource::Text(_) => {
+            media_type.clone().or(guess)
+        }
     };
     if !pdf {
         out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
     }
-    Ok(Media { media_type, source: source.clone(), name: name.clone().filter(|_| pdf) })
+    Ok(Media {
+        media_type,
+        source: source.clone(),
+        name: name.clone().filter(|_| pdf),
+        context: None,
+        citable: None,
+    })
 }

@@ -77,7 +77,11 @@ impl Block {
                         val.take(Field::Signature);
                     }
                     if says_more {
-                        let proof = Opaque { kind: OpaqueKind::Signature, issuer: issuers::ANTHROPIC, value };
+                        let proof = Opaque {
+                            kind: OpaqueKind::Signature,
+                            issuer: Str::escaped(issuers::ANTHROPIC),
+                            value,
+                        };
                         out.delta(inner, 1, Part::Opaque(proof));
                     }
                 }
@@ -125,7 +129,14 @@ impl Block {
     pub(super) fn complete(&mut self, status: Status, out: &mut Events<'_>) {
         self.open = false;
         for id in [self.inner, Some(self.message)].into_iter().flatten() {
-            out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
+            out.event(&Event::ItemCompleted(ItemTail {
+                id,
+                status,
+                native_status: None,
+                is_error: None,
+                exit_code: None,
+                duration: None,
+            }));
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events
     let terminal = line.get("terminal_reason").filter(|reason| reason.str().is_some());
     if terminal.is_some_and(|reason| reason.text().starts_with("\"aborted")) {
         let raw = terminal.and_then(|reason| reason.note_text(Field::StopReason));
-        return Stop { class: StopClass::Cancelled, raw, sequence: None };
+        return Stop { class: StopClass::Cancelled, raw, sequence: None, detail: None };
     }
     let own_failure = subtype.is_some_and(|subtype| subtype.text().starts_with("\"error"));
     if !own_failure {
@@ -27,7 +27,7 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events
         let raw = terminal
             .and_then(|reason| reason.note_text(Field::StopReason))
             .or_else(|| subtype.and_then(|subtype| subtype.str()));
-        return Stop { class: StopClass::Error, raw, sequence: None };
+        return Stop { class: StopClass::Error, raw, sequence: None, detail: None };
     }
     note_if(line, "subtype", "success");
     let reason = line.get("stop_reason");
@@ -36,7 +36,7 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events
     }
     reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));
     let raw = terminal.and_then(|reason| reason.note_text(Field::StopReason));
-    Stop { class: StopClass::End, raw, sequence: None }
+    Stop { class: StopClass::End, raw, sequence: None, detail: None }
 }
 
 /// An API failure ends as subtype `success` with `is_error`; limits of the agent have a subtype of their own.

@@ -94,7 +94,7 @@ impl StreamReader {
             out.event(&Event::SessionUpdated(session));
         } else {
             out.event(&Event::SessionStarted(Session {
-                agent: Some("claude-code"),
+                agent: Some(Str::escaped("claude-code")),
                 provider: Some(Str::escaped("anthropic")),
                 ..session
             }));
@@ -170,6 +170,7 @@ impl StreamReader {
                 stop: stop(message),
                 usage,
                 cost: None,
+                ..Turn::default()
             }));
         }
         true
@@ -347,7 +348,11 @@ impl StreamReader {
             ("signature", Some(inner)) => {
                 delta.take_str(name, Field::Signature);
                 block.signature.push_str(text.as_escaped());
-                let proof = Opaque { kind: OpaqueKind::Signature, issuer: issuers::ANTHROPIC, value: text };
+                let proof = Opaque {
+                    kind: OpaqueKind::Signature,
+                    issuer: Str::escaped(issuers::ANTHROPIC),
+                    value: text,
+                };
                 out.piece(inner, 1, Part::Opaque(proof));
             }
             ("signature", None) => return false,

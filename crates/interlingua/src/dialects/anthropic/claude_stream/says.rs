@@ -1,7 +1,7 @@
 //! What Claude Code can be told on stdin: prompts, answers and the interrupt. What only an agent says has no line there.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says, failures, notices, session, settings, usage};
+use crate::model::{Field, Says, caches, citations, failures, notices, revisions, session, settings, usage};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -36,7 +36,6 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemStatus
         | Field::MessageJson
         | Field::Refusal
-        | Field::Citation
         | Field::FilePath
         | Field::FileAction
         | Field::FileDiff
@@ -63,5 +62,19 @@ pub(super) const fn says(field: Field) -> Says {
         usage!() => Says::No(Reason::NoSlot),
         notices!() => Says::No(Reason::NoSlot),
         failures!() => Says::No(Reason::NoSlot),
+        Field::EventTime
+        | Field::TurnAnswer
+        | Field::StopDetail
+        | Field::ItemOrigin
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemAnswer
+        | Field::MediaContext
+        | Field::MediaCitable
+        | Field::ResultExitCode
+        | Field::ResultDuration => Says::No(Reason::NoSlot),
+        citations!() => Says::No(Reason::NoSlot),
+        caches!() => Says::No(Reason::NoSlot),
+        revisions!() => Says::No(Reason::NoSlot),
     }
 }

@@ -35,7 +35,7 @@ impl Writer for StdinWriter {
         match event {
             Event::ItemStarted(head) => self.prompts.push((head.id, Vec::new())),
             Event::ItemDelta(delta) => self.grow(delta, out),
-            Event::ItemCompleted(ItemTail { id, status: _, native_status: _, is_error: _ }) => {
+            Event::ItemCompleted(ItemTail { id, .. }) => {
                 if let Some(at) = self.prompts.iter().position(|(known, _)| known == id) {
                     let (_, parts) = self.prompts.remove(at);
                     prompt(&parts, out);
@@ -53,10 +53,10 @@ impl Writer for StdinWriter {
             Event::PermissionResolved(permission) => self.permission(permission, out),
             Event::QuestionRequested(_) => out.lose_event(Of::Message, event, Reason::NoSlot),
             Event::QuestionResolved(question) => answer_question(question, out),
-            Event::TurnStarted(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ })
-            | Event::TurnEnded(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ })
-            | Event::Usage(Turn { id: _, model: _, time: _, stop, usage: _, cost: _ }) => {
-                if let Some(Stop { class, raw, sequence: _ }) = stop {
+            Event::TurnStarted(Turn { stop, .. })
+            | Event::TurnEnded(Turn { stop, .. })
+            | Event::Usage(Turn { stop, .. }) => {
+                if let Some(Stop { class, raw, .. }) = stop {
                     out.lose_some(Field::StopReason, raw.as_ref(), Reason::NoSlot);
                     match (event, class) {
                         // The turn ends because we say so: that is the interrupt.
@@ -69,6 +69,8 @@ impl Writer for StdinWriter {
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::Error(_) => {}
         }
@@ -100,6 +102,7 @@ impl StdinWriter {
                 | Part::Args(Args::Text(_) | Args::Json(_))
                 | Part::File(_)
                 | Part::Citation(_)
+                | Part::Cache(_)
                 | Part::Opaque(_),
                 _,
             ) => out.lose_part(Of::Message, value, Reason::NoSlot),
@@ -202,13 +205,14 @@ fn prompt(parts: &[(u32, Part<'_>)], out: &mut Target<'_>) {
 }
 
 fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
-    let Media { media_type, source, name } = media;
+    let Media { media_type, source, name, .. } = media;
     let image = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
     json.object().key("type").literal(if image { "image" } else { "document" }).key("source").object();
     let (kind, member, value) = match source {
         MediaSource::Base64(data) => ("base64", "data", data),
         MediaSource::Url(url) => ("url", "url", url),
         MediaSource::File(id) => ("file", "file_id", id),
+        MediaSource::Text(text) => ("text", "data", text),
     };
     json.key("type").literal(kind).opt_str("media_type", media_type.as_ref()).key(member).str(value);
     json.end_object().opt_str("title", name.as_ref()).end_object();

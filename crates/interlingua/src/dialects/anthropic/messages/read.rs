@@ -7,7 +7,7 @@ use crate::error::Code;
 use crate::json::Str;
 use crate::model::{
     Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Opaque,
-    OpaqueKind, Part, Request, Stop, Tool, ToolChoice, Turn, Usage, issuers,
+    OpaqueKind, Part, Reasoning, Request, SchemaFormat, Stop, Tool, ToolChoice, Turn, Usage, issuers,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val};
@@ -72,15 +72,16 @@ fn request(root: Val<'_>) -> Request<'_> {
             .map(|disabled| !disabled),
         tools,
         tool_choice,
-        effort: effort.or_else(|| no_thinking(root)),
+        reasoning: Reasoning { effort: effort.or_else(|| no_thinking(root)), ..Reasoning::default() },
         format: output.and_then(|output| output.get("format")).and_then(|format| {
             let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
             let schema = format.take_raw("schema", Field::FormatSchema)?;
             kind.note(Field::AnswerFormat);
-            Some(Format::Schema { name: None, schema, strict: None })
+            Some(Format::Schema(SchemaFormat { name: None, schema, strict: None }))
         }),
         user: root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser)),
         service_tier: root.take_str("service_tier", Field::ServiceTier),
+        ..Request::default()
     }
 }
 
@@ -107,6 +108,9 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         description: tool.take_str("description", Field::ToolDescription),
         schema: tool.take_raw("input_schema", Field::ToolSchema),
         strict: tool.take_bool("strict", Field::ToolStrict),
+        vendor_type: None,
+        config: Vec::new(),
+        cache: None,
     })
 }
 
@@ -329,14 +333,17 @@ impl StreamReader {
                 (message, number as u32, delta.take_str("text", Field::MessageText).map(Part::Text))
             }
             ("citations_delta", _) => {
-                (message, number as u32, delta.take_raw("citation", Field::Citation).map(Part::Citation))
+                (message, number as u32, delta.get("citation").map(blocks::citation).map(Part::Citation))
             }
             ("thinking_delta", Some(Some(item))) => {
                 (item, 0, delta.take_str("thinking", Field::ReasoningText).map(Part::Text))
             }
             ("signature_delta", Some(Some(item))) => {
-                let opaque =
-                    |value| Opaque { kind: OpaqueKind::Signature, issuer: issuers::ANTHROPIC, value };
+                let opaque = |value| Opaque {
+                    kind: OpaqueKind::Signature,
+                    issuer: Str::escaped(issuers::ANTHROPIC),
+                    value,
+                };
                 (item, 1, delta.take_str("signature", Field::Signature).map(opaque).map(Part::Opaque))
             }
             ("input_json_delta", Some(Some(item))) => {

@@ -1,7 +1,9 @@
 //! What requests and answers of the Messages API say of each field of the model.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says, failures, notices, oversight, session, settings, turns, usage};
+use crate::model::{
+    Field, Says, caches, citations, failures, notices, oversight, revisions, session, settings, turns, usage,
+};
 
 /// A request.
 pub(super) const fn request(field: Field) -> Says {
@@ -64,11 +66,40 @@ pub(super) const fn request(field: Field) -> Says {
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
         Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
         notices!() => Says::No(Reason::NoSlot),
-        Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
+        Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
         // These are an answer's.
         turns!() => Says::No(Reason::NoSlot),
         usage!() => Says::No(Reason::NoSlot),
         failures!() => Says::No(Reason::NoSlot),
+        Field::EventTime
+        | Field::TopK
+        | Field::Seed
+        | Field::FrequencyPenalty
+        | Field::PresencePenalty
+        | Field::Logprobs
+        | Field::TopLogprobs
+        | Field::AnswerCount
+        | Field::ToolType
+        | Field::ToolConfig
+        | Field::ReasoningMode
+        | Field::ReasoningBudget
+        | Field::ReasoningVisibility
+        | Field::Verbosity
+        | Field::Modalities
+        | Field::Metadata
+        | Field::CacheKey
+        | Field::SettingsCache
+        | Field::ItemOrigin
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemAnswer
+        | Field::MediaContext
+        | Field::MediaCitable
+        | Field::ResultExitCode
+        | Field::ResultDuration => Says::No(Reason::NoSlot),
+        citations!() => Says::No(Reason::NoSlot),
+        caches!() => Says::No(Reason::NoSlot),
+        revisions!() => Says::No(Reason::NoSlot),
     }
 }
 
@@ -114,7 +145,7 @@ pub(super) const fn answer(field: Field) -> Says {
         // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
         Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
         notices!() => Says::No(Reason::NoSlot),
-        Field::FilePath | Field::FileAction | Field::FileDiff | Field::Citation => Says::No(Reason::NoSlot),
+        Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
         // These are a request's.
         Field::ResultCallId
         | Field::ResultName
@@ -126,5 +157,21 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::MediaType
         | Field::MediaName => Says::No(Reason::NoSlot),
         settings!() => Says::No(Reason::NoSlot),
+        Field::EventTime
+        | Field::TurnAnswer
+        | Field::StopDetail
+        | Field::UsageInputAudio
+        | Field::UsageOutputAudio
+        | Field::ItemOrigin
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemAnswer
+        | Field::MediaContext
+        | Field::MediaCitable
+        | Field::ResultExitCode
+        | Field::ResultDuration => Says::No(Reason::NoSlot),
+        citations!() => Says::No(Reason::NoSlot),
+        caches!() => Says::No(Reason::NoSlot),
+        revisions!() => Says::No(Reason::NoSlot),
     }
 }

@@ -189,7 +189,8 @@ impl CodexReader {
             if voice == Voice::Reasoning
                 && let Some(value) = payload.take_str("encrypted_content", Field::Encrypted)
             {
-                let state = Opaque { kind: OpaqueKind::Encrypted, issuer: issuers::OPENAI, value };
+                let state =
+                    Opaque { kind: OpaqueKind::Encrypted, issuer: Str::escaped(issuers::OPENAI), value };
                 out.delta(item, number as u32, Part::Opaque(state));
             }
             complete(item, payload, None, out);
@@ -284,7 +285,11 @@ impl CodexReader {
         let id = meta.note_str("id", Field::SessionId);
         if first {
             self.session = Some(id.as_ref().map_or("", Str::as_escaped).to_owned());
-            out.event(&Event::SessionStarted(Session { id, agent: Some(super::DIALECT.name), ..session }));
+            out.event(&Event::SessionStarted(Session {
+                id,
+                agent: Some(Str::escaped(super::DIALECT.name)),
+                ..session
+            }));
         } else {
             out.event(&Event::SessionUpdated(session));
         }
@@ -319,6 +324,7 @@ impl CodexReader {
             cache_write_long: None,
             output: last.note_u64("output_tokens", Field::UsageOutput),
             reasoning: last.note_u64("reasoning_output_tokens", Field::UsageReasoning),
+            ..Usage::default()
         };
         out.event(&Event::Usage(Turn { usage: Some(usage), ..Turn::default() }));
     }
@@ -401,7 +407,14 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Events<'
         _ if is_error == Some(true) => Status::Failed,
         _ => Status::Completed,
     };
-    out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error }));
+    out.event(&Event::ItemCompleted(ItemTail {
+        id,
+        status,
+        native_status,
+        is_error,
+        exit_code: None,
+        duration: None,
+    }));
 }
 
 /// The innermost type says what a line is: that of the item, of the payload, of the line.
@@ -476,7 +489,7 @@ fn read_part(part: Val<'_>, sort: Sort, text_field: Field, of: Of) -> Option<Par
                 Some((kind, data)) => (Some(Str::escaped(kind)), MediaSource::Base64(Str::escaped(data))),
                 None => (None, MediaSource::Url(Str::escaped(text))),
             };
-        Part::Media(Media { media_type, source, name: None })
+        Part::Media(Media { media_type, source, name: None, context: None, citable: None })
     };
     part.note_str("type", Field::Structure);
     Some(value)

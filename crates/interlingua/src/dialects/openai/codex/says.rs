@@ -1,7 +1,9 @@
 //! What a rollout of Codex can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says, failures, notices, oversight, settings, turns, usage};
+use crate::model::{
+    Field, Says, caches, citations, failures, notices, oversight, revisions, settings, turns, usage,
+};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -51,12 +53,28 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ResultName => Says::No(Reason::Redundant),
         Field::ResultIsError => Says::No(Reason::NoSlot),
 
-        Field::Citation | Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
+        Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
         settings!() => Says::No(Reason::NoSlot),
         turns!() => Says::No(Reason::NoSlot),
         usage!() => Says::No(Reason::NoSlot),
         notices!() => Says::No(Reason::NoSlot),
         oversight!() => Says::No(Reason::NoSlot),
         failures!() => Says::No(Reason::NoSlot),
+        Field::EventTime
+        | Field::SessionParentCall
+        | Field::PermissionMode
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
+        | Field::ItemOrigin
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemAnswer
+        | Field::MediaContext
+        | Field::MediaCitable
+        | Field::ResultExitCode
+        | Field::ResultDuration => Says::No(Reason::NoSlot),
+        citations!() => Says::No(Reason::NoSlot),
+        caches!() => Says::No(Reason::NoSlot),
+        revisions!() => Says::No(Reason::NoSlot),
     }
 }

@@ -108,8 +108,7 @@ impl LineWriter for CodexWriter {
     fn session(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
         #[rustfmt::skip]
         let Session {
-            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent,
-        } = session;
+            id, parent, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent, .. } = session;
         for (field, text) in [
             (Field::SessionParent, parent),
             (Field::SessionVersion, cli_version),
@@ -119,7 +118,7 @@ impl LineWriter for CodexWriter {
         ] {
             self.lines.lose_of_session(field, text.as_ref(), out);
         }
-        self.lines.lose_agent(*agent, out);
+        self.lines.lose_of_session(Field::SessionAgent, agent.as_ref(), out);
         // A date, with its quotes; anything else has no place.
         let (date, other) = match start {
             Some(start) if is_date(start) => (Some(Str::escaped(start.as_str().trim_matches('"'))), None),
@@ -183,7 +182,7 @@ impl LineWriter for CodexWriter {
         {
             return out.lose_part(kind.of(), value, reason);
         }
-        if let (Part::Media(Media { media_type, source: MediaSource::Url(_), name: _ }), false) =
+        if let (Part::Media(Media { media_type, source: MediaSource::Url(_), .. }), false) =
             (value, self.lines.is_restoring())
         {
             out.lose_some(Field::MediaType, media_type.as_ref(), Reason::NoSlot);
@@ -197,7 +196,7 @@ impl LineWriter for CodexWriter {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
-        let ItemTail { id, status: _, native_status, is_error: _ } = tail;
+        let ItemTail { id, native_status, .. } = tail;
         let Some(unit) = self.units.iter_mut().find(|unit| unit.item == *id) else { return };
         if let Some(status) = native_status {
             unit.slots.put_str("status", status);
@@ -461,7 +460,7 @@ impl Unit {
     }
 
     fn new(head: &ItemHead<'_>) -> Self {
-        let ItemHead { id, kind, author, within: _, native_id, parent: _, time, model: _, shape: _ } = head;
+        let ItemHead { id, kind, author, native_id, time, .. } = head;
         let (unit_kind, values) = match kind {
             ItemKind::Message => (UnitKind::Message(*author), [None; 3]),
             ItemKind::Reasoning => (UnitKind::Reasoning, [None; 3]),
@@ -512,11 +511,15 @@ impl Unit {
                 return self.parts.push((Class::Json, part, text.as_escaped().to_owned()));
             }
             Part::Args(args) => return self.add_args(args),
-            Part::Opaque(Opaque { kind: _, issuer: _, value }) => {
+            Part::Opaque(Opaque { issuer, value, .. }) => {
+                if !issuer.is(issuers::OPENAI) {
+                    // A record in which someone changed it: the line that was kept has no word for it.
+                    out.ledger.lose_late(Field::Issuer, Reason::Invalid, 1, issuer.as_escaped().len() as u64);
+                }
                 return self.slots.append_str("encrypted_content", value);
             }
             // Neither comes from a rollout, so no kept line waits for it, and a built one has no place.
-            Part::File(_) | Part::Citation(_) => return,
+            Part::File(_) | Part::Citation(_) | Part::Cache(_) => return,
         };
         match self.parts.last_mut() {
             Some((known, number, so_far)) if (*known, *number) == (class, part) => {
@@ -541,7 +544,7 @@ impl Unit {
     }
 
     fn add_media(&mut self, part: u32, media: &Media<'_>, out: &mut Target<'_>) {
-        let Media { media_type, source, name: _ } = media;
+        let Media { media_type, source, .. } = media;
         let url = match source {
             MediaSource::Base64(data) => {
                 let media_type = media_type.as_ref().map_or_else(
@@ -553,7 +556,9 @@ impl Unit {
                 );
                 format!("data:{media_type};base64,{}", data.as_escaped())
             }
-            MediaSource::Url(url) | MediaSource::File(url) => url.as_escaped().to_owned(),
+            MediaSource::Url(url) | MediaSource::File(url) | MediaSource::Text(url) => {
+                url.as_escaped().to_owned()
+            }
         };
         self.parts.push((Class::Image, part, url));
     }
@@ -601,20 +606,20 @@ impl Class {
 fn sayable(kind: UnitKind, value: &Part<'_>) -> Result<(), Reason> {
     match (kind, value) {
         (UnitKind::Reasoning, Part::Opaque(Opaque { kind: _, issuer, value: _ })) => {
-            if *issuer == issuers::OPENAI { Ok(()) } else { Err(Reason::Foreign) }
+            if issuer.is(issuers::OPENAI) { Ok(()) } else { Err(Reason::Foreign) }
         }
         (_, Part::Opaque(_)) => Err(Reason::Foreign),
         (UnitKind::Call(_), Part::Args(_)) => Ok(()),
         // What the model is sent back as its own words may hold no picture.
         (UnitKind::Message(Author::Assistant), Part::Media(_)) => Err(Reason::Refused),
         (UnitKind::Message(_) | UnitKind::Result, Part::Media(media)) => {
-            let Media { media_type, source, name: _ } = media;
+            let Media { media_type, source, .. } = media;
             let picture = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
             match source {
                 // Each provider has its own store of files.
                 MediaSource::File(_) => Err(Reason::Foreign),
                 MediaSource::Base64(_) | MediaSource::Url(_) if picture => Ok(()),
-                MediaSource::Base64(_) | MediaSource::Url(_) => Err(Reason::Refused),
+                MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::Text(_) => Err(Reason::Refused),
             }
         }
         (
@@ -634,7 +639,8 @@ fn sayable(kind: UnitKind, value: &Part<'_>) -> Result<(), Reason> {
             | Part::Media(_)
             | Part::Args(_)
             | Part::File(_)
-            | Part::Citation(_),
+            | Part::Citation(_)
+            | Part::Cache(_),
         ) => Err(Reason::NoSlot),
     }
 }

@@ -153,6 +153,8 @@ impl Entries {
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
+ | Event::Clock(_)
+ | Event::Rewound(_)
             | Event::Request(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)
@@ -337,7 +339,7 @@ impl Entries {
 
     /// What a response has used belongs to the entry at hand, if that is complete and still open to it.
     fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut Target<'_>) {
-        let Turn { id, model, time, stop, usage, cost } = turn;
+        let Turn { id, model, time, stop, usage, cost, .. } = turn;
         if let (None, None, Some(time), None, None, None) = (id, model, time, stop, usage, cost) {
             self.now = Some(time.clone().into_owned());
             return;
@@ -519,6 +521,8 @@ impl Writer for Entries {
             Event::TurnStarted(_)
             | Event::TurnEnded(_)
             | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
             | Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)

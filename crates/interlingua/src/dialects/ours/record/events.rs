@@ -8,8 +8,8 @@ use super::words::{CALL_KINDS, FAILURES, STATUSES, STOPS, stop_needs_class, word
 use crate::json::JsonWriter;
 use crate::json::Str;
 use crate::model::{
-    Decision, Event, Failure, Format, Permission, Prompt, Question, Request, Session, SessionEnd, Stop, Tool,
-    ToolChoice, Turn,
+    Decision, Event, Failure, Format, Permission, Prompt, Question, Request, SchemaFormat, Session,
+    SessionEnd, Stop, Tool, ToolChoice, Turn,
 };
 
 /// The name of such an event; `None` for events of items.
@@ -26,7 +26,12 @@ pub(super) const fn event_type(event: &Event<'_>) -> Option<&'static str> {
         Event::QuestionRequested(_) => "question-requested",
         Event::QuestionResolved(_) => "question-resolved",
         Event::Error(_) => "error",
-        Event::SessionStarted(_) | Event::ItemStarted(_) | Event::ItemDelta(_) | Event::ItemCompleted(_) => {
+        Event::SessionStarted(_)
+        | Event::Clock(_)
+        | Event::Rewound(_)
+        | Event::ItemStarted(_)
+        | Event::ItemDelta(_)
+        | Event::ItemCompleted(_) => {
             return None;
         }
     })
@@ -59,6 +64,8 @@ pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
         }
         Event::Error(failure) => put_failure(failure, json),
         Event::Usage(_)
+        | Event::Clock(_)
+        | Event::Rewound(_)
         | Event::SessionStarted(_)
         | Event::ItemStarted(_)
         | Event::ItemDelta(_)
@@ -69,7 +76,7 @@ pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
 
 /// What is said of a response or turn besides numbers.
 pub(super) fn put_turn(id_name: &str, turn: &Turn<'_>, json: &mut JsonWriter<'_>) {
-    let Turn { id, model, time, stop, usage: _, cost: _ } = turn;
+    let Turn { id, model, time, stop, .. } = turn;
     json.opt_str(id_name, id.as_ref()).opt_str("model-id", model.as_ref()).opt_raw("time", time.as_ref());
     if let Some(stop) = stop {
         put_stop(stop, json);
@@ -77,7 +84,7 @@ pub(super) fn put_turn(id_name: &str, turn: &Turn<'_>, json: &mut JsonWriter<'_>
 }
 
 fn put_stop(stop: &Stop<'_>, json: &mut JsonWriter<'_>) {
-    let Stop { class, raw, sequence } = stop;
+    let Stop { class, raw, sequence, .. } = stop;
     json.opt_str("stop-reason", raw.as_ref());
     if stop_needs_class(stop) {
         json.key("stop-class").literal(word(STOPS, *class));
@@ -99,13 +106,14 @@ fn put_session(session: &Session<'_>, json: &mut JsonWriter<'_>) {
         title,
         start,
         agent,
+        ..
     } = session;
     json.opt_str("session-id", id.as_ref())
         .opt_str("parent-session-id", parent.as_ref())
         .opt_str("working-dir", cwd.as_ref())
         .opt_str("model-id", model.as_ref())
         .opt_str("model-provider", provider.as_ref())
-        .opt_str("cli-name", agent.map(Str::escaped).as_ref())
+        .opt_str("cli-name", agent.as_ref())
         .opt_str("cli-version", cli_version.as_ref())
         .opt_str("branch", branch.as_ref())
         .opt_str("revision", commit.as_ref())
@@ -125,10 +133,11 @@ fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
         tools,
         tool_choice,
         parallel_calls,
-        effort,
+        reasoning,
         format,
         user,
         service_tier,
+        ..
     } = request;
     json.opt_str("model-id", model.as_ref())
         .opt_raw("max-tokens", max_tokens.as_ref())
@@ -138,7 +147,7 @@ fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
     json.opt_bool("stream", *stream);
     if !tools.is_empty() {
         json.key("tools").array();
-        for Tool { kind, name, description, schema, strict } in tools {
+        for Tool { kind, name, description, schema, strict, .. } in tools {
             json.object().key("name").str(name).key("kind").literal(word(CALL_KINDS, *kind));
             json.opt_str("description", description.as_ref())
                 .opt_raw("input-schema", schema.as_ref())
@@ -162,7 +171,7 @@ fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
         }
         None => {}
     }
-    json.opt_bool("parallel-calls", *parallel_calls).opt_str("effort", effort.as_ref());
+    json.opt_bool("parallel-calls", *parallel_calls).opt_str("effort", reasoning.effort.as_ref());
     match format {
         Some(Format::Text) => {
             json.key("format").literal("text");
@@ -170,7 +179,7 @@ fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
         Some(Format::JsonObject) => {
             json.key("format").literal("json-object");
         }
-        Some(Format::Schema { name, schema, strict }) => {
+        Some(Format::Schema(SchemaFormat { name, schema, strict })) => {
             json.key("format").object().opt_str("name", name.as_ref()).key("schema").raw(schema);
             json.opt_bool("strict", *strict).end_object();
         }

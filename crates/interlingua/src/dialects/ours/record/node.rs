@@ -10,8 +10,8 @@ use super::words::{self, CALL_KINDS, OPAQUE_KINDS, SPEAKERS, STATUSES, word};
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str, escape_into, is_rfc3339};
 use crate::model::{
-    Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Opaque, OpaqueKind, Part, Shape, ToolCall, ToolResult,
+    Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult,
 };
 use crate::tape::{Limits, TapeBuf};
 
@@ -28,7 +28,7 @@ pub(super) struct Node {
     /// Arguments that may come in pieces: only together are they a value.
     arguments: Option<(u32, String)>,
     /// State that only its issuer can read, and the part it is.
-    opaque: Option<(u32, OpaqueKind, &'static str)>,
+    opaque: Option<(u32, OpaqueKind, Str<'static>)>,
     /// The state was said to be empty so far: a stream does that before the text comes.
     blank_opaque: bool,
     parts: Parts,
@@ -129,7 +129,7 @@ impl Node {
         now: Option<&Raw<'_>>,
         json: &mut JsonWriter<'_>,
     ) -> (Self, bool) {
-        let ItemHead { id, kind, author, within: _, native_id, parent, time, model, shape } = head;
+        let ItemHead { id, kind, author, native_id, parent, time, model, shape, .. } = head;
         json.object().key("type");
         let node_kind = match kind {
             ItemKind::Message => match author {
@@ -251,6 +251,10 @@ impl Node {
 
     /// Adds a piece. Returns whether it could: if not, it is a later part.
     pub(super) fn add(&mut self, delta: &Delta<'_>, json: &mut JsonWriter<'_>) -> bool {
+        if let Part::Cache(_) = delta.value {
+            // The record has no place for it, as its table declares.
+            return true;
+        }
         if self.children {
             return false;
         }
@@ -294,6 +298,7 @@ impl Node {
             | Part::Args(_)
             | Part::File(_)
             | Part::Citation(_)
+            | Part::Cache(_)
             | Part::Opaque(_) => None,
         };
         match (self.content, text) {
@@ -388,12 +393,12 @@ impl Node {
 
     fn add_opaque(&mut self, opaque: &Opaque<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
         let Opaque { kind, issuer, value } = opaque;
-        let state = (part, *kind, *issuer);
-        if self.content == Content::Opaque && self.opaque == Some(state) {
+        let state = (part, *kind, issuer.clone().into_owned());
+        if self.content == Content::Opaque && self.opaque.as_ref() == Some(&state) {
             json.piece(value);
             return true;
         }
-        if self.opaque.is_some_and(|known| !self.blank_opaque || known != state) {
+        if self.opaque.as_ref().is_some_and(|known| !self.blank_opaque || *known != state) {
             return false;
         }
         self.opaque = Some(state);
@@ -410,12 +415,12 @@ impl Node {
     }
 
     fn open_opaque(&mut self, value: &Str<'_>, json: &mut JsonWriter<'_>) {
-        let Some((_, kind, issuer)) = self.opaque else { return };
+        let Some((_, kind, issuer)) = &self.opaque else { return };
         let beside_text = self.content == Content::Closed { text: true };
-        if words::usual_opaque(issuer, beside_text) != kind {
-            json.key("encrypted-kind").literal(word(OPAQUE_KINDS, kind));
+        if words::usual_opaque(issuer, beside_text) != *kind {
+            json.key("encrypted-kind").literal(word(OPAQUE_KINDS, *kind));
         }
-        json.key("issuer").literal(issuer).key("encrypted").open_string().piece(value);
+        json.key("issuer").str(issuer).key("encrypted").open_string().piece(value);
         self.content = Content::Opaque;
     }
 
@@ -501,7 +506,7 @@ impl Node {
 
 /// Writes how the item ended.
 pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut JsonWriter<'_>) {
-    let ItemTail { id: _, status, native_status, is_error } = tail;
+    let ItemTail { status, native_status, is_error, .. } = tail;
     json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
     if words::usual_status(native_status.as_ref(), *is_error) != *status {
         json.key("outcome").literal(word(STATUSES, *status));
@@ -569,14 +574,17 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
         Part::Refusal(text) => {
             json.literal("refusal").key("text").str(text);
         }
-        Part::Media(Media { media_type, source, name }) => {
+        Part::Media(Media { media_type, source, name, .. }) => {
             json.literal("media").opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
             match source {
                 MediaSource::Base64(data) => json.key("data").str(data),
                 MediaSource::Url(url) => json.key("url").str(url),
                 MediaSource::File(id) => json.key("file").str(id),
+                MediaSource::Text(text) => json.key("text").str(text),
             };
         }
+        // It is not put into a list: see `Node::add`.
+        Part::Cache(_) => {}
         Part::Json(value) => {
             json.literal("json").key("json").raw(value);
         }
@@ -595,12 +603,13 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
                 .opt_str("diff", diff.as_ref());
         }
         Part::Citation(value) => {
-            json.literal("citation").key("citation").raw(value);
+            json.literal("citation").key("citation");
+            value.write(Spelling::Kebab, json);
         }
         // Beside the content, not in it: see `Node::add_opaque`.
         Part::Opaque(Opaque { kind, issuer, value }) => {
             json.literal("opaque").key("encrypted-kind").literal(word(OPAQUE_KINDS, *kind));
-            json.key("issuer").literal(issuer).key("encrypted").str(value);
+            json.key("issuer").str(issuer).key("encrypted").str(value);
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::json::{Raw, Str, from_base64};
 use crate::model::{
-    Args, Author, CallKind, Event, Field, FileRef, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Of, Opaque, Part, Session, Shape, ToolCall, ToolResult, Turn,
+    Args, Author, CallKind, Citation, Event, Field, FileRef, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Neutral as _, Notice, Of, Opaque, Part, Session, Shape, Spelling, ToolCall, ToolResult, Turn,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val};
@@ -118,6 +118,7 @@ impl RecordReader {
             title: data.and_then(|data| data.take_str("title", Field::SessionTitle)),
             start: session.get("session-start").and_then(|time| self.heard.start(time)),
             agent: meta.and_then(|meta| meta.get("cli-name")).and_then(agent),
+            ..Session::default()
         };
         self.heard.note_what_follows(session, facts.model.as_ref());
         // Nothing of the session after its entries: the framer's own doing.
@@ -220,7 +221,8 @@ impl Heard {
             repository: newer(&told.repository, &facts.repository),
             title: newer(&told.title, &facts.title),
             start: told.start.clone().filter(|_| facts.start.is_some()),
-            agent: told.agent.filter(|_| facts.agent.is_some()),
+            agent: newer(&told.agent, &facts.agent),
+            ..Session::default()
         }
     }
 
@@ -238,6 +240,7 @@ impl Heard {
             title,
             start,
             agent,
+            ..
         } = session.clone().into_owned();
         self.model(model.as_ref());
         let known = &mut self.changed;
@@ -256,7 +259,7 @@ impl Heard {
             *known = news.or(known.take());
         }
         known.start = start.or(known.start.take());
-        known.agent = agent.or(known.agent);
+        known.agent = agent.or(known.agent.take());
     }
 
     /// Reads an entry, its children, and hands on the lines it was made from.
@@ -352,7 +355,14 @@ impl Heard {
         let native_status = entry.take_str("status", Field::ItemStatus);
         let status = taken(entry, "outcome", Field::ItemStatus, STATUSES)
             .unwrap_or_else(|| words::usual_status(native_status.as_ref(), is_error));
-        out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error }));
+        out.event(&Event::ItemCompleted(ItemTail {
+            id,
+            status,
+            native_status,
+            is_error,
+            exit_code: None,
+            duration: None,
+        }));
         self.used(entry, out);
     }
 }
@@ -512,17 +522,11 @@ fn later_part(child: Val<'_>, part: u32, item: ItemId, of: Of, vendor: &str, out
 /// State that only its issuer can read.
 fn opaque<'t>(entry: Val<'t>, content: Option<Val<'_>>, vendor: &str) -> Option<Part<'t>> {
     let value = entry.get("encrypted").filter(|value| value.kind() == Kind::String)?;
-    let said = entry.get("issuer").and_then(|issuer| Some((issuer, words::issuer_named(&issuer.str()?)?)));
-    let issuer = match said {
-        Some((val, issuer)) => {
-            val.take(Field::Issuer);
-            issuer
-        }
-        None => Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or(UNKNOWN),
-    };
+    let usual = || Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or(UNKNOWN);
+    let issuer = entry.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
     let beside_text = content.is_some_and(|content| content.kind() == Kind::String);
     let kind = taken(entry, "encrypted-kind", Field::Structure, OPAQUE_KINDS)
-        .unwrap_or_else(|| words::usual_opaque(issuer, beside_text));
+        .unwrap_or_else(|| words::usual_opaque(&issuer, beside_text));
     let value = value.take_text(kind.field())?;
     Some(Part::Opaque(Opaque { kind, issuer, value }))
 }
@@ -598,7 +602,9 @@ fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
             Some(json) => Args::Json(json.take(Field::CallArgs)),
             None => Args::Text(part.take_str("text", Field::CallArgs)?),
         }),
-        "citation" => Part::Citation(part.get("citation")?.take(Field::Citation)),
+        "citation" => {
+            Part::Citation(Citation::read(part.get("citation")?, Field::Structure, Spelling::Kebab)?)
+        }
         "file" => Part::File(FileRef {
             path: part.take_str("path", Field::FilePath)?,
             action: part.take_str("action", Field::FileAction)?,
@@ -610,6 +616,8 @@ fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
                 MediaSource::Base64(data)
             } else if let Some(url) = place("url") {
                 MediaSource::Url(url)
+            } else if let Some(text) = place("text") {
+                MediaSource::Text(text)
             } else {
                 MediaSource::File(place("file")?)
             };
@@ -617,6 +625,8 @@ fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
                 source,
                 media_type: part.take_str("media-type", Field::MediaType),
                 name: part.take_str("name", Field::MediaName),
+                context: None,
+                citable: None,
             })
         }
     })

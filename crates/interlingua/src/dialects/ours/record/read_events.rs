@@ -2,11 +2,10 @@
 
 use super::usage::{Tally, named_counts, read_counts};
 use super::words::{CALL_KINDS, FAILURES, STATUSES, STOPS, named, usual_stop};
-use crate::dialects::DIALECTS;
 use crate::json::Str;
 use crate::model::{
-    CallKind, Decision, Event, Failure, FailureClass, Field, Format, Permission, Prompt, Question, Request,
-    Session, SessionEnd, Status, Stop, Tool, ToolChoice, Turn, Usage,
+    CallKind, Decision, Event, Failure, FailureClass, Field, Format, Permission, Prompt, Question, Reasoning,
+    Request, SchemaFormat, Session, SessionEnd, Status, Stop, Tool, ToolChoice, Turn, Usage,
 };
 use crate::tape::{Kind, Val};
 
@@ -83,7 +82,7 @@ fn turn<'t>(map: Val<'t>, id: Option<Str<'t>>, usage: Val<'t>) -> Turn<'t> {
     let sequence = map.take_str("stop-sequence", Field::StopSequence);
     let stop = (raw.is_some() || class.is_some() || sequence.is_some()).then(|| {
         let class = class.unwrap_or_else(|| usual_stop(raw.as_ref()));
-        Stop { class, raw, sequence }
+        Stop { class, raw, sequence, detail: None }
     });
     Turn {
         id,
@@ -92,6 +91,7 @@ fn turn<'t>(map: Val<'t>, id: Option<Str<'t>>, usage: Val<'t>) -> Turn<'t> {
         stop,
         usage: None,
         cost: usage.take_raw("cost", Field::Cost).or_else(|| usage.take_raw("native-cost", Field::Cost)),
+        ..Turn::default()
     }
 }
 
@@ -122,14 +122,13 @@ fn session(data: Val<'_>) -> Session<'_> {
         title: data.take_str("title", Field::SessionTitle),
         start: data.take_raw("session-start", Field::SessionStart),
         agent,
+        ..Session::default()
     }
 }
 
-/// The agent of that name, if the model can hold it.
-pub(super) fn agent(name: Val<'_>) -> Option<&'static str> {
-    let known = DIALECTS.iter().map(|dialect| dialect.name).find(|known| name.is(known))?;
-    name.take(Field::SessionAgent);
-    Some(known)
+/// The agent's name.
+pub(super) fn agent(name: Val<'_>) -> Option<Str<'_>> {
+    name.take_text(Field::SessionAgent)
 }
 
 fn request(data: Val<'_>) -> Request<'_> {
@@ -143,10 +142,11 @@ fn request(data: Val<'_>) -> Request<'_> {
         tools: list(data.get("tools")).filter_map(tool).collect(),
         tool_choice: data.get("tool-choice").and_then(tool_choice),
         parallel_calls: data.take_bool("parallel-calls", Field::ParallelCalls),
-        effort: data.take_str("effort", Field::Effort),
+        reasoning: Reasoning { effort: data.take_str("effort", Field::Effort), ..Reasoning::default() },
         format: data.get("format").and_then(format),
         user: data.take_str("user", Field::EndUser),
         service_tier: data.take_str("service-tier", Field::ServiceTier),
+        ..Request::default()
     }
 }
 
@@ -165,6 +165,9 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         description: tool.take_str("description", Field::ToolDescription),
         schema: tool.take_raw("input-schema", Field::ToolSchema),
         strict: tool.take_bool("strict", Field::ToolStrict),
+        vendor_type: None,
+        config: Vec::new(),
+        cache: None,
     })
 }
 
@@ -188,11 +191,11 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
         Some("json-object") => Format::JsonObject,
         Some(_) => return None,
         None => {
-            return Some(Format::Schema {
+            return Some(Format::Schema(SchemaFormat {
                 schema: format.take_raw("schema", Field::FormatSchema)?,
                 name: format.take_str("name", Field::FormatName),
                 strict: format.take_bool("strict", Field::FormatStrict),
-            });
+            }));
         }
     };
     format.take(Field::AnswerFormat);

@@ -1,7 +1,8 @@
 //! What a record says in its own terms. What it did not say would stay in the kept line, so nothing is ever lost; but
 //! what it says leaves a hole in the line, so everything here must be read back by [`super::read`] into the same field.
 
-use crate::model::{Field, Says};
+use crate::ledger::Reason;
+use crate::model::{Field, Says, caches, citations, revisions};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -67,7 +68,6 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::MessageMedia
         | Field::MessageJson
         | Field::Refusal
-        | Field::Citation
         | Field::MediaType
         | Field::MediaName
         | Field::FilePath
@@ -111,5 +111,42 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ErrorCode
         | Field::ErrorMessage
         | Field::ErrorRequestId => Says::Exactly,
+        Field::EventTime
+        | Field::SessionParentCall
+        | Field::PermissionMode
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
+        | Field::TopK
+        | Field::Seed
+        | Field::FrequencyPenalty
+        | Field::PresencePenalty
+        | Field::Logprobs
+        | Field::TopLogprobs
+        | Field::AnswerCount
+        | Field::ToolType
+        | Field::ToolConfig
+        | Field::ReasoningMode
+        | Field::ReasoningBudget
+        | Field::ReasoningVisibility
+        | Field::Verbosity
+        | Field::Modalities
+        | Field::Metadata
+        | Field::CacheKey
+        | Field::SettingsCache
+        | Field::TurnAnswer
+        | Field::StopDetail
+        | Field::UsageInputAudio
+        | Field::UsageOutputAudio
+        | Field::ItemOrigin
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemAnswer
+        | Field::MediaContext
+        | Field::MediaCitable
+        | Field::ResultExitCode
+        | Field::ResultDuration => Says::No(Reason::NoSlot),
+        citations!() => Says::No(Reason::NoSlot),
+        caches!() => Says::No(Reason::NoSlot),
+        revisions!() => Says::No(Reason::NoSlot),
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Facts {
     environment_written: bool,
     parent: Fact,
     cwd: Fact,
-    cli_name: Option<&'static str>,
+    cli_name: Option<Str<'static>>,
     cli_version: Fact,
     /// The model that the session said it uses.
     model: Fact,
@@ -87,6 +87,7 @@ impl Facts {
             title,
             start,
             agent,
+            ..
         } = session;
         if self.id.first.is_some() && id.is_some() {
             // Forks and resumes bring lines of other sessions.
@@ -113,9 +114,10 @@ impl Facts {
         if let Some(model) = model {
             self.model(model);
         }
-        match (self.cli_name, agent) {
-            (Some(known), Some(agent)) if known != *agent => changed.agent = Some(agent),
-            (known, agent) => self.cli_name = known.or(*agent),
+        match (&self.cli_name, agent) {
+            (Some(known), Some(agent)) if known != agent => changed.agent = Some(agent.clone().into_owned()),
+            (None, Some(agent)) => self.cli_name = Some(agent.clone().into_owned()),
+            (Some(_) | None, _) => {}
         }
         if let Some(start) = start.as_ref().filter(|start| self.start.as_deref() != Some(start.as_str())) {
             if self.start.is_none() && is_time(start) {
@@ -254,7 +256,7 @@ impl Facts {
         json.key("agent-meta").object();
         json.key("model-id").literal(self.models.first().map_or(UNKNOWN, String::as_str));
         // An agent of one vendor does not name the vendor in its logs.
-        let issuer = || self.cli_name.and_then(Dialect::named).and_then(|dialect| dialect.issuer);
+        let issuer = || Dialect::named(self.cli_name.as_ref()?.as_escaped())?.issuer;
         let provider = self.provider.first.as_deref().or_else(issuer);
         json.key("model-provider").literal(provider.unwrap_or(UNKNOWN));
         if self.models.len() > 1 {
@@ -264,8 +266,8 @@ impl Facts {
             }
             json.end_array();
         }
-        if let Some(name) = self.cli_name {
-            json.key("cli-name").literal(name);
+        if let Some(name) = &self.cli_name {
+            json.key("cli-name").str(name);
         }
         if let Some(version) = &self.cli_version.first {
             json.key("cli-version").literal(version);

@@ -18,7 +18,7 @@ pub(super) fn write_counts(usage: &Usage, json: &mut JsonWriter<'_>) {
 
 /// The numbers with their names.
 pub(super) fn named_counts(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
-    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = usage;
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = usage;
     [
         ("input", input.and(usage.all_input())),
         ("output", *output),
@@ -48,6 +48,7 @@ pub(super) fn read_counts(usage: Val<'_>) -> Usage {
         cache_write_long: usage.take_u64("cache-write-long", Field::UsageCacheWriteLong),
         output: usage.take_u64("output", Field::UsageOutput),
         reasoning: usage.take_u64("reasoning", Field::UsageReasoning),
+        ..Usage::default()
     };
     let sum = usage.get("total").filter(|said| said.u64().is_some() && said.u64() == total(&counts));
     if let Some(sum) = sum {
@@ -68,7 +69,7 @@ pub(super) const USAGE_FIELDS: [Field; 6] = [
 
 /// Whether `more` adds anything.
 pub(super) fn is_some(more: &Usage) -> bool {
-    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } = *more;
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = *more;
     let counts = [input, cache_read, cache_write, cache_write_long, output, reasoning];
     counts.into_iter().flatten().any(|count| count > 0)
 }
@@ -110,7 +111,7 @@ pub(super) struct Response {
 impl Response {
     /// Takes in why the response stopped. Returns whether that is news.
     pub(super) fn stops(&mut self, stop: &Stop<'_>) -> bool {
-        let Stop { class, raw, sequence } = stop;
+        let Stop { class, raw, sequence, .. } = stop;
         let raw = raw.as_ref().map_or("", Str::as_escaped);
         let known = self.stop == Some(*class) && self.stop_word == raw;
         if !known {
@@ -177,6 +178,7 @@ impl Tally {
             cache_write_long: said(all.cache_write_long, more.cache_write_long),
             output: said(all.output, more.output),
             reasoning: said(all.reasoning, more.reasoning),
+            ..Usage::default()
         }
     }
 

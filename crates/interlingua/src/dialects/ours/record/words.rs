@@ -99,11 +99,6 @@ pub(super) fn usual_status(native: Option<&Str<'_>>, is_error: Option<bool>) -> 
 
 /// What opaque state is, if nothing else is said of it: Anthropic signs the thinking that it shows, others encrypt what
 /// they hide.
-pub(super) fn usual_opaque(issuer: &str, beside_text: bool) -> OpaqueKind {
-    if issuer == issuers::ANTHROPIC && beside_text { OpaqueKind::Signature } else { OpaqueKind::Encrypted }
-}
-
-/// Who issues opaque state, of those the model can name.
-pub(super) fn issuer_named(name: &Str<'_>) -> Option<&'static str> {
-    ["anthropic", "openai", "google", "xai", "unknown"].into_iter().find(|known| name.is(known))
+pub(super) fn usual_opaque(issuer: &Str<'_>, beside_text: bool) -> OpaqueKind {
+    if issuer.is(issuers::ANTHROPIC) && beside_text { OpaqueKind::Signature } else { OpaqueKind::Encrypted }
 }

@@ -20,10 +20,11 @@ pub(super) fn put_session(session: &Session<'_>, json: &mut JsonWriter<'_>) {
         title,
         start,
         agent,
+        ..
     } = session;
     json.object();
     if let Some(agent) = agent {
-        json.key("agent").literal(agent);
+        json.key("agent").str(agent);
     }
     json.opt_str("id", id.as_ref())
         .opt_str("parent", parent.as_ref())
@@ -41,14 +42,14 @@ pub(super) fn put_session(session: &Session<'_>, json: &mut JsonWriter<'_>) {
 
 pub(super) fn put_turn(turn: &Turn<'_>, json: &mut JsonWriter<'_>) {
     // Each event has its own name for the id.
-    let Turn { id: _, model, time, stop, usage, cost } = turn;
+    let Turn { model, time, stop, usage, cost, .. } = turn;
     json.opt_str("model", model.as_ref());
     put_json("time", time.as_ref(), json);
-    if let Some(Stop { class, raw, sequence }) = stop {
+    if let Some(Stop { class, raw, sequence, .. }) = stop {
         json.key("stop_reason").literal(word(STOPS, *class));
         json.opt_str("native_stop_reason", raw.as_ref()).opt_str("stop_sequence", sequence.as_ref());
     }
-    if let Some(Usage { input, cache_read, cache_write, cache_write_long, output, reasoning }) = usage {
+    if let Some(Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. }) = usage {
         json.key("usage").object();
         json.opt_u64("input_tokens", *input)
             .opt_u64("cache_read_tokens", *cache_read)

@@ -1,9 +1,13 @@
 //! The content of items while they are open: item.completed repeats everything the deltas said, so it is held here,
 //! bounded by the item.
 
+use crate::json::JsonBuffer;
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
-use crate::model::{Args, CallKind, FileRef, ItemId, Media, MediaSource, Opaque, OpaqueKind, Part, ToolCall};
+use crate::model::{
+    Args, CallKind, FileRef, ItemId, Media, MediaSource, Neutral as _, Opaque, OpaqueKind, Part, Spelling,
+    ToolCall,
+};
 
 /// One content part.
 pub(super) struct Piece {
@@ -19,7 +23,7 @@ pub(super) struct Piece {
 struct State {
     part: u32,
     kind: OpaqueKind,
-    issuer: &'static str,
+    issuer: Str<'static>,
     value: String,
 }
 
@@ -66,7 +70,11 @@ pub(super) fn add(
         Part::Args(Args::Json(json)) => (Form::Arguments, Str::plain(json.as_str())),
         Part::Json(json) if result => (Form::OutputJson, Str::plain(json.as_str())),
         Part::Json(json) => (Form::Json, Str::escaped(json.as_str())),
-        Part::Citation(json) => (Form::Citation, Str::escaped(json.as_str())),
+        Part::Citation(citation) => {
+            let mut state = JsonBuffer::default();
+            citation.write(Spelling::Snake, &mut state.hold());
+            (Form::Citation, Str::escaped(state.held()).into_owned())
+        }
         Part::Media(media) => return ready(parts, from, |json| put_media(media, json)),
         Part::File(FileRef { path, action, diff }) => {
             return ready(parts, from, |json| {
@@ -74,6 +82,7 @@ pub(super) fn add(
                 json.opt_str("diff", diff.as_ref()).end_object();
             });
         }
+        Part::Cache(_) => return None,
         Part::Opaque(opaque) => {
             add_opaque(parts, from, opaque);
             return None;
@@ -95,7 +104,7 @@ fn ready(
     from: (ItemId, u32),
     write: impl FnOnce(&mut JsonWriter<'_>),
 ) -> Option<(usize, Form)> {
-    let mut state = crate::json::JsonBuffer::default();
+    let mut state = JsonBuffer::default();
     write(&mut state.hold());
     parts.push(Piece { from, form: Form::Ready, text: state.held().to_owned(), state: None });
     None
@@ -122,7 +131,7 @@ fn add_opaque(parts: &mut Vec<Piece>, from: (ItemId, u32), opaque: &Opaque<'_>) 
         parts.len() - 1
     });
     if let Some(piece) = parts.get_mut(at) {
-        let state = State { part, kind: *kind, issuer, value: String::new() };
+        let state = State { part, kind: *kind, issuer: issuer.clone().into_owned(), value: String::new() };
         piece.state.get_or_insert(state).value.push_str(value.as_escaped());
     }
 }
@@ -173,7 +182,7 @@ pub(super) fn write(nature: &Nature, parts: &[Piece], complete: bool, json: &mut
                         OpaqueKind::Signature => "signature",
                         OpaqueKind::Encrypted => "encrypted",
                     };
-                    json.key(name).literal(value).key("issuer").literal(issuer);
+                    json.key(name).literal(value).key("issuer").str(issuer);
                 }
                 json.end_object();
             }
@@ -238,7 +247,7 @@ fn put_output(
 }
 
 fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
-    let Media { media_type, source, name } = media;
+    let Media { media_type, source, name, .. } = media;
     let image = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
     let path = if let MediaSource::Url(url) = source { url.reborrow() } else { Str::default() };
     json.object().key("type").literal(if image { "image" } else { "file_ref" }).key("path").str(&path);
@@ -249,6 +258,7 @@ fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
     match source {
         MediaSource::Base64(data) => json.key("data").str(data),
         MediaSource::File(id) => json.key("file_id").str(id),
+        MediaSource::Text(text) => json.key("text").str(text),
         MediaSource::Url(_) => json.key("url").bool(true),
     };
     json.end_object();

@@ -551,11 +551,25 @@ fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Sta
         item.take_str("status", Field::ItemStatus);
     }
     for id in open.reasoning.iter().map(|(_, id)| *id) {
-        out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
+        out.event(&Event::ItemCompleted(ItemTail {
+            id,
+            status,
+            native_status: None,
+            is_error: None,
+            exit_code: None,
+            duration: None,
+        }));
     }
     let (native_status, is_error) =
         (item.take_str("native_status", Field::ItemStatus), item.take_bool("is_error", Field::ResultIsError));
-    out.event(&Event::ItemCompleted(ItemTail { id: open.id, status, native_status, is_error }));
+    out.event(&Event::ItemCompleted(ItemTail {
+        id: open.id,
+        status,
+        native_status,
+        is_error,
+        exit_code: None,
+        duration: None,
+    }));
     if let Some(around) = open.around {
         out.complete(around);
     }

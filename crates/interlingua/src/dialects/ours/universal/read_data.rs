@@ -1,7 +1,6 @@
 //! How the data of events is read: the other side of [`super::data`]. Words that the model cannot hold are left alone.
 
 use super::{FAILURES, STOPS, inside, named, note_if};
-use crate::dialects::{DIALECTS, Plane};
 use crate::json::Str;
 use crate::model::{
     Decision, Failure, FailureClass, Field, Permission, Prompt, Question, Session, Stop, StopClass, Turn,
@@ -10,10 +9,6 @@ use crate::model::{
 use crate::tape::Val;
 
 pub(super) fn session(metadata: Val<'_>) -> Session<'_> {
-    let agent = agents().find(|known| metadata.get("agent").is_some_and(|agent| agent.is(known)));
-    if agent.is_some() {
-        metadata.take_str("agent", Field::SessionAgent);
-    }
     Session {
         id: metadata.take_str("id", Field::SessionId),
         parent: metadata.take_str("parent", Field::SessionParent),
@@ -26,13 +21,9 @@ pub(super) fn session(metadata: Val<'_>) -> Session<'_> {
         repository: metadata.take_str("repository", Field::SessionRepository),
         title: metadata.take_str("title", Field::SessionTitle),
         start: metadata.take_raw("start", Field::SessionStart),
-        agent,
+        agent: metadata.take_str("agent", Field::SessionAgent),
+        ..Session::default()
     }
-}
-
-/// The agents whose name the model can hold: those whose logs we know.
-fn agents() -> impl Iterator<Item = &'static str> {
-    DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log).map(|dialect| dialect.name)
 }
 
 pub(super) fn turn<'t>(data: Val<'t>, id: &str) -> Turn<'t> {
@@ -43,6 +34,7 @@ pub(super) fn turn<'t>(data: Val<'t>, id: &str) -> Turn<'t> {
         cache_write_long: usage.take_u64("cache_write_long_tokens", Field::UsageCacheWriteLong),
         output: usage.take_u64("output_tokens", Field::UsageOutput),
         reasoning: usage.take_u64("reasoning_tokens", Field::UsageReasoning),
+        ..Usage::default()
     });
     // The end of a turn names its response only if that is not what the turn is called.
     let id = if data.get("response_id").is_some() { "response_id" } else { id };
@@ -53,6 +45,7 @@ pub(super) fn turn<'t>(data: Val<'t>, id: &str) -> Turn<'t> {
         stop: stop(data),
         usage,
         cost: data.take_raw("cost_usd", Field::Cost),
+        ..Turn::default()
     }
 }
 
@@ -70,6 +63,7 @@ fn stop(data: Val<'_>) -> Option<Stop<'_>> {
         class: class.unwrap_or(StopClass::Other),
         raw: raw.or_else(unknown),
         sequence: data.take_str("stop_sequence", Field::StopSequence),
+        detail: None,
     })
 }
 

@@ -3,7 +3,9 @@
 use super::note_if;
 use super::read::{Open, flag};
 use crate::json::{Raw, Str};
-use crate::model::{Args, Field, FileRef, Media, MediaSource, Of, Opaque, OpaqueKind, Part};
+use crate::model::{
+    Args, Citation, Field, FileRef, Media, MediaSource, Neutral as _, Of, Opaque, OpaqueKind, Part, Spelling,
+};
 use crate::pipe::Events;
 use crate::tape::{Limits, TapeBuf, Val};
 
@@ -31,17 +33,13 @@ pub(super) fn read_reasoning(open: &mut Open, number: u64, part: Val<'_>, out: &
     }
     let state = state.and_then(|kind| Some((kind, part.take_str(word(kind), kind.field())?)));
     if let Some((kind, value)) = state {
-        let issuer = ISSUERS.into_iter().find(|known| part.get("issuer").is_some_and(|name| name.is(known)));
-        if issuer.is_some() {
-            part.take_str("issuer", Field::Issuer);
-        }
-        let issuer = issuer.unwrap_or("unknown");
+        let issuer = part.take_str("issuer", Field::Issuer).unwrap_or(Str::escaped(UNKNOWN));
         out.delta(id, 1, Part::Opaque(Opaque { kind, issuer, value }));
     }
 }
 
-/// The issuers whose name the model can hold. State of anyone else is nobody's: it is sent to no one.
-const ISSUERS: [&str; 4] = ["anthropic", "openai", "google", "unknown"];
+/// State of which nobody says who issued it is sent to no one.
+const UNKNOWN: &str = "unknown";
 
 const fn word(kind: OpaqueKind) -> &'static str {
     match kind {
@@ -80,8 +78,8 @@ pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
         }
         "json" => {
             let json = part.get("json")?;
-            if flag(part, "citation", Field::Citation) {
-                Part::Citation(json.take(Field::Citation))
+            if flag(part, "citation", Field::Structure) {
+                Part::Citation(Citation::read(json, Field::Structure, Spelling::Snake)?)
             } else {
                 Part::Json(json.take(of.json()))
             }
@@ -112,6 +110,8 @@ pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
             source: MediaSource::Url(part.take_str("path", of.media())?),
             media_type: part.take_str("mime", Field::MediaType),
             name: part.take_str("name", Field::MediaName),
+            context: None,
+            citable: None,
         }),
         _ => return None,
     };
@@ -134,7 +134,7 @@ fn read_media(of: Of, part: Val<'_>) -> Option<Part<'_>> {
     note_if(part, "action", "read");
     let (media_type, name) =
         (part.take_str("mime", Field::MediaType), part.take_str("name", Field::MediaName));
-    Some(Part::Media(Media { media_type, source, name }))
+    Some(Part::Media(Media { media_type, source, name, context: None, citable: None }))
 }
 
 /// The JSON value in a string, if writing it into a string again gives the same.

@@ -5,7 +5,7 @@ use super::parts::CALL_KINDS;
 use super::{inside, named, put_json, word};
 use crate::json::JsonWriter;
 use crate::json::Str;
-use crate::model::{CallKind, Field, Format, Request, Tool, ToolChoice};
+use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
 use crate::tape::Val;
 
 pub(super) fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
@@ -19,10 +19,11 @@ pub(super) fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
         tools,
         tool_choice,
         parallel_calls,
-        effort,
+        reasoning,
         format,
         user,
         service_tier,
+        ..
     } = request;
     json.object().opt_str("model", model.as_ref());
     for (name, value) in [("max_tokens", max_tokens), ("temperature", temperature), ("top_p", top_p)] {
@@ -38,7 +39,7 @@ pub(super) fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
     json.opt_bool("stream", *stream);
     if !tools.is_empty() {
         json.key("tools").array();
-        for Tool { kind, name, description, schema, strict } in tools {
+        for Tool { kind, name, description, schema, strict, .. } in tools {
             json.object().key("kind").literal(word(CALL_KINDS, *kind)).key("name").str(name);
             json.opt_str("description", description.as_ref());
             put_json("schema", schema.as_ref(), json);
@@ -55,11 +56,11 @@ pub(super) fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
         Some(ToolChoice::Required) => _ = json.key("tool_choice").literal("required"),
         None => {}
     }
-    json.opt_bool("parallel_calls", *parallel_calls).opt_str("effort", effort.as_ref());
+    json.opt_bool("parallel_calls", *parallel_calls).opt_str("effort", reasoning.effort.as_ref());
     match format {
         Some(Format::Text) => _ = json.key("format").literal("text"),
         Some(Format::JsonObject) => _ = json.key("format").literal("json_object"),
-        Some(Format::Schema { name, schema, strict }) => {
+        Some(Format::Schema(SchemaFormat { name, schema, strict })) => {
             json.key("format").object().opt_str("name", name.as_ref()).key("schema").raw(&schema.one_line());
             json.opt_bool("strict", *strict).end_object();
         }
@@ -76,6 +77,9 @@ pub(super) fn request<'t>(data: Val<'t>) -> Request<'t> {
         description: tool.take_str("description", Field::ToolDescription),
         schema: tool.take_raw("schema", Field::ToolSchema),
         strict: tool.take_bool("strict", Field::ToolStrict),
+        vendor_type: None,
+        config: Vec::new(),
+        cache: None,
     };
     Request {
         model: data.take_str("model", Field::RequestModel),
@@ -87,10 +91,11 @@ pub(super) fn request<'t>(data: Val<'t>) -> Request<'t> {
         tools: list("tools").map(tool).collect(),
         tool_choice: data.get("tool_choice").and_then(tool_choice),
         parallel_calls: data.take_bool("parallel_calls", Field::ParallelCalls),
-        effort: data.take_str("effort", Field::Effort),
+        reasoning: Reasoning { effort: data.take_str("effort", Field::Effort), ..Reasoning::default() },
         format: data.get("format").and_then(format),
         user: data.take_str("user", Field::EndUser),
         service_tier: data.take_str("service_tier", Field::ServiceTier),
+        ..Request::default()
     }
 }
 
@@ -122,11 +127,11 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
         None => {
             let schema = format.get("schema")?.take(Field::FormatSchema);
             let name = format.take_str("name", Field::FormatName);
-            return Some(Format::Schema {
+            return Some(Format::Schema(SchemaFormat {
                 name,
                 schema,
                 strict: format.take_bool("strict", Field::FormatStrict),
-            });
+            }));
         }
     };
     format.take(Field::AnswerFormat);

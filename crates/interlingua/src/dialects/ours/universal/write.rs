@@ -245,7 +245,7 @@ impl UniversalWriter {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
-        let ItemHead { id, kind, author, within, native_id, parent, time, model, shape: _ } = head;
+        let ItemHead { id, kind, author, within, native_id, parent, time, model, .. } = head;
         if let Some(time) = time {
             self.tick(time);
         }
@@ -403,7 +403,7 @@ impl UniversalWriter {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
-        let ItemTail { id, status, native_status, is_error } = tail;
+        let ItemTail { id, status, native_status, is_error, .. } = tail;
         let Some(at) = self.open.iter().position(|open| open.id == *id) else { return };
         let mut open = self.open.remove(at);
         let unseen = open.shown.is_none() && open.holds_items && open.parts.is_empty();
@@ -484,7 +484,7 @@ impl UniversalWriter {
     }
 
     fn used(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
-        let Turn { id, model, time, stop, usage, cost } = turn;
+        let Turn { id, model, time, stop, usage, cost, .. } = turn;
         let nothing = id.is_none() && model.is_none() && stop.is_none() && usage.is_none() && cost.is_none();
         // Each line of one response repeats its usage.
         let repeated = self.usage.as_ref().is_some_and(|known| {
@@ -563,6 +563,7 @@ impl Writer for UniversalWriter {
                 let made = if cut { Made::ByUs } else { Made::ByAgent };
                 self.say(made, "error", out, |json| put_failure(failure, json));
             }
+            Event::Clock(_) | Event::Rewound(_) => {}
         }
     }
 
@@ -645,5 +646,8 @@ impl Writer for UniversalWriter {
 }
 
 fn broken_off() -> Turn<'static> {
-    Turn { stop: Some(Stop { class: StopClass::Error, raw: None, sequence: None }), ..Turn::default() }
+    Turn {
+        stop: Some(Stop { class: StopClass::Error, raw: None, sequence: None, detail: None }),
+        ..Turn::default()
+    }
 }

@@ -201,7 +201,7 @@ impl Blocks {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn Form, out: &mut Target<'_>) {
-        let ItemTail { id, status, native_status: _, is_error: _ } = tail;
+        let ItemTail { id, status, .. } = tail;
         let mine = match self.current.filter(|(current, _)| current == id) {
             Some((_, current)) => {
                 self.current = None;
@@ -227,7 +227,7 @@ fn takes(of: Of, part: &Part<'_>) -> Result<(), Reason> {
         (Of::Message, Part::Text(_) | Part::Summary(_) | Part::Refusal(_) | Part::Json(_))
         | (Of::Reasoning, Part::Text(_) | Part::Summary(_))
         | (Of::Call, Part::Args(_)) => Ok(()),
-        (Of::Reasoning, Part::Opaque(opaque)) if opaque.issuer == issuers::ANTHROPIC => Ok(()),
+        (Of::Reasoning, Part::Opaque(opaque)) if opaque.is_of(issuers::ANTHROPIC) => Ok(()),
         (_, Part::Opaque(_)) => Err(Reason::Foreign),
         (Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice, _) => Err(Reason::NoSlot),
     }
@@ -420,11 +420,12 @@ pub(super) fn write_media(
     media: &Media<'_>,
     out: &mut Target<'_>,
 ) -> Option<JsonBuffer> {
-    let Media { media_type, source, name } = media;
+    let Media { media_type, source, name, .. } = media;
     let known = media_type.as_ref().map(Str::decode);
     let kind = match (known.as_deref(), source) {
         // Each provider has its own store of files.
         (_, MediaSource::File(_)) => Err(Reason::Foreign),
+        (_, MediaSource::Text(_)) => Err(Reason::NoSlot),
         (Some("application/pdf"), _) => Ok("document"),
         (Some("image/jpeg" | "image/png" | "image/gif" | "image/webp"), _) | (None, MediaSource::Url(_)) => {
             Ok("image")
@@ -449,7 +450,7 @@ pub(super) fn write_media(
                 .key("data")
                 .str(data);
         }
-        MediaSource::Url(place) | MediaSource::File(place) => {
+        MediaSource::Url(place) | MediaSource::File(place) | MediaSource::Text(place) => {
             json.key("type").literal("url").key("url").str(place);
             // A document at an address is a PDF, a picture is any.
             out.lose_some(
@@ -478,7 +479,7 @@ pub(super) fn write_head(facts: &Facts, json: &mut JsonWriter<'_>) {
 
 /// `"usage":{…}`; both sums are required.
 pub(super) fn write_usage(facts: &Facts, json: &mut JsonWriter<'_>) {
-    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning } =
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } =
         facts.usage.unwrap_or_default();
     json.key("usage").object().key("input_tokens").u64(input.unwrap_or(0));
     json.opt_u64("cache_creation_input_tokens", cache_write);

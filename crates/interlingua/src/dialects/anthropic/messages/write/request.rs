@@ -107,8 +107,7 @@ impl Ask for RequestWriter {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
-        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
-            head;
+        let ItemHead { id, kind, author, .. } = head;
         let goes = match (kind, author) {
             (ItemKind::Message, Author::System) => Goes::System,
             (ItemKind::Message, Author::Developer) => {
@@ -174,7 +173,7 @@ impl Ask for RequestWriter {
                     content.part().values(block.bytes());
                 }
             }
-            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
+            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Cache(_) => {
                 out.lose_part(goes.of(), value, Reason::NoSlot);
             }
             Part::Opaque(_) => out.lose_part(goes.of(), value, Reason::Foreign),
@@ -182,7 +181,7 @@ impl Ask for RequestWriter {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Target<'_>) {
-        let ItemTail { id, status: _, native_status: _, is_error } = tail;
+        let ItemTail { id, is_error, .. } = tail;
         self.blank.end(out);
         let Some(at) = self.open.iter().position(|(open, _)| open == id) else { return };
         let (_, goes) = self.open.remove(at);

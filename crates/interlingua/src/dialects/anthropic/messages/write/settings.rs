@@ -3,7 +3,7 @@
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
 use crate::ledger::{Ledger, Reason};
-use crate::model::{CallKind, Field, Format, Request, Tool, ToolChoice};
+use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice};
 use crate::pipe::Target;
 use crate::tape::{Limits, TapeBuf};
 use crate::wire;
@@ -19,17 +19,16 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
         model,
         max_tokens,
         // Newer models refuse both.
-        temperature: _,
-        top_p: _,
         stop,
         stream,
         tools,
         tool_choice,
         parallel_calls,
-        effort,
+        reasoning,
         format,
         user,
         service_tier,
+        ..
     } = request;
     out.json.object().opt_str("model", model.as_ref()).key("max_tokens");
     if let Some(most) = max_tokens {
@@ -46,7 +45,7 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
         out.json.end_array();
     }
     out.json.opt_bool("stream", *stream);
-    write_effort(effort.as_ref(), format.as_ref(), out);
+    write_effort(reasoning.effort.as_ref(), format.as_ref(), out);
     if let Some(user) = user {
         let user = wire::user_id(user, USER, out);
         out.json.key("metadata").object().key("user_id").str(&user).end_object();
@@ -74,7 +73,7 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
 }
 
 fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, out: &mut Target<'_>) {
-    let Tool { kind, name, description, schema, strict } = tool;
+    let Tool { kind, name, description, schema, strict, .. } = tool;
     if *kind == CallKind::Vendor {
         out.lose(Field::ToolKind, Reason::Narrowed);
     }
@@ -151,7 +150,7 @@ fn write_effort(effort: Option<&Str<'_>>, format: Option<&Format<'_>>, out: &mut
         None => None,
     };
     let schema = match format {
-        Some(Format::Schema { name: _, schema, strict }) => {
+        Some(Format::Schema(SchemaFormat { name: _, schema, strict })) => {
             // Here an answer always matches its schema.
             if *strict == Some(false) {
                 out.lose(Field::FormatStrict, Reason::Narrowed);

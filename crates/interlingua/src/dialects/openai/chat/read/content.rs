@@ -42,7 +42,13 @@ pub(super) fn read_content(
 }
 
 fn picture(url: Val<'_>, of: Of) -> Option<Part<'_>> {
-    let by_address = |url| Media { media_type: None, source: MediaSource::Url(url), name: None };
+    let by_address = |url| Media {
+        media_type: None,
+        source: MediaSource::Url(url),
+        name: None,
+        context: None,
+        citable: None,
+    };
     let media = data_url(url).or_else(|| url.str().map(by_address))?;
     url.take(of.media());
     Some(Part::Media(media))
@@ -57,7 +63,13 @@ fn sound(audio: Val<'_>, of: Of) -> Option<Part<'_>> {
     };
     let source = MediaSource::Base64(audio.take_str("data", of.media())?);
     format.note(Field::MediaType);
-    Some(Part::Media(Media { media_type: Some(media_type), source, name: None }))
+    Some(Part::Media(Media {
+        media_type: Some(media_type),
+        source,
+        name: None,
+        context: None,
+        citable: None,
+    }))
 }
 
 fn file(file: Val<'_>, of: Of) -> Option<Part<'_>> {
@@ -65,7 +77,7 @@ fn file(file: Val<'_>, of: Of) -> Option<Part<'_>> {
         data_url(data).inspect(|_| _ = data.take(of.media()))?
     } else {
         let source = MediaSource::File(file.take_str("file_id", of.media())?);
-        Media { media_type: None, source, name: None }
+        Media { media_type: None, source, name: None, context: None, citable: None }
     };
     media.name = file.take_str("filename", Field::MediaName);
     Some(Part::Media(media))
@@ -80,5 +92,7 @@ fn data_url(val: Val<'_>) -> Option<Media<'_>> {
         media_type: Some(Str::escaped(media_type)),
         source: MediaSource::Base64(Str::escaped(data)),
         name: None,
+        context: None,
+        citable: None,
     })
 }

@@ -131,8 +131,12 @@ impl StreamReader {
         } else if known.is_none_or(|known| word.text().trim_matches('"') == known.as_escaped())
             && let Some(reason) = word.take_text(Field::StopReason)
         {
-            self.stop =
-                Some(Stop { class: self.class(&reason), raw: Some(reason.into_owned()), sequence: None });
+            self.stop = Some(Stop {
+                class: self.class(&reason),
+                raw: Some(reason.into_owned()),
+                sequence: None,
+                detail: None,
+            });
         }
     }
 
@@ -160,7 +164,7 @@ impl StreamReader {
         let cut = stop.as_ref().is_some_and(|stop| stop.class == StopClass::MaxTokens);
         let class = self.class(&Str::escaped("stop"));
         self.said.end(if cut { Status::Interrupted } else { Status::Completed }, out);
-        let stop = stop.or(Some(Stop { class, raw: None, sequence: None }));
+        let stop = stop.or(Some(Stop { class, raw: None, sequence: None, detail: None }));
         out.event(&Event::TurnEnded(Turn { stop, usage: self.usage.take(), ..Turn::default() }));
     }
 
@@ -223,6 +227,7 @@ fn read_usage(usage: Val<'_>) -> Usage {
         cache_write_long: None,
         output: output_count,
         reasoning: of(output, "reasoning_tokens", Field::UsageReasoning),
+        ..Usage::default()
     }
 }
 

@@ -6,8 +6,8 @@ use super::said::Said;
 use crate::error::Code;
 use crate::json::Str;
 use crate::model::{
-    Author, CallKind, Event, Field, Format, ItemKind, ItemTail, Of, Part, Request, Status, Tool, ToolChoice,
-    ToolResult,
+    Author, CallKind, Event, Field, Format, ItemKind, ItemTail, Of, Part, Reasoning, Request, SchemaFormat,
+    Status, Tool, ToolChoice, ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::Val;
@@ -89,13 +89,17 @@ fn request(root: Val<'_>) -> Request<'_> {
         stream,
         tools,
         tool_choice,
-        effort: root.take_str("reasoning_effort", Field::Effort),
+        reasoning: Reasoning {
+            effort: root.take_str("reasoning_effort", Field::Effort),
+            ..Reasoning::default()
+        },
         user: root
             .take_str("user", Field::EndUser)
             .or_else(|| root.take_str("safety_identifier", Field::EndUser)),
         service_tier: root.take_str("service_tier", Field::ServiceTier),
         // Last, because a writer that has no word for it looks for the last claim.
         format: root.get("response_format").and_then(format),
+        ..Request::default()
     }
 }
 
@@ -128,6 +132,9 @@ fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
         description: inner.take_str("description", Field::ToolDescription),
         schema: inner.take_raw("parameters", Field::ToolSchema),
         strict: inner.take_bool("strict", Field::ToolStrict),
+        vendor_type: None,
+        config: Vec::new(),
+        cache: None,
     })
 }
 
@@ -164,7 +171,11 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
             let schema = inner.take_raw("schema", Field::FormatSchema)?;
             note_blanks(inner);
             let name = inner.take_str("name", Field::FormatName);
-            Format::Schema { name, schema, strict: inner.take_bool("strict", Field::FormatStrict) }
+            Format::Schema(SchemaFormat {
+                name,
+                schema,
+                strict: inner.take_bool("strict", Field::FormatStrict),
+            })
         }
         _ => return None,
     };
@@ -193,5 +204,12 @@ fn tool_result(message: Val<'_>, out: &mut Events<'_>) {
         });
     }
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-    out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error }));
+    out.event(&Event::ItemCompleted(ItemTail {
+        id,
+        status,
+        native_status: None,
+        is_error,
+        exit_code: None,
+        duration: None,
+    }));
 }

@@ -210,7 +210,7 @@ impl Said {
     /// State that only its issuer can read.
     fn state(&self, kind: OpaqueKind, value: Val<'_>, entry: Val<'_>, item: ItemId, out: &mut Events<'_>) {
         let Some(value) = value.take_text(kind.field()) else { return };
-        let issuer = issuer(entry);
+        let issuer = Str::escaped(issuer(entry));
         self.grow(item, 1, Part::Opaque(Opaque { kind, issuer, value }), out);
     }
 
@@ -364,7 +364,14 @@ impl Said {
         for (number, call) in self.calls.iter_mut().enumerate() {
             let Some(id) = call.end(message, out) else { continue };
             let status = if number + 1 == count { last } else { Status::Completed };
-            out.event(&Event::ItemCompleted(ItemTail { id, status, native_status: None, is_error: None }));
+            out.event(&Event::ItemCompleted(ItemTail {
+                id,
+                status,
+                native_status: None,
+                is_error: None,
+                exit_code: None,
+                duration: None,
+            }));
         }
         out.complete(message);
     }

@@ -65,8 +65,8 @@ impl Detail<'_> {
                 _ = json.key("type").literal("reasoning.encrypted").key("data").str(value);
             }
         }
-        if *issuer != issuers::ANTHROPIC {
-            json.key("format").literal(issuer);
+        if !issuer.is(issuers::ANTHROPIC) {
+            json.key("format").str(issuer);
         }
         json.end_object();
     }
@@ -95,7 +95,7 @@ pub(super) struct Speech {
     /// Reasoning with text that has been completed.
     thoughts: u64,
     thought: String,
-    signature: Option<(&'static str, Held)>,
+    signature: Option<(Str<'static>, Held)>,
     arguments: bool,
     pub(super) refused: bool,
     /// The id of the answer, unless this is a request.
@@ -225,7 +225,7 @@ impl Speech {
                 _ if opaque.value.is_empty() => {}
                 // A later signature replaces an earlier one: wait for the end.
                 OpaqueKind::Signature => {
-                    let later = (opaque.issuer, Held::new(&opaque.value, out));
+                    let later = (opaque.issuer.clone().into_owned(), Held::new(&opaque.value, out));
                     if let Some((_, earlier)) = self.signature.replace(later) {
                         earlier.lose(Field::Signature, Reason::Merged, out);
                     }
@@ -263,7 +263,7 @@ impl Speech {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn Form, out: &mut Target<'_>) {
-        let ItemTail { id, status, native_status: _, is_error: _ } = tail;
+        let ItemTail { id, status, .. } = tail;
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else { return };
         self.current = None;
         match current {
@@ -431,7 +431,7 @@ fn is_seconds(time: &Raw<'_>) -> bool {
 /// `"usage":{…}`, if there is any.
 pub(super) fn write_usage(facts: &Facts, json: &mut JsonWriter<'_>) {
     let Some(usage) = facts.usage else { return };
-    let Usage { input: _, cache_read, cache_write, cache_write_long: _, output, reasoning } = usage;
+    let Usage { cache_read, cache_write, output, reasoning, .. } = usage;
     let (prompt, completion) = (usage.all_input().unwrap_or(0), output.unwrap_or(0));
     json.key("usage").object().key("prompt_tokens").u64(prompt).key("completion_tokens").u64(completion);
     json.key("total_tokens").u64(prompt.saturating_add(completion));
@@ -448,7 +448,7 @@ pub(super) fn write_usage(facts: &Facts, json: &mut JsonWriter<'_>) {
 /// The word for a stop reason; what it says less is booked.
 pub(super) fn finish_reason(stop: Option<&Stop<'_>>, speech: &Speech, out: &mut Target<'_>) -> &'static str {
     let natural = if speech.calls > 0 { "tool_calls" } else { "stop" };
-    let Some(Stop { class, raw, sequence: _ }) = stop else { return natural };
+    let Some(Stop { class, raw, .. }) = stop else { return natural };
     let (word, exact) = match class {
         // Whoever made calls waits for their results, whatever the source called it.
         StopClass::End => (natural, true),
@@ -499,7 +499,7 @@ pub(super) fn write_media(
     media: &Media<'_>,
     out: &mut Target<'_>,
 ) -> Option<JsonBuffer> {
-    let Media { media_type, source, name } = media;
+    let Media { media_type, source, name, .. } = media;
     let known = media_type.as_ref().map(Str::decode);
     let mut block = JsonBuffer::default();
     let mut json = block.hold();
@@ -536,7 +536,7 @@ pub(super) fn write_media(
         }
         // Each provider has its own store of files.
         (_, MediaSource::File(_)) => Some(Reason::Foreign),
-        (_, MediaSource::Url(_) | MediaSource::Base64(_)) => Some(Reason::NoSlot),
+        (_, MediaSource::Url(_) | MediaSource::Base64(_) | MediaSource::Text(_)) => Some(Reason::NoSlot),
     };
     if let Some(reason) = refused {
         out.lose_part(of, part, reason);

@@ -10,7 +10,7 @@ use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{
     Author, CallKind, Delta, Event, Field, Format, ItemHead, ItemId, ItemKind, ItemTail, Media, Of, Part,
-    Request, Tool, ToolChoice, ToolResult,
+    Request, SchemaFormat, Tool, ToolChoice, ToolResult,
 };
 use crate::pipe::Target;
 use crate::wire::{self, Ask, Content, Letters, Pairing};
@@ -84,10 +84,11 @@ impl Ask for RequestWriter {
             tools,
             tool_choice,
             parallel_calls,
-            effort,
+            reasoning,
             format,
             user,
             service_tier,
+            ..
         } = request;
         let json = &mut out.json;
         json.object().opt_str("model", model.as_ref()).opt_raw("max_completion_tokens", max_tokens.as_ref());
@@ -107,7 +108,7 @@ impl Ask for RequestWriter {
         for text in stop.iter().skip(STOPS) {
             out.lose_str(Field::StopTexts, text, Reason::Refused);
         }
-        out.json.opt_str("reasoning_effort", effort.as_ref());
+        out.json.opt_str("reasoning_effort", reasoning.effort.as_ref());
         write_format(format.as_ref(), out);
         if let Some(user) = user {
             let user = wire::user_id(user, USER, out);
@@ -152,8 +153,7 @@ impl Ask for RequestWriter {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
-        let ItemHead { id, kind, author, within: _, native_id: _, parent: _, time: _, model: _, shape: _ } =
-            head;
+        let ItemHead { id, kind, author, .. } = head;
         let goes = match (kind, author) {
             (ItemKind::Message, Author::Assistant) | (ItemKind::Reasoning | ItemKind::ToolCall(_), _) => {
                 self.assistant(out);
@@ -217,7 +217,7 @@ impl Ask for RequestWriter {
                 return;
             }
             Part::Media(media) if goes == Goes::Result => return self.result_media(value, media, out),
-            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
+            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Cache(_) => {
                 return out.lose_part(of, value, Reason::NoSlot);
             }
             Part::Opaque(_) => return out.lose_part(of, value, Reason::Foreign),
@@ -230,7 +230,7 @@ impl Ask for RequestWriter {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Target<'_>) {
-        let ItemTail { id, status: _, native_status: _, is_error } = tail;
+        let ItemTail { id, is_error, .. } = tail;
         let Some(at) = self.open.iter().position(|(open, _)| open == id) else { return };
         let (_, goes) = self.open.remove(at);
         match goes {
@@ -384,7 +384,7 @@ fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
     match format {
         Format::Text => _ = json.literal("text"),
         Format::JsonObject => _ = json.literal("json_object"),
-        Format::Schema { name, schema, strict } => {
+        Format::Schema(SchemaFormat { name, schema, strict }) => {
             json.literal("json_schema").key("json_schema").object();
             json.key("name").str(&name.clone().unwrap_or(Str::escaped("response")));
             json.opt_bool("strict", *strict).key("schema").raw(schema).end_object();
@@ -397,7 +397,7 @@ fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
 }
 
 fn write_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
-    let Tool { kind, name, description, schema, strict } = tool;
+    let Tool { kind, name, description, schema, strict, .. } = tool;
     if *kind == CallKind::Vendor {
         out.lose(Field::ToolKind, Reason::Narrowed);
     }

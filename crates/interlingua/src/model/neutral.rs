@@ -1,0 +1,205 @@
+//! The model as JSON in its own words: each value under the name of its member. Our own two forms, the record and
+//! universal events, say this way whatever no schema has a name for, so that a new member has its place in both, written
+//! and read, by being declared.
+
+use super::Field;
+use crate::json::{JsonWriter, Raw, Str};
+use crate::tape::{Kind, Val};
+
+/// How names of members are spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// `max_tokens`
+    Snake,
+    /// `max-tokens`
+    Kebab,
+}
+
+impl Spelling {
+    fn key(self, name: &str, json: &mut JsonWriter<'_>) {
+        match self {
+            Spelling::Kebab if name.contains('_') => json.key(&name.replace('_', "-")),
+            Spelling::Kebab | Spelling::Snake => json.key(name),
+        };
+    }
+
+    fn get<'t>(self, object: Val<'t>, name: &str) -> Option<Val<'t>> {
+        match self {
+            Spelling::Kebab if name.contains('_') => object.get(&name.replace('_', "-")),
+            Spelling::Kebab | Spelling::Snake => object.get(name),
+        }
+    }
+}
+
+/// A value that is written and read in the model's own words.
+pub trait Neutral<'t>: Sized {
+    /// What stands for a member that is not there.
+    fn absent() -> Self;
+
+    /// Whether there is nothing to write.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
+    /// Writes the value.
+    fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>);
+
+    /// Reads the value and takes it for the field. What is of another type is left alone.
+    fn read(val: Val<'t>, field: Field, spelling: Spelling) -> Option<Self>;
+}
+
+/// Writes a member, if there is one.
+pub(super) fn write_member<'t>(
+    name: &str,
+    value: &impl Neutral<'t>,
+    spelling: Spelling,
+    json: &mut JsonWriter<'_>,
+) {
+    if !value.is_absent() {
+        spelling.key(name, json);
+        value.write(spelling, json);
+    }
+}
+
+/// Reads a member, if there is one.
+pub(super) fn read_member<'t, T: Neutral<'t>>(
+    object: Val<'t>,
+    name: &str,
+    field: Field,
+    spelling: Spelling,
+) -> T {
+    spelling.get(object, name).and_then(|val| T::read(val, field, spelling)).unwrap_or_else(T::absent)
+}
+
+impl<'t> Neutral<'t> for Str<'t> {
+    fn absent() -> Self {
+        Str::default()
+    }
+
+    fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
+        json.str(self);
+    }
+
+    fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {
+        val.take_text(field)
+    }
+}
+
+impl<'t> Neutral<'t> for Raw<'t> {
+    fn absent() -> Self {
+        Raw::new("null")
+    }
+
+    fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
+        json.raw(&self.one_line());
+    }
+
+    fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {
+        Some(val.take(field))
+    }
+}
+
+impl<'t> Neutral<'t> for bool {
+    fn absent() -> Self {
+        false
+    }
+
+    fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
+        json.bool(*self);
+    }
+
+    fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {
+        val.bool().inspect(|_| _ = val.take(field))
+    }
+}
+
+/// Whole numbers.
+macro_rules! numbers {
+    ($($name:ty),*) => {$(
+        impl<'t> Neutral<'t> for $name {
+            fn absent() -> Self {
+                0
+            }
+
+            fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
+                json.raw(&Raw::owned(self.to_string()));
+            }
+
+            fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {
+                let number = Some(val).filter(|val| val.kind() == Kind::Number)?.text().parse().ok()?;
+                val.take(field);
+                Some(number)
+            }
+        }
+    )*};
+}
+
+numbers!(u16, u64, i64);
+
+impl<'t, T: Neutral<'t>> Neutral<'t> for Option<T> {
+    fn absent() -> Self {
+        None
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+
+    fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
+        if let Some(value) = self {
+            value.write(spelling, json);
+        }
+    }
+
+    fn read(val: Val<'t>, field: Field, spelling: Spelling) -> Option<Self> {
+        T::read(val, field, spelling).map(Some)
+    }
+}
+
+impl<'t, T: Neutral<'t>> Neutral<'t> for Vec<T> {
+    fn absent() -> Self {
+        Vec::new()
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
+        json.array();
+        for value in self {
+            value.write(spelling, json);
+        }
+        json.end_array();
+    }
+
+    fn read(val: Val<'t>, field: Field, spelling: Spelling) -> Option<Self> {
+        let list = Some(val).filter(|val| val.kind() == Kind::Array)?;
+        if list.elements().next().is_none() {
+            list.note(Field::Structure);
+        }
+        Some(list.elements().filter_map(|val| T::read(val, field, spelling)).collect())
+    }
+}
+
+/// A name and its value, as a list of the two: names may come twice, and in any spelling.
+impl<'t, T: Neutral<'t>> Neutral<'t> for (Str<'t>, T) {
+    fn absent() -> Self {
+        (Str::default(), T::absent())
+    }
+
+    fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
+        let (name, value) = self;
+        json.array().str(name);
+        if !value.is_absent() {
+            value.write(spelling, json);
+        }
+        json.end_array();
+    }
+
+    fn read(val: Val<'t>, field: Field, spelling: Spelling) -> Option<Self> {
+        let mut elements = val.elements();
+        let name = elements.next()?.take_text(field)?;
+        Some((name, elements.next().and_then(|val| T::read(val, field, spelling)).unwrap_or_else(T::absent)))
+    }
+}

@@ -1,0 +1,117 @@
+//! Oversight: what an agent asks a person, and what the person answers.
+
+use super::macros::{EachField, IntoOwned, Shown, owned, said, said_enum};
+use super::neutral::{self, Neutral, Spelling};
+use super::{Field, Show, Value};
+use crate::json::{JsonWriter, Raw, Str};
+use crate::tape::{Kind, Val};
+
+said! {
+    /// A question whether an agent may do something, and its answer.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Permission<'a> {
+        /// The id to answer to.
+        pub id: Str<'a> => PermissionId,
+        /// What the agent wants to do: usually a tool's name.
+        pub action: Str<'a> => PermissionAction,
+        /// The tool call it is about.
+        pub call_id: Option<Str<'a>> => PermissionCallId,
+        /// The arguments it would be done with.
+        pub input: Option<Raw<'a>> => PermissionInput,
+        /// The answer; `None` while it is open.
+        pub answer: Option<Decision<'a>> => each,
+    }
+
+    /// Something an agent asks the user, and the answer.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Question<'a> {
+        /// The id to answer to.
+        pub id: Str<'a> => QuestionId,
+        /// The tool call it is about.
+        pub call_id: Option<Str<'a>> => QuestionCallId,
+        /// What is asked, one or several at once.
+        pub prompts: Vec<Prompt<'a>> => each,
+        /// One list of chosen labels per prompt; `None` while open, or when declined.
+        pub answers: Option<Vec<Vec<Str<'a>>>> => QuestionAnswer,
+        /// Whether the user declined to answer.
+        pub declined: bool => QuestionDeclined,
+    }
+
+    /// One question with its choices.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Prompt<'a> {
+        /// The question.
+        pub text: Str<'a> => QuestionText,
+        /// What may be chosen: label and explanation.
+        pub options: Vec<(Str<'a>, Option<Str<'a>>)> => each,
+        /// Whether several may be chosen.
+        pub multiple: bool => QuestionMultiple,
+    }
+}
+
+said_enum! {
+    /// The answer to a permission request.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Decision<'a> {
+        /// Yes, this time.
+        Accept,
+        /// Yes, and do not ask again in this session.
+        AcceptForSession,
+        /// No, and perhaps why.
+        Reject(Option<Str<'a>>),
+    }
+}
+
+impl Value for Decision<'_> {
+    fn change(&mut self) {
+        *self = match self {
+            Decision::Accept => Decision::AcceptForSession,
+            Decision::AcceptForSession => Decision::Reject(None),
+            Decision::Reject(_) => Decision::Accept,
+        }
+    }
+}
+
+impl EachField for Decision<'_> {
+    fn each_field(&mut self, show: &mut Show<'_>) {
+        self.show(Field::PermissionAnswer, show);
+        if let Decision::Reject(message) = self {
+            message.show(Field::PermissionMessage, show);
+        }
+    }
+}
+
+/// A choice: its label and its explanation.
+impl EachField for (Str<'_>, Option<Str<'_>>) {
+    fn each_field(&mut self, show: &mut Show<'_>) {
+        self.0.show(Field::QuestionOption, show);
+        self.1.show(Field::QuestionOptionAbout, show);
+    }
+}
+
+impl<'t> Neutral<'t> for Decision<'t> {
+    fn absent() -> Self {
+        Decision::Accept
+    }
+
+    fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
+        match self {
+            Decision::Accept => json.literal("accept"),
+            Decision::AcceptForSession => json.literal("accept_for_session"),
+            Decision::Reject(None) => json.literal("reject"),
+            Decision::Reject(Some(message)) => json.object().key("reject").str(message).end_object(),
+        };
+    }
+
+    fn read(val: Val<'t>, _: Field, _: Spelling) -> Option<Self> {
+        let decision = match val.str().as_ref().map(Str::as_escaped) {
+            Some("accept") => Decision::Accept,
+            Some("accept_for_session") => Decision::AcceptForSession,
+            Some("reject") => Decision::Reject(None),
+            Some(_) => return None,
+            None => return Some(Decision::Reject(Some(val.take_str("reject", Field::PermissionMessage)?))),
+        };
+        val.take(Field::PermissionAnswer);
+        Some(decision)
+    }
+}

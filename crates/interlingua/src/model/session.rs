@@ -1,0 +1,67 @@
+//! Sessions: where, when and by what a conversation was held, and under which rules.
+
+use super::macros::{EachField, IntoOwned, Shown, owned, said};
+use super::neutral::{self, Neutral, Spelling};
+use super::{Field, Show, Status};
+use crate::json::{JsonWriter, Raw, Str};
+use crate::tape::{Kind, Val};
+
+/// A time as written: an RFC 3339 string (with its quotes) or a number.
+pub type Time<'a> = Raw<'a>;
+
+said! {
+    /// What is known about a session. `None` means nothing new.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Session<'a> {
+        /// The id the agent gave it.
+        pub id: Option<Str<'a>> => SessionId,
+        /// The session it was forked or spawned from.
+        pub parent: Option<Str<'a>> => SessionParent,
+        /// The call in that session by which it was spawned.
+        pub parent_call: Option<Str<'a>> => SessionParentCall,
+        /// The working directory.
+        pub cwd: Option<Str<'a>> => SessionCwd,
+        /// The version of the agent program.
+        pub cli_version: Option<Str<'a>> => SessionVersion,
+        /// The model in use.
+        pub model: Option<Str<'a>> => SessionModel,
+        /// Who provides the model.
+        pub provider: Option<Str<'a>> => SessionProvider,
+        /// The branch checked out.
+        pub branch: Option<Str<'a>> => SessionBranch,
+        /// The commit checked out.
+        pub commit: Option<Str<'a>> => SessionCommit,
+        /// Where the repository lives.
+        pub repository: Option<Str<'a>> => SessionRepository,
+        /// A name for people.
+        pub title: Option<Str<'a>> => SessionTitle,
+        /// When it began.
+        pub start: Option<Time<'a>> => SessionStart,
+        /// The agent program.
+        pub agent: Option<Str<'a>> => SessionAgent,
+        /// The mode in which the agent asks or does not ask, in its own word.
+        pub permission_mode: Option<Str<'a>> => PermissionMode,
+        /// What needs a person's approval, in the agent's own terms.
+        pub approval_policy: Option<Raw<'a>> => ApprovalPolicy,
+        /// What commands may touch, in the agent's own terms.
+        pub sandbox_policy: Option<Raw<'a>> => SandboxPolicy,
+    }
+
+    /// How a session ended.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SessionEnd<'a> {
+        /// How.
+        pub status: Status => SessionEndStatus,
+        /// Why, for people.
+        pub message: Option<Str<'a>> => SessionEndMessage,
+    }
+
+    /// The conversation went back to an earlier point.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Rewind<'a> {
+        /// The native id of the last item that still counts.
+        pub to: Option<Str<'a>> => RewindTo,
+        /// How many turns of the user were taken back.
+        pub turns: Option<u64> => RewindTurns,
+    }
+}
