@@ -206,7 +206,7 @@ fn ways(data: &[u8]) {
         comes_back(from, data);
         let targets: Vec<(&Dialect, Role)> = DIALECTS
             .iter()
-            .filter_map(|&dialect| Some((dialect, target_role(dialect, from.1)?)))
+            .filter_map(|&dialect| Some((dialect, dialect.role_for(from.1)?)))
             .filter(|to| (to.0.name, to.1) != (from.0.name, from.1))
             .collect();
         // One target a run, another for inputs of another length: mutation reaches all of them.
@@ -242,20 +242,6 @@ fn comes_back(from: (&Dialect, Role), data: &[u8]) {
     assert!(back == data, "{}: other bytes came back from the record", from.0.name);
     let holes = report.problems.iter().any(|problem| problem.code == Code::UnfilledHole);
     assert!(!holes, "{}: a hole is left open: {:?}", from.0.name, report.problems);
-}
-
-/// What the command line makes of a source of that role in that dialect.
-fn target_role(to: &Dialect, source: Role) -> Option<Role> {
-    let is_session = |role: Role| matches!(role, Role::Log | Role::Live);
-    let written: Vec<Role> =
-        to.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role).collect();
-    let of_its_sort: Vec<Role> =
-        written.iter().copied().filter(|role| is_session(*role) == is_session(source)).collect();
-    match (&of_its_sort[..], &written[..]) {
-        _ if written.contains(&source) => Some(source),
-        ([only], _) | (_, [only]) => Some(*only),
-        _ => None,
-    }
 }
 
 /// What kind of frame it was, owned.

@@ -106,7 +106,8 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
     let opened = input.open()?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     talk.say(&render::reading(&input.name(), &identity));
-    let role = target_role(args.to, identity.spec.role)?;
+    let role =
+        args.to.role_for(identity.spec.role).ok_or(Error::NoTargetRole(args.to, identity.spec.role))?;
     let sink = match output {
         None => Sink::stdout(),
         Some(path) => Sink::file(path)?,
@@ -171,7 +172,8 @@ fn one_of_many(
     let name = file.input.name();
     let opened = file.input.open()?;
     let identity = identify(&opened, &name, &args.source)?;
-    let role = target_role(args.to, identity.spec.role)?;
+    let role =
+        args.to.role_for(identity.spec.role).ok_or(Error::NoTargetRole(args.to, identity.spec.role))?;
     let framing = args.to.role(role).map_or(identity.spec.framing, |spec| spec.framing);
     let path = taken.claim(output, &file.base, args.to.name, framing);
     if let Some(parent) = path.parent() {
@@ -261,22 +263,6 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &Source) -> Result<Id
     };
     let looks_like = best.filter(|_| guess.is_none()).map(|guess| guess.dialect);
     Ok(Identity { dialect, spec, how, looks_like })
-}
-
-/// What a source of that role becomes: the same if the target writes it, else the target's only role of the same
-/// sort (a session is logged or live; a call is a request, a response or a stream), else its only role at all.
-fn target_role(to: &'static Dialect, source: Role) -> Result<Role, Error> {
-    let written = || to.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role);
-    let only = |mut roles: Box<dyn Iterator<Item = Role>>| match (roles.next(), roles.next()) {
-        (Some(role), None) => Some(role),
-        _ => None,
-    };
-    let is_session = |role: Role| matches!(role, Role::Live | Role::Log);
-    written()
-        .find(|role| *role == source)
-        .or_else(|| only(Box::new(written().filter(move |role| is_session(*role) == is_session(source)))))
-        .or_else(|| only(Box::new(written())))
-        .ok_or(Error::NoTargetRole(to, source))
 }
 
 fn progress(found: &[Found], talk: &Talk) -> ProgressBar {

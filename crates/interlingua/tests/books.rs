@@ -159,9 +159,23 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ("anthropic", "openai-chat", "result/text", "says where the picture of a result stands"),
 ];
 
-const CANARIES: &[Excuse] = &[(
-    "claude-stream",
-    "claude-code",
-    "/event/message/model",
-    "a response's own model is lost; its items name the same one",
-)];
+const CANARIES: &[Excuse] = &[
+    (
+        "claude-stream",
+        "claude-code",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "claude-stream",
+        "/request_id",
+        "what was asked has no place in the agent's input; the answer, which has, names it",
+    ),
+    (
+        "claude-stream",
+        "claude-stream",
+        "/message/content[]/content",
+        "a failed result has no place in the agent's input; the refusal it shows has, and gives the reason",
+    ),
+];

@@ -461,7 +461,7 @@ fn what_an_entry_says_and_its_kept_line_does_not_is_lost() {
 #[test]
 fn an_echo_has_the_fate_of_what_it_repeats() {
     let named = |name| Dialect::named(name).expect("registered");
-    let (from, to) = ((named("codex"), Role::Log), (named("claude-stream"), Role::Live));
+    let (from, to) = ((named("codex"), Role::Log), (named("claude-stream"), Role::Input));
     let log = rollout(&[SAID_ECHO, SAID, USER, USER_ECHO]);
     let mut out = Vec::new();
     let report =

@@ -143,7 +143,7 @@ fn frames(case: &Case) -> Vec<String> {
             .filter_map(|line| line.strip_prefix("data:"))
             .map(|data| data.trim_start().to_owned())
             .collect(),
-        Role::Live | Role::Log => text.lines().map(str::to_owned).collect(),
+        Role::Live | Role::Input | Role::Log => text.lines().map(str::to_owned).collect(),
     }
 }
 
@@ -153,7 +153,7 @@ fn no_hole_is_left_unfilled() {
     for case in fixtures() {
         let bytes = convert(case.way, record(), &case.bytes).bytes;
         for &dialect in DIALECTS {
-            for spec in dialect.roles.iter().filter(|spec| matches!(spec.role, Role::Log | Role::Live)) {
+            for spec in dialect.roles.iter().filter(|spec| spec.role.is_session()) {
                 let to = (dialect, spec.role);
                 if spec.write.is_none() || same(to, record()) {
                     continue;

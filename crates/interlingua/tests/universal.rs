@@ -91,7 +91,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 fn convert_in(chunks: &[&[u8]], from: &str, to: &str, options: &Options) -> (Vec<u8>, Report) {
     let mut out = Vec::new();
-    let target = dialect(to);
+    let target = Dialect::named(to).unwrap();
+    let target = (target, target.role_for(dialect(from).1).unwrap());
     let writer = target.0.role(target.1).unwrap().write.as_ref().unwrap();
     // Joined by hand: between the same dialect the pipe would pass the bytes on.
     let writer = ((writer.make)(options), writer.says);

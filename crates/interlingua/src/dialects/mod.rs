@@ -55,6 +55,17 @@ impl Dialect {
         self.module.strip_prefix(concat!(module_path!(), "::")).unwrap_or(self.module).replace("::", "/")
     }
 
+    /// What a source of that role becomes here: the same if the dialect writes it, else its only role of the same sort,
+    /// else its only role at all.
+    pub fn role_for(&self, source: Role) -> Option<Role> {
+        let written = || self.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role);
+        let only = |roles: &mut dyn Iterator<Item = Role>| roles.next().filter(|_| roles.next().is_none());
+        written()
+            .find(|role| *role == source)
+            .or_else(|| only(&mut written().filter(|role| role.is_session() == source.is_session())))
+            .or_else(|| only(&mut written()))
+    }
+
     /// How the dialect does that role.
     pub fn role(&self, role: Role) -> Option<&'static RoleSpec> {
         self.roles.iter().find(|spec| spec.role == role)
@@ -122,13 +133,24 @@ pub enum Role {
     Stream,
     /// What a running agent says.
     Live,
+    /// What is said to a running agent.
+    Input,
     /// What an agent left on disk.
     Log,
 }
 
 impl Role {
     /// Every role.
-    pub const ALL: [Role; 5] = [Role::Request, Role::Response, Role::Stream, Role::Live, Role::Log];
+    pub const ALL: [Role; 6] =
+        [Role::Request, Role::Response, Role::Stream, Role::Live, Role::Input, Role::Log];
+
+    /// Whether it is about a session, logged or live, and not about one call of a model.
+    pub const fn is_session(self) -> bool {
+        match self {
+            Role::Live | Role::Input | Role::Log => true,
+            Role::Request | Role::Response | Role::Stream => false,
+        }
+    }
 
     /// The word on the command line.
     pub const fn word(self) -> &'static str {
@@ -137,6 +159,7 @@ impl Role {
             Role::Response => "response",
             Role::Stream => "stream",
             Role::Live => "live",
+            Role::Input => "input",
             Role::Log => "log",
         }
     }

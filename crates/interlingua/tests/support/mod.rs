@@ -127,33 +127,17 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
 
 /// The only role of the dialect, or the one that a folder on the way is named after.
 fn role_of(dialect: &Dialect, inner: &Path) -> Option<Role> {
-    if let [only] = dialect.roles {
-        return Some(only.role);
-    }
     let folders = || inner.iter().filter_map(|part| part.to_str());
-    dialect.roles.iter().map(|spec| spec.role).find(|role| folders().any(|part| part == role.word()))
+    let named = dialect.roles.iter().find(|spec| folders().any(|part| part == spec.role.word()));
+    // What is said to an agent is read as what it says is: its fixtures need no folder of their own.
+    let first = || dialect.roles.first().filter(|spec| spec.role.is_session());
+    named.or_else(first).map(|spec| spec.role)
 }
 
-/// Everything the command line converts a fixture to: in each dialect the same role if it writes that, else its only
-/// role of the same sort (a session is logged or live; a call is a request, a response or a stream), else its only role
-/// at all. Itself included.
+/// Everything the command line converts a fixture to, itself included.
 pub fn targets(case: &Case) -> Vec<Way> {
-    let is_session = |role: Role| matches!(role, Role::Log | Role::Live);
-    let source = case.way.1;
-    let mut found = Vec::new();
-    for &dialect in DIALECTS {
-        let written: Vec<Role> =
-            dialect.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role).collect();
-        let of_its_sort: Vec<Role> =
-            written.iter().copied().filter(|role| is_session(*role) == is_session(source)).collect();
-        let role = match (&of_its_sort[..], &written[..]) {
-            _ if written.contains(&source) => Some(source),
-            ([only], _) | (_, [only]) => Some(*only),
-            _ => None,
-        };
-        found.extend(role.map(|role| (dialect, role)));
-    }
-    found
+    let way = |dialect: &'static Dialect| Some((dialect, dialect.role_for(case.way.1)?));
+    DIALECTS.iter().copied().filter_map(way).collect()
 }
 
 /// The targets that are not the source itself.

@@ -4,3 +4,4 @@ pub(crate) mod blocks;
 pub mod claude_code;
 pub mod claude_stream;
 pub mod messages;
+mod stream;

@@ -1,6 +1,8 @@
 //! The control protocol: what the agent asks, and what was answered. An answer is a `control_response` where the
 //! transcript has both directions; on stdout alone it shows in the tool result that follows.
 
+use std::collections::HashMap;
+
 use crate::json::Str;
 use crate::model::{Decision, Event, Field, Permission, Prompt, Question};
 use crate::pipe::Events;
@@ -8,9 +10,13 @@ use crate::tape::Val;
 
 /// Requests without an answer.
 #[derive(Default)]
-pub(super) struct Requests(Vec<Request>);
+pub(super) struct Requests {
+    by_id: HashMap<String, OpenRequest>,
+    /// The id of the request about a call, by the call's.
+    by_call: HashMap<String, String>,
+}
 
-struct Request {
+struct OpenRequest {
     id: Str<'static>,
     call_id: Option<Str<'static>>,
     asked: Asked,
@@ -66,7 +72,7 @@ impl Requests {
         };
         let call_id = request.take_str("tool_use_id", call_id);
         let asked = if is_question {
-            let owned = prompts.iter().cloned().map(own).collect();
+            let owned = prompts.iter().cloned().map(Prompt::into_owned).collect();
             let (id, call_id) = (id.clone(), call_id.clone());
             out.event(&Event::QuestionRequested(Question {
                 id,
@@ -86,7 +92,11 @@ impl Requests {
             }));
             Asked::Permission { action: action.into_owned() }
         };
-        self.0.push(Request { id: id.into_owned(), call_id: call_id.map(Str::into_owned), asked });
+        let (id, call_id) = (id.into_owned(), call_id.map(Str::into_owned));
+        if let Some(call) = &call_id {
+            self.by_call.insert(call.as_escaped().to_owned(), id.as_escaped().to_owned());
+        }
+        self.by_id.insert(id.as_escaped().to_owned(), OpenRequest { id, call_id, asked });
         true
     }
 
@@ -127,10 +137,9 @@ impl Requests {
     }
 
     /// Takes the open request that `request_id` names off the list.
-    fn named(&mut self, answer: Val<'_>) -> Option<Request> {
+    fn named(&mut self, answer: Val<'_>) -> Option<OpenRequest> {
         let id = answer.get("request_id")?;
-        let at = self.0.iter().position(|request| id.str().as_ref() == Some(&request.id))?;
-        let request = self.0.remove(at);
+        let request = self.by_id.remove(id.str()?.as_escaped())?;
         id.note(match request.asked {
             Asked::Permission { .. } => Field::PermissionId,
             Asked::Question { .. } => Field::QuestionId,
@@ -142,10 +151,9 @@ impl Requests {
     pub(super) fn settle(&mut self, line: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
         for block in content.into_iter().flat_map(|content| content.elements()) {
             let Some(call) = block.get("tool_use_id").and_then(|id| id.str()) else { continue };
-            let Some(at) = self.0.iter().position(|request| request.call_id.as_ref() == Some(&call)) else {
-                continue;
-            };
-            let field = self.0[at].asked.answer();
+            let asked = self.by_call.remove(call.as_escaped()).and_then(|id| self.by_id.remove(&id));
+            let Some(request) = asked else { continue };
+            let field = request.asked.answer();
             let failed = block.get("is_error").and_then(|failed| failed.bool()) == Some(true);
             let decided = line.get("tool_result_meta").and_then(|meta| {
                 let meta = meta
@@ -163,12 +171,12 @@ impl Requests {
             let reason = block.get("content").and_then(|content| content.str());
             let verdict = if accepted { Decision::Accept } else { Decision::Reject(reason) };
             let answers = line.get("tool_use_result").and_then(|result| result.get("answers"));
-            self.0.remove(at).resolve(verdict, None, answers, out);
+            request.resolve(verdict, None, answers, out);
         }
     }
 }
 
-impl Request {
+impl OpenRequest {
     fn resolve(
         self,
         verdict: Decision<'_>,
@@ -246,10 +254,4 @@ fn chosen<'t>(number: usize, prompt: &Prompt<'_>, given: Val<'t>) -> Vec<Str<'t>
         Some(text) => vec![text],
         None => answer.elements().filter_map(|label| label.note_text(Field::QuestionAnswer)).collect(),
     }
-}
-
-fn own(prompt: Prompt<'_>) -> Prompt<'static> {
-    let Prompt { text, options, multiple } = prompt;
-    let own = |(label, about): (Str<'_>, Option<Str<'_>>)| (label.into_owned(), about.map(Str::into_owned));
-    Prompt { text: text.into_owned(), options: options.into_iter().map(own).collect(), multiple }
 }

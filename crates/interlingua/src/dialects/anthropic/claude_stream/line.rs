@@ -5,7 +5,6 @@ use crate::json::{Raw, Str};
 use crate::model::{Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass};
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
-use crate::wire::class_of_status;
 
 /// Why the turn ended, from its result; a failure is said too.
 pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events<'_>) -> Stop<'t> {
@@ -60,7 +59,7 @@ pub(super) fn failure(
     let code = line
         .note_str("api_error_type", Field::ErrorCode)
         .or_else(|| subtype.and_then(|subtype| subtype.note_text(Field::ErrorCode)));
-    let class = status.map_or(FailureClass::Other, class_of_status);
+    let class = status.map_or(FailureClass::Other, FailureClass::of_status);
     let message = message.or_else(|| subtype.and_then(|subtype| subtype.str())).unwrap_or_default();
     out.event(&Event::Error(Failure { class, status, code, message, request_id: None }));
 }
@@ -125,13 +124,4 @@ pub(super) fn repeat_parent(line: Val<'_>, under: &str) {
 
 pub(super) fn time(time: Val<'_>) -> Option<Raw<'_>> {
     time.take_text(Field::ItemTime).map(|_| time.raw())
-}
-
-/// Why a response stopped, if it says so.
-pub(super) fn stop(message: Val<'_>) -> Option<Stop<'_>> {
-    let [reason, sequence] = message.get_all(["stop_reason", "stop_sequence"]);
-    reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));
-    let raw = reason?.note_text(Field::StopReason)?;
-    sequence.filter(Val::is_null).map(|sequence| sequence.note(Field::Structure));
-    Some(blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence))))
 }

@@ -1,9 +1,9 @@
 //! What a running Claude Code says on stdout (`--output-format stream-json`), with or without partial messages, and
 //! the control protocol beside it. Content blocks are those of the Messages API; see [`super::anthropic`].
 
-mod block;
 mod control;
 mod line;
+mod partial;
 mod read;
 mod says;
 mod write;
@@ -21,12 +21,21 @@ pub static DIALECT: Dialect = Dialect {
     about: "Claude Code live output (claude -p --output-format stream-json)",
     detected_by: "lines with `session_id` beside `type`, `stream_event` and `control_request` lines",
     issuer: Some(issuers::ANTHROPIC),
-    roles: &[RoleSpec {
-        role: Role::Live,
-        framing: Framing::Lines,
-        read: Some(|_| Box::new(read::StreamReader::default())),
-        write: Some(WriteSpec { make: |_| Box::new(write::StdinWriter::default()), says: says::says }),
-    }],
+    roles: &[
+        RoleSpec {
+            role: Role::Live,
+            framing: Framing::Lines,
+            read: Some(|_| Box::new(read::LiveReader::default())),
+            write: None,
+        },
+        RoleSpec {
+            role: Role::Input,
+            framing: Framing::Lines,
+            // A transcript may hold both directions, and the lines tell themselves apart.
+            read: Some(|_| Box::new(read::LiveReader::default())),
+            write: Some(WriteSpec { make: |_| Box::new(write::StdinWriter::default()), says: says::says }),
+        },
+    ],
     sniff,
 };
 

@@ -1,28 +1,31 @@
 //! Events to what Claude Code reads on stdin (`--input-format stream-json`): prompts, answers and the interrupt. What
 //! only an agent can say has no line here and is given up.
 
-use crate::json::JsonWriter;
-use crate::json::{Raw, Str};
+use std::collections::{BTreeMap, HashMap};
+
+use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Leftover, Reason};
 use crate::model::{
     Args, Author, Decision, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
-    Of, Part, Permission, Prompt, Question, Stop, StopClass, Turn,
+    Of, Origin, Part, Permission, Prompt, Question, Stop, StopClass, Turn,
 };
 use crate::pipe::{Target, Writer};
 use crate::tape::{Limits, TapeBuf};
 
 #[derive(Default)]
 pub(super) struct StdinWriter {
-    prompts: Vec<(ItemId, Vec<(u32, Part<'static>)>)>,
+    /// The prompts that are not complete: their parts.
+    prompts: HashMap<ItemId, Vec<(u32, Part<'static>)>>,
     /// What each open permission request would be done with: an allowance must repeat it.
-    inputs: Vec<(Str<'static>, Raw<'static>)>,
+    inputs: BTreeMap<String, Raw<'static>>,
     interrupts: u64,
 }
 
 impl Writer for StdinWriter {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         match head.kind {
-            ItemKind::Message if head.author == Author::User => Ok(()),
+            // What the harness, another agent or a command put into the user's mouth was never a prompt.
+            ItemKind::Message if head.author == Author::User && is_typed(head.origin) => Ok(()),
             ItemKind::Message
             | ItemKind::Reasoning
             | ItemKind::ToolCall(_)
@@ -33,11 +36,10 @@ impl Writer for StdinWriter {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
-            Event::ItemStarted(head) => self.prompts.push((head.id, Vec::new())),
+            Event::ItemStarted(head) => _ = self.prompts.insert(head.id, Vec::new()),
             Event::ItemDelta(delta) => self.grow(delta, out),
             Event::ItemCompleted(ItemTail { id, .. }) => {
-                if let Some(at) = self.prompts.iter().position(|(known, _)| known == id) {
-                    let (_, parts) = self.prompts.remove(at);
+                if let Some(parts) = self.prompts.remove(id) {
                     prompt(&parts, out);
                 }
             }
@@ -47,7 +49,11 @@ impl Writer for StdinWriter {
                     out.lose(field, Reason::NoSlot);
                 }
                 if let Some(input) = input {
-                    self.inputs.push((id.clone().into_owned(), input.clone().into_owned()));
+                    let asked_before =
+                        self.inputs.insert(id.as_escaped().to_owned(), input.clone().into_owned());
+                    if let Some(before) = asked_before {
+                        lose_input(&before, out);
+                    }
                 }
             }
             Event::PermissionResolved(permission) => self.permission(permission, out),
@@ -91,7 +97,7 @@ impl StdinWriter {
     /// Gathers a part of a prompt. Only text and media can be told.
     fn grow(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
-        let Some((_, parts)) = self.prompts.iter_mut().find(|(id, _)| id == item) else { return };
+        let Some(parts) = self.prompts.get_mut(item) else { return };
         match (value, parts.last_mut()) {
             (Part::Text(text), Some((known, Part::Text(said)))) if known == part => said.push(text),
             (Part::Text(_) | Part::Media(_), _) => parts.push((*part, value.clone().into_owned())),
@@ -111,8 +117,7 @@ impl StdinWriter {
 
     fn permission(&mut self, permission: &Permission<'_>, out: &mut Target<'_>) {
         let Permission { id, action, call_id: _, input, answer } = permission;
-        let asked = self.inputs.iter().position(|(known, _)| known == id);
-        let asked = asked.map(|at| self.inputs.swap_remove(at).1);
+        let asked = self.inputs.remove(id.as_escaped());
         if !matches!(answer, Some(Decision::AcceptForSession)) {
             out.lose(Field::PermissionAction, Reason::NoSlot);
         }
@@ -164,6 +169,14 @@ impl StdinWriter {
         out.json.object().key("type").literal("control_request").key("request_id").literal(&id);
         out.json.key("request").object().key("subtype").literal("interrupt").end_object().end_object();
         out.json.frame("\n");
+    }
+}
+
+/// Whether a message of the user is the user's own, as far as the source tells.
+const fn is_typed(origin: Option<Origin>) -> bool {
+    match origin {
+        None | Some(Origin::Own) => true,
+        Some(Origin::Harness | Origin::Agent | Origin::Summary | Origin::Command) => false,
     }
 }
 

@@ -1,16 +1,17 @@
 //! Requests, responses and streams to events. A whole response says the same events as its stream: both open their
 //! blocks with [`blocks::open_block`] and begin and end their turn here.
 
+use super::super::stream::{BlockSort, read_piece, sort_of_piece, usage};
 use super::blocks::{self, Extent};
 use super::{ERRORS, TOO_LONG};
 use crate::error::Code;
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Opaque,
-    OpaqueKind, Part, Reasoning, Request, SchemaFormat, Stop, Tool, ToolChoice, Turn, Usage, issuers,
+    Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Part, Reasoning,
+    Request, SchemaFormat, Stop, Tool, ToolChoice, Turn, Usage,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Kind, Val};
+use crate::tape::{Claim, Val};
 use crate::wire::{is_offered, may_call, note_blanks, note_tag};
 
 pub(super) struct RequestReader;
@@ -176,10 +177,6 @@ fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Events<'_>) -> ItemId
     out.start(head)
 }
 
-fn usage(message: Val<'_>) -> Option<Usage> {
-    message.get("usage").filter(|usage| usage.kind() == Kind::Object).map(blocks::read_usage)
-}
-
 /// The counts of `message_start`. That of the output has only begun and stays where it is: `message_delta` has all of it.
 fn input(message: Val<'_>) -> Option<Usage> {
     let usage = usage(message)?;
@@ -327,35 +324,17 @@ impl StreamReader {
         let Some(index) = event.get("index") else { return };
         let Some(number) = index.u64() else { return };
         let open = self.open.iter().rfind(|(open, _)| *open == number).map(|(_, item)| *item);
-        let kind = delta.get("type").and_then(|kind| kind.str());
-        let (item, part, value) = match (kind.as_ref().map_or("", Str::as_escaped), open) {
-            ("text_delta", _) => {
-                (message, number as u32, delta.take_str("text", Field::MessageText).map(Part::Text))
-            }
-            ("citations_delta", _) => {
-                (message, number as u32, delta.get("citation").map(blocks::citation).map(Part::Citation))
-            }
-            ("thinking_delta", Some(Some(item))) => {
-                (item, 0, delta.take_str("thinking", Field::ReasoningText).map(Part::Text))
-            }
-            ("signature_delta", Some(Some(item))) => {
-                let opaque = |value| Opaque {
-                    kind: OpaqueKind::Signature,
-                    issuer: Str::escaped(issuers::ANTHROPIC),
-                    value,
-                };
-                (item, 1, delta.take_str("signature", Field::Signature).map(opaque).map(Part::Opaque))
-            }
-            ("input_json_delta", Some(Some(item))) => {
-                let text = delta.take_str("partial_json", Field::CallArgs);
-                (item, 0, text.map(|text| Part::Args(Args::Text(text))))
-            }
-            // A delta we do not know, or of a block we do not know, stays where it is.
-            _ => return,
+        // A piece of a block that we do not know stays where it is; text is understood without one.
+        let is_text = sort_of_piece(delta) == Some(BlockSort::Text);
+        if !is_text && open.flatten().is_none() {
+            return;
+        }
+        let Some((part, value)) = read_piece(delta) else { return };
+        let (item, part) = match open.flatten().filter(|_| !is_text) {
+            Some(item) => (item, part),
+            None => (message, number as u32),
         };
-        let Some(value) = value else { return };
         note_tag(event, "type", &["content_block_delta"]);
-        delta.note_str("type", Field::Structure);
         // Text is understood without its block, but then its number says nothing.
         if open.is_some_and(|open| open.is_none() == (item == message)) {
             index.note(Field::Structure);

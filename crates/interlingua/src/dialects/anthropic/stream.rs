@@ -1,0 +1,68 @@
+//! Pieces of a streamed answer, as the Messages API sends them and Claude Code passes them on.
+
+use super::blocks;
+use crate::json::Str;
+use crate::model::{Args, Field, Opaque, OpaqueKind, Part, Stop, Usage, issuers};
+use crate::tape::{Kind, Val};
+
+/// What sort of block a piece belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockSort {
+    Text,
+    Thinking,
+    ToolUse,
+}
+
+/// The sort of block that a piece of that type belongs to, if we know it.
+pub(super) fn sort_of_piece(delta: Val<'_>) -> Option<BlockSort> {
+    match delta.str_or_empty("type") {
+        "text_delta" | "citations_delta" => Some(BlockSort::Text),
+        "thinking_delta" | "signature_delta" => Some(BlockSort::Thinking),
+        "input_json_delta" => Some(BlockSort::ToolUse),
+        _ => None,
+    }
+}
+
+/// What the `delta` of a `content_block_delta` adds to its block: the number of the part within the item, and the piece. A
+/// sort that we do not know, or one without its value, stays where it is.
+pub(super) fn read_piece(delta: Val<'_>) -> Option<(u32, Part<'_>)> {
+    let kind = delta.get("type")?;
+    let piece = match kind.str()?.as_escaped() {
+        "text_delta" => (0, Part::Text(delta.take_str("text", Field::MessageText)?)),
+        "citations_delta" => {
+            let citation = delta.get("citation").filter(|citation| citation.kind() == Kind::Object)?;
+            (0, Part::Citation(blocks::citation(citation)))
+        }
+        "thinking_delta" => (0, Part::Text(delta.take_str("thinking", Field::ReasoningText)?)),
+        "signature_delta" => {
+            let value = delta.take_str("signature", Field::Signature)?;
+            (1, Part::Opaque(signature(value)))
+        }
+        "input_json_delta" => {
+            let text = delta.take_str("partial_json", Field::CallArgs)?;
+            (0, Part::Args(Args::Text(text)))
+        }
+        _ => return None,
+    };
+    kind.note(Field::Structure);
+    Some(piece)
+}
+
+/// Proof of thinking that Anthropic issued.
+pub(super) fn signature(value: Str<'_>) -> Opaque<'_> {
+    Opaque { kind: OpaqueKind::Signature, issuer: Str::escaped(issuers::ANTHROPIC), value }
+}
+
+/// The counts of a message, or of an event about it.
+pub(super) fn usage(place: Val<'_>) -> Option<Usage> {
+    place.get("usage").filter(|usage| usage.kind() == Kind::Object).map(blocks::read_usage)
+}
+
+/// Notes why a message stopped, if it says so; in an agent's line that stays where it is.
+pub(super) fn note_stop(message: Val<'_>) -> Option<Stop<'_>> {
+    let [reason, sequence] = message.get_all(["stop_reason", "stop_sequence"]);
+    reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));
+    let raw = reason?.note_text(Field::StopReason)?;
+    sequence.filter(Val::is_null).map(|sequence| sequence.note(Field::Structure));
+    Some(blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence))))
+}
