@@ -1,9 +1,12 @@
-//! The front door for development: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `record-fixtures`.
+//! The front door for development: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `record-fixtures`,
+//! `new-dialect`, `try`.
 //!
 //! Runs other commands and says which; everything it does can be done by hand with the command it prints.
 
 mod docs;
+mod new_dialect;
 mod record_fixtures;
+mod trial;
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -23,6 +26,12 @@ const TASKS: &[Task] = &[
     ("fuzz", "run each fuzz target  [SECONDS, default 10]", fuzz),
     ("docs", "write the generated documents  [--check: only see that they are fresh]", docs::run),
     ("record-fixtures", "run the real agents against a scripted model", record_fixtures::run),
+    (
+        "new-dialect",
+        "write a skeleton that passes  NAME [--family FAMILY] [--plane log|wire|live]",
+        new_dialect::run,
+    ),
+    ("try", "see what a dialect makes of real files  NAME FOLDER", trial::run),
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,311 @@
+//! `cargo xtask new-dialect NAME`: the skeleton of a dialect, registered.
+//!
+//! It compiles and keeps the laws on its one sample at once, so that its author changes something that works. The
+//! skeleton itself is in `templates/`, one folder a plane, with `@NAME@` where the dialect's name belongs; this file
+//! knows where things go, and writes the table of fields from the model, so that a template need not grow with it. It
+//! changes nothing that is there but the two lists of modules and the registry.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use interlingua::dialects::{Dialect, Plane};
+use interlingua::model::{Field, Group};
+
+use crate::{Outcome, command, root, run as run_command, say};
+
+/// The folder of all dialects, which has the registry in its `mod.rs`.
+const DIALECTS: &str = "crates/interlingua/src/dialects";
+
+/// What a log dialect consists of.
+const LOG: &[(&str, &str)] = &[
+    ("mod.rs", include_str!("../templates/log/mod.rs.in")),
+    ("read.rs", include_str!("../templates/log/read.rs.in")),
+    ("write.rs", include_str!("../templates/log/write.rs.in")),
+    ("says.rs", include_str!("../templates/log/says.rs.in")),
+    ("README.md", include_str!("../templates/log/README.md.in")),
+    ("fixtures/README.md", include_str!("../templates/log/fixtures/README.md.in")),
+    ("fixtures/sample.jsonl", include_str!("../templates/log/fixtures/sample.jsonl.in")),
+];
+
+/// Writes the skeleton and says what to do next.
+pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
+    let wanted = Wanted::parse(arguments)?;
+    if Dialect::named(&wanted.name).is_some() {
+        return Err(format!("there is a dialect `{}` already", wanted.name).into());
+    }
+    write(&root().join(DIALECTS), &wanted)?;
+    let Wanted { name, family, .. } = &wanted;
+    say(&format!("wrote {DIALECTS}/{family}/{}/ and registered `{name}`", wanted.module()));
+    say(
+        "next: `cargo xtask bless`, then put real files into its `fixtures/` and read them; docs/adding-a-dialect.md says how",
+    );
+    Ok(())
+}
+
+/// What was asked for.
+struct Wanted {
+    /// `claude-code`
+    name: String,
+    /// The module that its siblings are in, too.
+    family: String,
+    files: &'static [(&'static str, &'static str)],
+}
+
+impl Wanted {
+    fn parse(arguments: &[String]) -> Outcome<Self> {
+        let (mut name, mut family, mut plane) = (None, "agents", Plane::Log.word());
+        let mut words = arguments.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word {
+                "--family" => family = words.next().ok_or("`--family` needs a name")?,
+                "--plane" => plane = words.next().ok_or("`--plane` needs a word")?,
+                _ if word.starts_with('-') => {
+                    return Err(format!("there is no flag `{word}`\n{USAGE}").into());
+                }
+                _ if name.is_some() => return Err(format!("one name at a time\n{USAGE}").into()),
+                _ => name = Some(word),
+            }
+        }
+        let name = name.ok_or(format!("expected a name\n{USAGE}"))?;
+        let files = match plane {
+            "log" => LOG,
+            "wire" | "live" => return Err(format!("no template yet for plane `{plane}`").into()),
+            _ => return Err(format!("there is no plane `{plane}`\n{USAGE}").into()),
+        };
+        check_word(name, '-')?;
+        check_word(family, '_')?;
+        Ok(Self { name: name.to_owned(), family: family.to_owned(), files })
+    }
+
+    fn module(&self) -> String {
+        self.name.replace('-', "_")
+    }
+}
+
+const USAGE: &str = "hint: `cargo xtask new-dialect NAME [--family FAMILY] [--plane log|wire|live]`";
+
+/// Names are small letters and digits, with `joint` between words: they become modules, folders and flags.
+fn check_word(word: &str, joint: char) -> Outcome<()> {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    if !word.split(joint).all(is_part) || !word.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return Err(format!(
+            "`{word}` cannot be a name\nhint: small letters and digits, `{joint}` between words"
+        )
+        .into());
+    }
+    if KEYWORDS.contains(&word) {
+        return Err(format!("`{word}` cannot be a name: it is a word of Rust").into());
+    }
+    Ok(())
+}
+
+/// What no module can be called. `super` and `self` would even compile to something else.
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Everything is read and made before anything is written: a failure leaves the folder as it was.
+fn write(dialects: &Path, wanted: &Wanted) -> Outcome<()> {
+    let Wanted { name, family, files } = wanted;
+    let module = wanted.module();
+    let folder = dialects.join(family).join(&module);
+    if folder.exists() {
+        return Err(format!("`{}` is there already", folder.display()).into());
+    }
+    let fill = |text: &str| {
+        text.replace("@NAME@", name)
+            .replace("@SESSION@", &session_facts())
+            .replace("@OTHERS@", &other_fields())
+    };
+    let mut made: Vec<(PathBuf, String)> =
+        files.iter().map(|(path, text)| (folder.join(path), fill(text))).collect();
+    let siblings = dialects.join(family).join("mod.rs");
+    let registry = dialects.join("mod.rs");
+    let families = if siblings.exists() {
+        made.push((siblings.clone(), add_module(&read(&siblings)?, &module)?));
+        read(&registry)?
+    } else {
+        made.push((siblings, format!("//! What the {family} family speaks.\n\npub mod {module};\n")));
+        add_module(&read(&registry)?, family)?
+    };
+    made.push((registry, register(&families, &format!("&{family}::{module}::DIALECT,"))?));
+    for (path, text) in made {
+        fs::create_dir_all(path.parent().unwrap_or(dialects))?;
+        fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    }
+    // How wide the table is depends on the names in it.
+    run_command(&mut command("rustfmt", [OsStr::new("--edition=2024"), folder.join("says.rs").as_os_str()]))
+}
+
+/// A pattern for what is known of a session, which every log that gives lines back says in those.
+fn session_facts() -> String {
+    pattern(Field::ALL.iter().filter(|field| is_session_fact(**field)))
+}
+
+fn is_session_fact(field: Field) -> bool {
+    let word = field.word();
+    field.group() == Group::Session && word.starts_with("session/") && !word.starts_with("session/end/")
+}
+
+/// The arms of the table for all other fields, one for each thing that they are about.
+fn other_fields() -> String {
+    let tags = [Field::Structure, Field::Padding];
+    let others: Vec<Field> = Field::ALL
+        .iter()
+        .copied()
+        .filter(|field| !tags.contains(field) && !is_session_fact(*field))
+        .collect();
+    let about = |field: &Field| field.word().split('/').next();
+    let arms = others.chunk_by(|one, next| about(one) == about(next));
+    arms.map(|fields| format!("{} => Says::No(Reason::NoSlot),", pattern(fields.iter())))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn pattern<'f>(fields: impl Iterator<Item = &'f Field>) -> String {
+    fields.map(|field| format!("Field::{field:?}")).collect::<Vec<_>>().join(" | ")
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path).map_err(|error| format!("`{}`: {error}", path.display()).into())
+}
+
+/// Adds `pub mod …;` to the modules of a file, which are sorted.
+fn add_module(text: &str, module: &str) -> Outcome<String> {
+    let name_in =
+        |line: &str| Some(line.strip_prefix("pub")?.split_once("mod ")?.1.strip_suffix(';')?.to_owned());
+    let modules: Vec<(usize, String)> =
+        text.lines().enumerate().filter_map(|(at, line)| Some((at, name_in(line)?))).collect();
+    let after = modules.iter().find(|(_, name)| name.as_str() > module).map(|(at, _)| *at);
+    let at = after
+        .or(modules.last().map(|(at, _)| at + 1))
+        .ok_or("no module is declared where one is to be added")?;
+    Ok(insert(text, at, &format!("pub mod {module};")))
+}
+
+/// Adds a line at the end of the registry.
+fn register(text: &str, entry: &str) -> Outcome<String> {
+    let begin = text.lines().position(|line| line.starts_with("pub static DIALECTS"));
+    let end = begin.and_then(|begin| Some(begin + text.lines().skip(begin).position(|line| line == "];")?));
+    Ok(insert(text, end.ok_or("there is no `DIALECTS` with its end")?, &format!("    {entry}")))
+}
+
+/// Puts a line before the one with that number.
+fn insert(text: &str, at: usize, line: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(at, line);
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(words: &str) -> Outcome<Wanted> {
+        Wanted::parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    fn refused(words: &str) -> String {
+        wanted(words).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_name_is_enough() {
+        let Wanted { name, family, files } = wanted("some-agent").expect("complete");
+        assert_eq!((name.as_str(), family.as_str(), files.len()), ("some-agent", "agents", LOG.len()));
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_refused_with_a_reason() {
+        assert_eq!(refused("x --plane wire"), "no template yet for plane `wire`");
+        assert_eq!(refused("x --plane live"), "no template yet for plane `live`");
+        for (words, why) in [
+            ("", "expected a name"),
+            ("x --plane side", "there is no plane `side`"),
+            ("x y", "one name at a time"),
+            ("x --famly y", "there is no flag `--famly`"),
+            ("../x", "`../x` cannot be a name"),
+            ("Pi", "`Pi` cannot be a name"),
+            ("2x", "`2x` cannot be a name"),
+            ("a--b", "`a--b` cannot be a name"),
+            ("match", "`match` cannot be a name"),
+            ("x --family a-b", "`a-b` cannot be a name"),
+        ] {
+            assert!(refused(words).starts_with(why), "{words}: {}", refused(words));
+        }
+    }
+
+    #[test]
+    fn modules_stay_sorted_and_the_registry_grows_at_its_end() {
+        let text = "//! Some.\n\npub(crate) mod blocks;\npub mod claude;\n";
+        assert_eq!(
+            add_module(text, "bun").expect("modules"),
+            "//! Some.\n\npub(crate) mod blocks;\npub mod bun;\npub mod claude;\n"
+        );
+        assert_eq!(add_module(text, "pi").expect("modules"), format!("{text}pub mod pi;\n"));
+        let text = "const X: &[u8] = &[\n];\npub static DIALECTS: &[&Dialect] = &[\n    &a::DIALECT,\n];\n";
+        let more = text.replace("&a::DIALECT,\n", "&a::DIALECT,\n    &b::c::DIALECT,\n");
+        assert_eq!(register(text, "&b::c::DIALECT,").expect("a registry"), more);
+    }
+
+    #[test]
+    fn a_skeleton_has_all_its_files_and_is_never_written_over() {
+        let folder = std::env::temp_dir().join(format!("interlingua-new-dialect-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("writable");
+        fs::copy(root().join(DIALECTS).join("mod.rs"), folder.join("mod.rs")).expect("a registry");
+        for name in ["some-agent", "another"] {
+            write(&folder, &wanted(&format!("{name} --family zoo")).expect("complete")).expect("made");
+        }
+        let again = write(&folder, &wanted("another --family zoo").expect("complete"));
+        let registry = read(&folder.join("mod.rs")).expect("there");
+        let siblings = read(&folder.join("zoo/mod.rs")).expect("there");
+        let sample = read(&folder.join("zoo/some_agent/fixtures/sample.jsonl")).expect("there");
+        fs::remove_dir_all(&folder).expect("ours");
+        assert!(again.is_err_and(|error| error.to_string().ends_with("is there already")));
+        assert_eq!(registry.matches("pub mod zoo;\n").count(), 1, "{registry}");
+        let entries = "    &zoo::some_agent::DIALECT,\n    &zoo::another::DIALECT,\n];\n";
+        assert!(registry.contains(entries), "{registry}");
+        assert!(siblings.ends_with("\n\npub mod another;\npub mod some_agent;\n"), "{siblings}");
+        assert!(sample.contains("\"agent\":\"some-agent\""), "{sample}");
+    }
+
+    #[test]
+    #[ignore = "compiles the core anew; CI runs it"]
+    fn a_skeleton_is_formatted_compiles_without_warnings_and_keeps_the_laws() {
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+        let (scratch, target) = (target.join("skeleton/source"), target.join("skeleton"));
+        let _ = fs::remove_dir_all(&scratch);
+        for name in ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "xtask"] {
+            copy(&root().join(name), &scratch.join(name));
+        }
+        write(&scratch.join(DIALECTS), &wanted("some-agent --family zoo").expect("complete")).expect("made");
+        for words in [
+            "fmt --check --package interlingua",
+            "clippy --package interlingua --all-targets -- --deny warnings",
+            "test --package interlingua --test laws --test books",
+        ] {
+            let mut cargo = command("cargo", words.split(' '));
+            run_command(cargo.current_dir(&scratch).env("CARGO_TARGET_DIR", &target)).expect("passes");
+        }
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        if !from.is_dir() {
+            fs::create_dir_all(to.parent().expect("in a folder")).expect("writable");
+            fs::copy(from, to).expect("readable");
+            return;
+        }
+        for entry in fs::read_dir(from).expect("a folder") {
+            let entry = entry.expect("listed");
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    }
+}
