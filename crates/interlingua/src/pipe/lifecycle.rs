@@ -14,9 +14,13 @@ use crate::model::{Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKi
 /// What is open.
 #[derive(Debug, Default)]
 pub struct Lifecycle {
+    /// In the order they began, which is that of their numbers.
     items: Vec<ItemId>,
     turn: Option<()>,
 }
+
+/// So many items may be open at once: a source that opens more and closes none is no conversation.
+const MOST_OPEN: usize = 1 << 16;
 
 /// What to do with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,22 +36,23 @@ impl Lifecycle {
     pub fn observe(&mut self, event: &Event<'_>) -> Verdict {
         match event {
             Event::ItemStarted(head) => {
-                if self.items.contains(&head.id) {
-                    return Verdict::Refuse("item started twice");
-                }
-                if head.within.is_some_and(|message| !self.items.contains(&message)) {
+                let Err(at) = self.find(head.id) else { return Verdict::Refuse("item started twice") };
+                if head.within.is_some_and(|message| self.find(message).is_err()) {
                     return Verdict::Refuse("item started within a message that is not open");
                 }
-                self.items.push(head.id);
+                if self.items.len() == MOST_OPEN {
+                    return Verdict::Refuse("more than 65,536 items open at once");
+                }
+                self.items.insert(at, head.id);
             }
-            Event::ItemDelta(delta) if !self.items.contains(&delta.item) => {
+            Event::ItemDelta(delta) if self.find(delta.item).is_err() => {
                 return Verdict::Refuse("delta for an item that is not open");
             }
-            Event::ItemCompleted(tail) => match self.items.iter().position(|&id| id == tail.id) {
-                Some(at) => {
+            Event::ItemCompleted(tail) => match self.find(tail.id) {
+                Ok(at) => {
                     self.items.remove(at);
                 }
-                None => return Verdict::Refuse("completed an item that is not open"),
+                Err(_) => return Verdict::Refuse("completed an item that is not open"),
             },
             Event::TurnStarted(_) => self.turn = Some(()),
             Event::TurnEnded(_) | Event::Error(_) => self.turn = None,
@@ -65,6 +70,16 @@ impl Lifecycle {
             | Event::QuestionResolved(_) => {}
         }
         Verdict::Pass
+    }
+
+    /// Where an open item stands, or would stand. Most events are about the item that began last.
+    fn find(&self, item: ItemId) -> Result<usize, usize> {
+        match self.items.last() {
+            Some(last) if *last == item => Ok(self.items.len() - 1),
+            Some(last) if *last < item => Err(self.items.len()),
+            Some(_) => self.items.binary_search(&item),
+            None => Err(0),
+        }
     }
 
     /// What must still be said when the source stops: innermost items first, then the turn.

@@ -8,23 +8,23 @@
 //! A frame that cannot be read is handed to the writer as it is and booked as a problem; the run goes on. Reader and
 //! writer of the same dialect and role are never built: the bytes pass untouched.
 
+mod events;
 pub mod lifecycle;
+mod target;
 
-use std::collections::VecDeque;
+pub use events::Events;
+pub use target::Target;
+
+use events::Order;
 
 use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec};
 use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
-use crate::json::{JsonBuffer, JsonWriter, Output};
-use crate::json::{Raw, Str};
+use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
-use crate::model::{
-    Arrival, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, SaysTable, Show,
-    Status, Value, says_everything,
-};
-use crate::pipe::lifecycle::{Lifecycle, Verdict};
+use crate::model::{Event, ItemHead, SaysTable, says_everything};
 use crate::sniff;
-use crate::tape::{Claim, Fault, Limits, Tape, TapeBuf, Val};
+use crate::tape::{Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.
 pub trait Reader: Send {
@@ -87,272 +87,6 @@ pub trait Writer: Send {
 
     /// Everything has been said.
     fn finish(&mut self, out: &mut Target<'_>);
-}
-
-/// What a writer writes to.
-#[derive(Debug)]
-pub struct Target<'o> {
-    /// The bytes.
-    pub json: JsonWriter<'o>,
-    /// The books.
-    pub ledger: &'o mut Ledger,
-    /// The frame whose events are being written.
-    frame: Option<&'o Tape<'o>>,
-    /// They had to wait, and their frames are gone.
-    late: bool,
-}
-
-impl Target<'_> {
-    fn reborrow(&mut self) -> Target<'_> {
-        Target { json: self.json.reborrow(), ledger: self.ledger, frame: self.frame, late: self.late }
-    }
-
-    /// The same books, but the bytes go elsewhere.
-    pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> Target<'s> {
-        Target { json, ledger: self.ledger, frame: self.frame, late: self.late }
-    }
-
-    /// The same output for events that had to wait: what is lost of them stood in frames that are gone.
-    pub(crate) fn of_earlier_frames(&mut self) -> Target<'_> {
-        Target { frame: None, late: true, ..self.reborrow() }
-    }
-
-    /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
-    /// loss.
-    pub fn lose(&mut self, field: Field, reason: Reason) {
-        if let Some(leaf) = self.frame.and_then(|frame| frame.claimed_for(field).next()) {
-            leaf.unsaid(reason);
-        } else if self.late {
-            self.ledger.lose_late(field, reason, 1, 0);
-        }
-    }
-
-    /// Gives up a text.
-    pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
-        self.lose_source(field, text, reason);
-    }
-
-    /// Gives up a text, if there is one.
-    pub fn lose_some(&mut self, field: Field, text: Option<&Str<'_>>, reason: Reason) {
-        if let Some(text) = text {
-            self.lose_str(field, text, reason);
-        }
-    }
-
-    /// Gives up a JSON value.
-    pub fn lose_raw(&mut self, field: Field, json: &Raw<'_>, reason: Reason) {
-        self.lose_source(field, json, reason);
-    }
-
-    /// Gives up a part of an item.
-    pub fn lose_part(&mut self, of: Of, part: &Part<'_>, reason: Reason) {
-        self.lose_fields(&mut |show| part.clone().each_field(of, show), reason);
-    }
-
-    /// Gives up an event with all it says. `of` is the kind of the item that a piece belongs to.
-    pub fn lose_event(&mut self, of: Of, event: &Event<'_>, reason: Reason) {
-        self.lose_fields(&mut |show| event.clone().each_field(of, show), reason);
-    }
-
-    fn lose_fields(&mut self, each: &mut dyn FnMut(&mut Show<'_>), reason: Reason) {
-        each(&mut |field, value| match value.source() {
-            Some(_) => self.lose_source(field, value, reason),
-            None => self.lose(field, reason),
-        });
-    }
-
-    /// Marks the leaf that a value was read from; if its frame is gone, its leaves are lost in the field's name.
-    fn lose_source(&mut self, field: Field, value: &dyn Value, reason: Reason) {
-        let text = value.source().unwrap_or_default();
-        let found = self.frame.and_then(|frame| {
-            // A copy of a leaf's text has no address; it is known by what it says.
-            let same = |leaf: &Val<'_>| {
-                leaf.text() == text
-                    || leaf.str().is_some_and(|own| own.as_escaped() == text || own.decode() == text)
-            };
-            let alike = || frame.claimed_for(field).find(same);
-            // What was not copied is of this frame even if it reads otherwise there, as a format that we call a type.
-            let last = || frame.claimed_for(field).next().filter(|_| !value.is_copy());
-            frame.value_at(text).or_else(alike).or_else(last)
-        });
-        match found {
-            Some(leaf) if leaf.claimed().field() == Some(field) => leaf.unsaid(reason),
-            // Nobody claimed it, or for another field, and so it is booked.
-            Some(_) => {}
-            // One of our own words, such as the issuer of a dialect's state: nobody's leaf.
-            None if self.frame.is_some() && !value.is_copy() => {}
-            None => self.ledger.lose_late(field, reason, value.leaves(), text.len() as u64),
-        }
-    }
-}
-
-/// What a reader says its events to.
-pub struct Events<'o> {
-    writer: &'o mut dyn Writer,
-    order: &'o mut Order,
-    out: Target<'o>,
-}
-
-impl std::fmt::Debug for Events<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events").field("order", &self.order).finish_non_exhaustive()
-    }
-}
-
-/// Which events may pass: those in order, of items that the target takes.
-#[derive(Debug, Default)]
-struct Order {
-    lifecycle: Lifecycle,
-    /// Open items that the target has no place for.
-    refused: Vec<(ItemId, Of, Reason)>,
-    /// The last such items, open or not: a source may tell them again.
-    refused_lately: VecDeque<ItemId>,
-}
-
-impl Order {
-    fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
-        match self.lifecycle.observe(event) {
-            Verdict::Pass => self.pass(event, writer, out),
-            Verdict::Refuse(how) => {
-                out.lose_event(Of::Message, event, Reason::Invalid);
-                problem(Code::Lifecycle, None, how, out.ledger);
-            }
-        }
-    }
-
-    /// Hands an event on, unless it belongs to an item that the target does not take.
-    #[inline]
-    fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
-        match event {
-            Event::ItemStarted(head) => {
-                if let Err(reason) = writer.takes(head) {
-                    let of = Of::item(&head.kind);
-                    self.refused.push((head.id, of, reason));
-                    if self.refused_lately.len() == 64 {
-                        self.refused_lately.pop_front();
-                    }
-                    self.refused_lately.push_back(head.id);
-                    return out.lose_event(of, event, reason);
-                }
-            }
-            Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. })
-                if !self.refused.is_empty() =>
-            {
-                if let Some(at) = self.refused.iter().rposition(|(refused, ..)| refused == id) {
-                    let (_, of, reason) = self.refused[at];
-                    if let Event::ItemCompleted(_) = event {
-                        self.refused.remove(at);
-                    }
-                    return out.lose_event(of, event, reason);
-                }
-            }
-            Event::ItemDelta(_)
-            | Event::ItemCompleted(_)
-            | Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::Clock(_)
-            | Event::Rewound(_)
-            | Event::Request(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::Usage(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => {}
-        }
-        writer.event(event, out);
-    }
-}
-
-impl Events<'_> {
-    /// Says one event.
-    pub fn event(&mut self, event: &Event<'_>) {
-        self.order.event(event, self.writer, &mut self.out);
-    }
-
-    /// Starts an item; fill in `head` with [`Events::head`].
-    pub fn start(&mut self, head: ItemHead<'_>) -> ItemId {
-        let id = head.id;
-        self.event(&Event::ItemStarted(head));
-        id
-    }
-
-    /// A head with a fresh id and nothing else known.
-    pub fn head<'a>(&mut self, kind: ItemKind<'a>, author: Author) -> ItemHead<'a> {
-        ItemHead::new(self.out.ledger.next_item(), kind, author)
-    }
-
-    /// Adds a part to an item.
-    pub fn delta(&mut self, item: ItemId, part: u32, value: Part<'_>) {
-        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Whole }));
-    }
-
-    /// Adds a piece that the source streamed.
-    pub fn piece(&mut self, item: ItemId, part: u32, value: Part<'_>) {
-        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Streamed }));
-    }
-
-    /// Completes an item without more to say.
-    pub fn complete(&mut self, id: ItemId) {
-        self.event(&Event::ItemCompleted(ItemTail {
-            id,
-            status: Status::Completed,
-            native_status: None,
-            is_error: None,
-            exit_code: None,
-            duration: None,
-        }));
-    }
-
-    /// Whether the target had no place for that item, as far back as a source tells things twice. What is told again has
-    /// the fate of what was told first: do not claim it.
-    pub fn is_refused(&self, item: ItemId) -> bool {
-        self.order.refused_lately.contains(&item)
-    }
-
-    /// Announces the lines that `owner` kept in an earlier conversion of the events that follow; an empty name says that
-    /// there are none.
-    pub fn kept_lines_follow(&mut self, owner: &str) {
-        self.writer.kept_lines_follow(owner);
-    }
-
-    /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
-    pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
-        let body = LeftoverBody::Kept { line, space };
-        self.writer.leftover(Leftover { owner, body }, &mut self.out);
-        if line.claimed() != Claim::Placed {
-            Leftover { owner, body }.lose(self.out.ledger, Reason::NoSlot);
-        }
-    }
-
-    /// Hands on bytes that could not be read in an earlier conversion.
-    pub fn kept_bytes(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) {
-        self.writer
-            .leftover(Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more } }, &mut self.out);
-    }
-
-    /// Says that the source of an earlier conversion had no final newline.
-    pub fn kept_no_final_newline(&mut self, owner: &str) {
-        self.writer.leftover(Leftover { owner, body: LeftoverBody::NoFinalNewline }, &mut self.out);
-    }
-
-    /// Books something that is wrong with the input.
-    pub fn problem(&mut self, code: Code, pointer: Option<String>, detail: &str) {
-        problem(code, pointer, detail, self.out.ledger);
-    }
-
-    /// Books something that was emulated, repaired or guessed.
-    pub fn note(&mut self, what: &'static str) {
-        self.out.ledger.note(what);
-    }
-
-    /// The number of the frame being read, from 1.
-    pub fn frame_number(&self) -> u64 {
-        self.out.ledger.frame_number()
-    }
 }
 
 /// One conversion.
@@ -602,11 +336,6 @@ impl Stages {
         }
         writer.finish(&mut out);
     }
-}
-
-fn problem(code: Code, pointer: Option<String>, detail: &str, ledger: &mut Ledger) {
-    let (place, detail) = (ledger.place(None, pointer), detail.to_owned());
-    ledger.problem(Problem { code, place, detail, window: Window::default() });
 }
 
 /// Legal, but someone should know.

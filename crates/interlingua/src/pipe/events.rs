@@ -1,0 +1,178 @@
+//! What a reader says its events to. Between it and the writer stand the order of events and the items that the target has
+//! no place for.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+
+use super::lifecycle::{Lifecycle, Verdict};
+use super::{Target, Writer};
+use crate::error::{Code, Problem, Window};
+use crate::ledger::{Identity, Ledger, Leftover, LeftoverBody, Reason};
+use crate::model::{Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status};
+use crate::tape::{Claim, Val};
+
+/// What a reader says its events to.
+pub struct Events<'o> {
+    pub(super) writer: &'o mut dyn Writer,
+    pub(super) order: &'o mut Order,
+    pub(super) out: Target<'o>,
+}
+
+impl std::fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("order", &self.order).finish_non_exhaustive()
+    }
+}
+
+/// Which events may pass: those in order, of items that the target takes.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    pub(super) lifecycle: Lifecycle,
+    /// Open items that the target has no place for.
+    refused: HashMap<ItemId, (Of, Reason), BuildHasherDefault<Identity>>,
+    /// The last such items, open or not: a source may tell them again.
+    refused_lately: VecDeque<ItemId>,
+}
+
+impl Order {
+    fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+        match self.lifecycle.observe(event) {
+            Verdict::Pass => self.pass(event, writer, out),
+            Verdict::Refuse(how) => {
+                out.lose_event(Of::Message, event, Reason::Invalid);
+                problem(Code::Lifecycle, None, how, out.ledger);
+            }
+        }
+    }
+
+    /// Hands an event on, unless it belongs to an item that the target does not take.
+    #[inline]
+    pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+        match event {
+            Event::ItemStarted(head) => {
+                if let Err(reason) = writer.takes(head) {
+                    let of = Of::item(&head.kind);
+                    self.refused.insert(head.id, (of, reason));
+                    if self.refused_lately.len() == 64 {
+                        self.refused_lately.pop_front();
+                    }
+                    self.refused_lately.push_back(head.id);
+                    return out.lose_event(of, event, reason);
+                }
+            }
+            Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. })
+                if !self.refused.is_empty() =>
+            {
+                if let Some(&(of, reason)) = self.refused.get(id) {
+                    if let Event::ItemCompleted(_) = event {
+                        self.refused.remove(id);
+                    }
+                    return out.lose_event(of, event, reason);
+                }
+            }
+            Event::ItemDelta(_)
+            | Event::ItemCompleted(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => {}
+        }
+        writer.event(event, out);
+    }
+}
+
+impl Events<'_> {
+    /// Says one event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        self.order.event(event, self.writer, &mut self.out);
+    }
+
+    /// Starts an item; fill in `head` with [`Events::head`].
+    pub fn start(&mut self, head: ItemHead<'_>) -> ItemId {
+        let id = head.id;
+        self.event(&Event::ItemStarted(head));
+        id
+    }
+
+    /// A head with a fresh id and nothing else known.
+    pub fn head<'a>(&mut self, kind: ItemKind<'a>, author: Author) -> ItemHead<'a> {
+        ItemHead::new(self.out.ledger.next_item(), kind, author)
+    }
+
+    /// Adds a part to an item.
+    pub fn delta(&mut self, item: ItemId, part: u32, value: Part<'_>) {
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Whole }));
+    }
+
+    /// Adds a piece that the source streamed.
+    pub fn piece(&mut self, item: ItemId, part: u32, value: Part<'_>) {
+        self.event(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Streamed }));
+    }
+
+    /// Completes an item without more to say.
+    pub fn complete(&mut self, id: ItemId) {
+        self.event(&Event::ItemCompleted(ItemTail::new(id, Status::Completed)));
+    }
+
+    /// Whether the target had no place for that item, as far back as a source tells things twice. What is told again has
+    /// the fate of what was told first: do not claim it.
+    pub fn is_refused(&self, item: ItemId) -> bool {
+        self.order.refused_lately.contains(&item)
+    }
+
+    /// Announces the lines that `owner` kept in an earlier conversion of the events that follow; an empty name says that
+    /// there are none.
+    pub fn kept_lines_follow(&mut self, owner: &str) {
+        self.writer.kept_lines_follow(owner);
+    }
+
+    /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
+    pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
+        let body = LeftoverBody::Kept { line, space };
+        self.writer.leftover(Leftover { owner, body }, &mut self.out);
+        if line.claimed() != Claim::Placed {
+            Leftover { owner, body }.lose(self.out.ledger, Reason::NoSlot);
+        }
+    }
+
+    /// Hands on bytes that could not be read in an earlier conversion.
+    pub fn kept_bytes(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) {
+        self.writer
+            .leftover(Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more } }, &mut self.out);
+    }
+
+    /// Says that the source of an earlier conversion had no final newline.
+    pub fn kept_no_final_newline(&mut self, owner: &str) {
+        self.writer.leftover(Leftover { owner, body: LeftoverBody::NoFinalNewline }, &mut self.out);
+    }
+
+    /// Books something that is wrong with the input.
+    pub fn problem(&mut self, code: Code, pointer: Option<String>, detail: &str) {
+        problem(code, pointer, detail, self.out.ledger);
+    }
+
+    /// Books something that was emulated, repaired or guessed.
+    pub fn note(&mut self, what: &'static str) {
+        self.out.ledger.note(what);
+    }
+
+    /// The number of the frame being read, from 1.
+    pub fn frame_number(&self) -> u64 {
+        self.out.ledger.frame_number()
+    }
+}
+
+fn problem(code: Code, pointer: Option<String>, detail: &str, ledger: &mut Ledger) {
+    let (place, detail) = (ledger.place(None, pointer), detail.to_owned());
+    ledger.problem(Problem { code, place, detail, window: Window::default() });
+}
