@@ -1,9 +1,10 @@
-//! The front door for development: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `record-fixtures`,
+//! The front door for development: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `house`, `record-fixtures`,
 //! `new-dialect`, `try`.
 //!
 //! Runs other commands and says which; everything it does can be done by hand with the command it prints.
 
 mod docs;
+mod house;
 mod new_dialect;
 mod record_fixtures;
 mod trial;
@@ -25,6 +26,7 @@ const TASKS: &[Task] = &[
     ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
     ("fuzz", "run each fuzz target  [SECONDS, default 10]", fuzz),
     ("docs", "write the generated documents  [--check: only see that they are fresh]", docs::run),
+    ("house", "count code lines; fail on a type name with two meanings and on files too long", house::run),
     ("record-fixtures", "run the real agents against a scripted model", record_fixtures::run),
     (
         "new-dialect",

@@ -1,0 +1,112 @@
+//! What the code itself must hold to: each type name stands for one thing in the whole workspace, and no file grows beyond
+//! what one can read. `cargo xtask house` prints the code lines of every room and fails on the two.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Outcome, root, say};
+
+/// A file with more code lines than this wants to be two.
+const MOST_LINES: usize = 600;
+
+pub(crate) fn run(_: &[String]) -> Outcome<()> {
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask"] {
+        walk(&root().join(folder), &mut files)?;
+    }
+    let mut rooms: BTreeMap<String, usize> = BTreeMap::new();
+    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for path in files {
+        let name = path.strip_prefix(root())?.display().to_string();
+        let text = fs::read_to_string(&path)?;
+        let lines = code_lines(&text).count();
+        if lines > MOST_LINES {
+            faults.push(format!("`{name}` has {lines} code lines; {MOST_LINES} are the most"));
+        }
+        *rooms.entry(room(&name)).or_default() += lines;
+        for declared in code_lines(&text).filter_map(declared_type) {
+            types.entry(declared.to_owned()).or_default().push(name.clone());
+        }
+    }
+    for (room, lines) in &rooms {
+        say(&format!("{lines:>6}  {room}"));
+    }
+    for (name, places) in types.iter().filter(|(_, places)| places.len() > 1) {
+        faults.push(format!("`{name}` is declared {} times: {}", places.len(), places.join(", ")));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n       ").into()) }
+}
+
+/// Lines that are neither blank nor comment, up to the tests.
+fn code_lines(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    code.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//"))
+}
+
+/// The name of the type that a line declares. Types in a macro's braces stand one step in; associated types do not count.
+fn declared_type(line: &str) -> Option<&str> {
+    let step = line.len() - line.trim_start().len();
+    let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
+    let kind = words.next()?;
+    let is_type = match kind {
+        "struct" | "enum" | "trait" => step == 0 || (step == 4 && line.trim_start().starts_with("pub")),
+        "type" => step == 0,
+        _ => false,
+    };
+    let name = words.next().filter(|_| is_type)?;
+    let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
+    name.get(..end).filter(|name| !name.is_empty())
+}
+
+/// What is counted together: a folder of the core, a dialect, a crate.
+fn room(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').collect();
+    let depth = match parts[..] {
+        ["crates", "interlingua", "src", "dialects", _, _, _, ..] => 6,
+        ["crates", "interlingua", "src", "dialects", _, ..] => 5,
+        ["crates", "interlingua", "src", _, ..] => 4,
+        ["crates", _, ..] => 2,
+        _ => 1,
+    };
+    parts[..depth.min(parts.len())].join("/")
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome<()> {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && !matches!(name, "target" | "tests" | "fixtures" | "templates") {
+            walk(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_told_from_other_lines() {
+        assert_eq!(declared_type("pub(crate) struct LogFile<'a> {"), Some("LogFile"));
+        assert_eq!(declared_type("    pub enum Event<'a> {"), Some("Event"));
+        assert_eq!(declared_type("enum Sort {"), Some("Sort"));
+        assert_eq!(declared_type("struct Unit;"), Some("Unit"));
+        assert_eq!(declared_type("    type Owned = Self;"), None);
+        assert_eq!(declared_type("    struct Inner {"), None);
+        assert_eq!(declared_type("let kind = 1;"), None);
+        assert_eq!(declared_type("        pub enum $name {"), None);
+    }
+
+    #[test]
+    fn tests_and_comments_are_no_code() {
+        let text = "// a\n\nlet a = 1;\n    /// b\n#[cfg(test)]\nmod tests {}\n";
+        assert_eq!(code_lines(text).collect::<Vec<_>>(), ["let a = 1;"]);
+    }
+}
