@@ -16,7 +16,8 @@ use interlingua_bench::wire::{answers, requests, streams};
 
 fn main() {
     let smoke = std::env::args().any(|argument| argument == "--smoke");
-    let (rounds, lines) = if smoke { (1, 300) } else { (40, 3_000) };
+    // Short rounds: on a busy machine only those are never interrupted.
+    let (rounds, lines) = if smoke { (1, 300) } else { (100, 1_000) };
     println!("{}\n", machine());
     let mut corpus = Corpus::find();
     if let Some(left_out) = corpus.left_out() {
@@ -78,7 +79,7 @@ fn measure_streams(rounds: u32) {
         println!("### A stream of {} events, {}\n", events.len(), call.name);
         let mut out = Vec::new();
         let times = Times::contest(
-            rounds * 4,
+            rounds * 2,
             &mut [
                 (call.name, &mut || convert_events(call.from, call.to, events, &mut out)),
                 (SERDE, &mut || documents.iter().for_each(|document| _ = serde(document))),
@@ -96,7 +97,7 @@ fn measure_answers(rounds: u32) {
         println!("### A short answer of {} bytes, {}\n", call.input.len(), call.name);
         let body = String::from_utf8_lossy(&call.input);
         let times = Times::contest(
-            rounds * 4,
+            rounds * 2,
             &mut [
                 (call.name, &mut || {
                     for _ in 0..COUNT {
@@ -115,7 +116,7 @@ fn measure_requests(rounds: u32) {
         println!("### A request of {} KB, {}\n", call.input.len() / 1000, call.name);
         let body = String::from_utf8_lossy(&call.input);
         let times = Times::contest(
-            rounds * 10,
+            rounds * 4,
             &mut [
                 (call.name, &mut || convert(call.from, call.to, &call.input, &mut Discard)),
                 (SERDE, &mut || _ = serde(&body)),

@@ -1,6 +1,7 @@
 //! Which shapes are tried on which targets, and which of these are known not to be linear.
 
 use interlingua::dialects::Role;
+use interlingua_limits::generate;
 use interlingua_limits::hostile::{Shape, bodies, claude, codex, record, streams, universal};
 
 /// A dialect in one of its roles.
@@ -71,6 +72,20 @@ const BYTES: usize = 16 << 10;
 /// The one shape whose input is not sound.
 pub(super) const DAMAGED: &str = "many damaged lines";
 
+fn claude_lines(count: usize) -> Vec<u8> {
+    lines(count, generate::claude_line)
+}
+
+fn codex_lines(count: usize) -> Vec<u8> {
+    lines(count, generate::codex_line)
+}
+
+fn lines(count: usize, line: fn(u64, &mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    (0..count as u64).for_each(|number| line(number, &mut out));
+    out
+}
+
 const fn case(shape: &'static str, make: Shape, most: usize, from: Side, to: &'static [Side]) -> Case {
     Case { shape, make, from, to, most, way: Way::Straight }
 }
@@ -139,6 +154,10 @@ pub(super) const CHILDREN: &[Case] = &[
 
 #[rustfmt::skip]
 pub(super) const LOGS: &[Case] = &[
+    case("many ordinary lines", claude_lines, MANY_FRAMES, CLAUDE, &[RECORD, CODEX, UNIVERSAL]),
+    back("many ordinary lines, and back", claude_lines, MANY_FRAMES, CLAUDE, &[CLAUDE]),
+    case("many ordinary lines", codex_lines, MANY_FRAMES, CODEX, &[RECORD, CLAUDE]),
+    back("many ordinary lines, and back", codex_lines, MANY_FRAMES, CODEX, &[CODEX]),
     case("many texts in a line", claude::texts, ONE_FRAME, CLAUDE, &[RECORD, CODEX, UNIVERSAL]),
     back("many texts in a line, and back", claude::texts, ONE_FRAME, CLAUDE, &[CLAUDE]),
     case("many calls in a line", claude::calls, ONE_FRAME, CLAUDE, &[RECORD, CODEX, UNIVERSAL]),
