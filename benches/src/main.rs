@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use interlingua::dialects::{Dialect, Role};
 use interlingua::tape::{Limits, TapeBuf};
-use interlingua_bench::baseline::{SERDE, SONIC, serde, sonic};
+use interlingua_bench::baseline::{SERDE, SONIC, serde, serde_bytes, sonic};
 use interlingua_bench::corpus::{Corpus, LOGS, Log};
 use interlingua_bench::run::{Discard, convert, convert_body, convert_events, side};
 use interlingua_bench::table::Times;
@@ -82,7 +82,7 @@ fn measure_streams(rounds: u32) {
             rounds * 2,
             &mut [
                 (call.name, &mut || convert_events(call.from, call.to, events, &mut out)),
-                (SERDE, &mut || documents.iter().for_each(|document| _ = serde(document))),
+                (SERDE, &mut || documents.iter().for_each(|document| _ = serde_bytes(document.as_bytes()))),
             ],
         );
         println!("{}", times.each(events.len(), "per event"));
@@ -95,7 +95,6 @@ fn measure_answers(rounds: u32) {
     const COUNT: usize = 200;
     for call in answers() {
         println!("### A short answer of {} bytes, {}\n", call.input.len(), call.name);
-        let body = String::from_utf8_lossy(&call.input);
         let times = Times::contest(
             rounds * 2,
             &mut [
@@ -104,7 +103,7 @@ fn measure_answers(rounds: u32) {
                         black_box(convert_body(call.from, call.to, &call.input).len());
                     }
                 }),
-                (SERDE, &mut || (0..COUNT).for_each(|_| _ = serde(&body))),
+                (SERDE, &mut || (0..COUNT).for_each(|_| _ = serde_bytes(&call.input))),
             ],
         );
         println!("{}", times.each(COUNT, "per answer"));
@@ -114,12 +113,11 @@ fn measure_answers(rounds: u32) {
 fn measure_requests(rounds: u32) {
     for call in requests() {
         println!("### A request of {} KB, {}\n", call.input.len() / 1000, call.name);
-        let body = String::from_utf8_lossy(&call.input);
         let times = Times::contest(
             rounds * 4,
             &mut [
                 (call.name, &mut || convert(call.from, call.to, &call.input, &mut Discard)),
-                (SERDE, &mut || _ = serde(&body)),
+                (SERDE, &mut || _ = serde_bytes(&call.input)),
             ],
         );
         println!("{}", times.each(1, "per request"));
