@@ -14,11 +14,9 @@ use super::cases::{Case, DAMAGED, RECORD, Side, Way};
 /// How many times longer the long input is.
 pub(super) const LONGER: usize = 16;
 /// How long the short input takes at least, unless its shape has a limit.
-const SHORT: Duration = Duration::from_millis(12);
+const SHORT: Duration = Duration::from_millis(8);
 /// How much running one figure is made of: the clock of a thread may be four milliseconds late.
-const FIGURE: Duration = Duration::from_millis(50);
-/// From this growth on the long input need not be read to its end: it is not linear.
-const ENOUGH: f64 = 2.7;
+const FIGURE: Duration = Duration::from_millis(40);
 
 /// By how much each cost of a byte grows when the input is sixteen times as long.
 pub(super) struct Growth {
@@ -46,13 +44,14 @@ impl std::fmt::Display for Growth {
 }
 
 impl Case {
-    /// Measures the shape on its way to that target.
-    pub(super) fn growth(&self, to: Side) -> Growth {
+    /// Measures the shape on its way to that target. If it grows by more than `enough`, the long input need not be read to
+    /// its end.
+    pub(super) fn growth(&self, to: Side, enough: f64) -> Growth {
         let (elements, short) = self.short(to);
         let long = self.input(elements * LONGER);
         let times = long.len() as f64 / short.len() as f64;
         let before = self.cost(&short, to, None);
-        let enough = Duration::from_secs_f64(before.seconds * times * ENOUGH).max(FIGURE);
+        let enough = Duration::from_secs_f64(before.seconds * times * enough).max(FIGURE);
         let after = self.cost(&long, to, (!full()).then_some(enough));
         // The first kilobytes are buffers and heads, and a little of nothing is nothing.
         let growth = |before: f64, after: f64| after / before.max(4096.0) / times;
@@ -75,8 +74,8 @@ impl Case {
                 self.check(&convert(&input, self, to, None), to);
                 start.elapsed()
             };
-            // Twice: the first may have been interrupted.
-            if elements * 2 > self.most || (time() > SHORT && time() > SHORT) {
+            // Three times: each may have been interrupted.
+            if elements * 2 > self.most || (0..3).all(|_| time() > SHORT) {
                 return (elements, input);
             }
             elements *= 2;
