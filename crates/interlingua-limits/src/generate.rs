@@ -22,7 +22,7 @@ pub fn claude_line(number: u64, out: &mut Vec<u8>) {
             number % 500,
         )
     };
-    let text = "Line after line of ordinary prose with \\\"quotes\\\" and\\nnewlines, as tools print it. ";
+    let text = PROSE;
     let line = match number % 5 {
         0 => format!(
             r#"{{{common},"type":"user","message":{{"role":"user","content":"{}"}}}}"#,
@@ -48,9 +48,83 @@ pub fn claude_line(number: u64, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// A line of a rollout as Codex writes it: what the assistant said with its echo, reasoning, calls, results, counts. Line
+/// 0 is the head.
+pub fn codex_line(number: u64, out: &mut Vec<u8>) {
+    let text = PROSE;
+    let turn = "01a1ded5-d2fa-7d73-b4b3-02cd0b4df7a6";
+    let place = format!(r#""internal_chat_message_metadata_passthrough":{{"turn_id":"{turn}"}}"#);
+    let step = number.saturating_sub(1) / 6;
+    let said = format!("Step {step}. {}", text.repeat(6));
+    let (kind, payload) = match number.checked_sub(1).map(|number| number % 6) {
+        None => (
+            "session_meta",
+            r#"{"id":"01a1ded5-d2e2-7e60-b5e7-db7fbbd265a5","timestamp":"2026-11-15T00:00:00.000Z","cwd":"/tmp/project","originator":"codex_exec","cli_version":"0.150.0","source":"exec","model_provider":"openai"}"#
+                .to_owned(),
+        ),
+        Some(0) => (
+            "event_msg",
+            format!(r#"{{"type":"agent_message","message":"{said}","phase":"commentary","memory_citation":null}}"#),
+        ),
+        Some(1) => (
+            "response_item",
+            format!(
+                r#"{{"type":"message","id":"msg_{step:08x}","role":"assistant","content":[{{"type":"output_text","text":"{said}"}}],"phase":"commentary",{place}}}"#
+            ),
+        ),
+        Some(2) => (
+            "response_item",
+            format!(
+                r#"{{"type":"reasoning","id":"rs_{step:08x}","summary":[{{"type":"summary_text","text":"{text}"}}],"content":null,"encrypted_content":"{}",{place}}}"#,
+                "Z0FBQUFBQnB".repeat(80),
+            ),
+        ),
+        Some(3) => (
+            "response_item",
+            format!(
+                r#"{{"type":"function_call","id":"fc_{step:08x}","name":"exec_command","arguments":"{{\"cmd\":\"sed -n 1,80p src/file_{step}.rs\",\"workdir\":\"/tmp/project\"}}","call_id":"call_{step:08x}",{place}}}"#
+            ),
+        ),
+        Some(4) => (
+            "response_item",
+            format!(
+                r#"{{"type":"function_call_output","call_id":"call_{step:08x}","output":"{}",{place}}}"#,
+                text.repeat(24),
+            ),
+        ),
+        Some(_) => {
+            let counts = |times: u64| {
+                format!(
+                    r#"{{"input_tokens":{},"cached_input_tokens":{},"output_tokens":{},"reasoning_output_tokens":{},"total_tokens":{}}}"#,
+                    1000 * times,
+                    800 * times,
+                    50 * times,
+                    10 * times,
+                    1050 * times,
+                )
+            };
+            let info = format!(
+                r#"{{"total_token_usage":{},"last_token_usage":{},"model_context_window":258400}}"#,
+                counts(step + 1),
+                counts(1),
+            );
+            ("event_msg", format!(r#"{{"type":"token_count","info":{info},"rate_limits":null}}"#))
+        }
+    };
+    let line = format!(
+        r#"{{"timestamp":"2026-11-15T{:02}:{:02}:{:02}.{:03}Z","type":"{kind}","payload":{payload}}}"#,
+        number / 3_600_000 % 24,
+        number / 60_000 % 60,
+        number / 1_000 % 60,
+        number % 1_000,
+    );
+    out.extend_from_slice(line.as_bytes());
+    out.push(b'\n');
+}
+
 /// A request to the Messages API of about that size: a system prompt, tools, and turns with calls and results.
 pub fn anthropic_request(size: usize) -> Vec<u8> {
-    let text = "Line after line of ordinary prose with \\\"quotes\\\" and\\nnewlines, as tools print it. ";
+    let text = PROSE;
     let mut out = format!(
         r#"{{"model":"claude-opus-5-5","max_tokens":4096,"temperature":0.7,"stream":true,"system":"{text}","tools":["#
     );
@@ -75,3 +149,71 @@ pub fn anthropic_request(size: usize) -> Vec<u8> {
     out += r#",{"role":"user","content":"go on"}]}"#;
     out.into_bytes()
 }
+
+/// An answer of the Messages API as it comes: a thought, a text of that many pieces, and a call whose arguments come in
+/// pieces. Each element is one event with the empty line that ends it.
+pub fn anthropic_stream(pieces: usize) -> Vec<String> {
+    let mut events = Vec::new();
+    let mut push = |kind: &str, rest: &str| {
+        events.push(format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n"));
+    };
+    push(
+        "message_start",
+        r#","message":{"id":"msg_01Stream","type":"message","role":"assistant","model":"claude-opus-5-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":41,"cache_creation_input_tokens":120,"cache_read_input_tokens":3000,"output_tokens":1,"service_tier":"standard"}}"#,
+    );
+    let (thoughts, fragments) = (pieces / 4, pieces / 8);
+    let blocks = [
+        (r#"{"type":"thinking","thinking":"","signature":""}"#, "thinking_delta", "thinking", thoughts),
+        (r#"{"type":"text","text":""}"#, "text_delta", "text", pieces),
+        (
+            r#"{"type":"tool_use","id":"toolu_01Stream","name":"write_file","input":{}}"#,
+            "input_json_delta",
+            "partial_json",
+            fragments,
+        ),
+    ];
+    for (index, (block, tag, member, count)) in blocks.into_iter().enumerate() {
+        push("content_block_start", &format!(r#","index":{index},"content_block":{block}"#));
+        for number in 0..count {
+            // A word or two at a time, as models speak; arguments begin and end as an object.
+            let piece = match (member, number) {
+                ("partial_json", 0) => r#"{\"path\": \"a.txt\", \"text\": \""#,
+                ("partial_json", last) if last + 1 == count => r#"\"}"#,
+                ("partial_json", _) => r"and so on,\\n ",
+                _ if number % 16 == 15 => r"on.\n\n",
+                _ => " and so",
+            };
+            push(
+                "content_block_delta",
+                &format!(r#","index":{index},"delta":{{"type":"{tag}","{member}":"{piece}"}}"#),
+            );
+        }
+        if tag == "thinking_delta" {
+            push(
+                "content_block_delta",
+                &format!(
+                    r#","index":{index},"delta":{{"type":"signature_delta","signature":"c2lnbmF0dXJl"}}"#
+                ),
+            );
+        }
+        push("content_block_stop", &format!(r#","index":{index}"#));
+    }
+    push(
+        "message_delta",
+        r#","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":2187}"#,
+    );
+    push("message_stop", "");
+    events
+}
+
+/// An answer of the Messages API in one piece, as short as most are: about 600 bytes.
+pub fn anthropic_answer() -> Vec<u8> {
+    format!(
+        r#"{{"id":"msg_01Short","type":"message","role":"assistant","model":"claude-opus-5-5","content":[{{"type":"text","text":"{PROSE}{PROSE}"}},{{"type":"tool_use","id":"toolu_01Short","name":"read_file","input":{{"path":"/tmp/project/src/main.rs","limit":200}}}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{{"input_tokens":41,"cache_creation_input_tokens":120,"cache_read_input_tokens":3000,"output_tokens":187,"service_tier":"standard"}}}}"#
+    )
+    .into_bytes()
+}
+
+/// What everyone says, as it stands in JSON.
+const PROSE: &str =
+    "Line after line of ordinary prose with \\\"quotes\\\" and\\nnewlines, as tools print it. ";

@@ -1,0 +1,168 @@
+//! Logs to measure: real ones from `INTERLINGUA_CORPUS`, and generated ones with lines of about 1 KB.
+//!
+//! A corpus may hold anything. What cannot be opened is counted, what is no log is passed by, and a line that a baseline
+//! cannot read is left out for everyone.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use interlingua::dialects::{Dialect, Role};
+use interlingua::sniff::{HEAD, sniff};
+use interlingua_limits::generate;
+
+use crate::baseline::can_read;
+
+/// A log of which everyone can read every line.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// What it is, in words.
+    pub name: String,
+    /// Its lines, each with its newline.
+    pub text: String,
+    /// Lines that a baseline cannot read.
+    left_out: usize,
+}
+
+/// The logs that were found, by dialect.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    logs: Vec<(&'static str, usize, Log)>,
+    /// Files that are no such log: of another program, empty, or damaged from the beginning.
+    others: usize,
+    /// Files and folders that cannot be read.
+    unreadable: usize,
+    /// Logs for which there was no room any more.
+    too_many: usize,
+}
+
+/// Enough of one dialect; a folder with years of sessions would take as long to measure.
+const MOST: usize = 64 << 20;
+
+impl Corpus {
+    /// Looks through the folder that `INTERLINGUA_CORPUS` names, if it does.
+    pub fn find() -> Self {
+        let mut corpus = Self::default();
+        let Some(root) = std::env::var_os("INTERLINGUA_CORPUS").map(PathBuf::from) else { return corpus };
+        // Whole sessions if the corpus keeps them apart from captures of single calls.
+        let logs = root.join("logs");
+        for path in files(if logs.is_dir() { &logs } else { &root }, &mut corpus.unreadable) {
+            if corpus.add(&path).is_none() {
+                corpus.unreadable += 1;
+            }
+        }
+        corpus
+    }
+
+    /// Adds a file if it is a log; `None` if it cannot be read.
+    fn add(&mut self, path: &Path) -> Option<()> {
+        let mut file = File::open(path).ok()?;
+        let mut bytes = Vec::new();
+        file.by_ref().take(HEAD as u64).read_to_end(&mut bytes).ok()?;
+        let complete = bytes.len() < HEAD;
+        let guess = sniff(&bytes, complete).filter(|guess| guess.role == Role::Log);
+        let Some(guess) = guess.filter(|guess| LOGS.contains(&guess.dialect.name)) else {
+            self.others += 1;
+            return Some(());
+        };
+        let name = guess.dialect.name;
+        let known = self.logs.iter().position(|(known, ..)| *known == name);
+        let at = known.unwrap_or_else(|| {
+            self.logs.push((name, 0, Log::default()));
+            self.logs.len() - 1
+        });
+        let (_, count, log) = &mut self.logs[at];
+        if log.text.len() > MOST {
+            self.too_many += 1;
+            return Some(());
+        }
+        file.read_to_end(&mut bytes).ok()?;
+        log.add(&bytes);
+        *count += 1;
+        Some(())
+    }
+
+    /// What in the folder is not measured, if there is a folder.
+    pub fn left_out(&self) -> Option<String> {
+        let Self { logs: _, others, unreadable, too_many } = self;
+        std::env::var_os("INTERLINGUA_CORPUS")?;
+        Some(format!(
+            "Not measured in the corpus: {others} files that are no log we know, {unreadable} that cannot be read, \
+             {too_many} logs after the first {} MB.",
+            MOST >> 20
+        ))
+    }
+
+    /// The real log of a dialect, if there is one.
+    pub fn take(&mut self, dialect: &Dialect) -> Option<Log> {
+        let at = self.logs.iter().position(|(name, ..)| *name == dialect.name)?;
+        let (_, count, log) = self.logs.swap_remove(at);
+        (!log.text.is_empty()).then(|| {
+            log.named(&if count == 1 { "a real log".to_owned() } else { format!("{count} real logs") })
+        })
+    }
+}
+
+/// The dialects whose logs are measured.
+pub const LOGS: [&str; 2] = ["claude-code", "codex"];
+
+impl Log {
+    /// That many lines, made up.
+    pub fn generated(dialect: &Dialect, lines: u64) -> Self {
+        let line = if dialect.name == "codex" { generate::codex_line } else { generate::claude_line };
+        let mut bytes = Vec::new();
+        (0..lines).for_each(|number| line(number, &mut bytes));
+        let mut log = Self::default();
+        log.add(&bytes);
+        log.named("a generated log")
+    }
+
+    /// The documents in it.
+    pub fn lines(&self) -> Vec<&str> {
+        self.text.lines().collect()
+    }
+
+    /// Adds the lines that everyone can read. Blank ones are no documents.
+    fn add(&mut self, bytes: &[u8]) {
+        for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            match std::str::from_utf8(line).ok().filter(|line| can_read(line)) {
+                Some(line) => {
+                    self.text.push_str(line);
+                    self.text.push('\n');
+                }
+                None => self.left_out += 1,
+            }
+        }
+    }
+
+    fn named(self, what: &str) -> Self {
+        let (size, lines) = (self.text.len() as f64, self.text.lines().count());
+        let each = size / 1e3 / lines.max(1) as f64;
+        let mut name = format!("{what}, {:.1} MB, {lines} lines of {each:.1} KB", size / 1e6);
+        if self.left_out > 0 {
+            name += &format!("; {} lines that a baseline cannot read are left out", self.left_out);
+        }
+        Self { name, ..self }
+    }
+}
+
+/// All files under a folder. Links are not followed: they may lead back.
+fn files(root: &Path, unreadable: &mut usize) -> Vec<PathBuf> {
+    let (mut folders, mut files) = (vec![root.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            *unreadable += 1;
+            continue;
+        };
+        for entry in entries.flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() => files.push(entry.path()),
+                Ok(_) => {}
+                Err(_) => *unreadable += 1,
+            }
+        }
+    }
+    files.sort();
+    files
+}

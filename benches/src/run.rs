@@ -1,0 +1,60 @@
+//! Conversions, as a program would call them.
+
+use std::hint::black_box;
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::json::Output;
+use interlingua::pipe::Pipe;
+
+/// A dialect in one of its roles.
+pub type Side = (&'static Dialect, Role);
+
+/// The side of that name. The benches name only what is registered.
+pub fn side(name: &str, role: Role) -> Side {
+    (Dialect::named(name).expect("registered"), role)
+}
+
+/// A new conversion. The benches join only what can be joined.
+pub fn pipe(from: Side, to: Side) -> Pipe {
+    Pipe::new(from, to, &Options::default()).expect("registered")
+}
+
+/// Converts a whole input, in pieces as a file is read.
+pub fn convert(from: Side, to: Side, bytes: &[u8], out: &mut dyn Output) {
+    let mut pipe = pipe(from, to);
+    let mut chunks = bytes.chunks(64 << 10);
+    let last = chunks.next_back().unwrap_or_default();
+    for chunk in chunks {
+        pipe.push(chunk, out);
+    }
+    black_box(pipe.finish_with(last, out).leaves);
+}
+
+/// Converts a body that is in memory as a whole, to a body.
+pub fn convert_body(from: Side, to: Side, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    black_box(pipe(from, to).finish_with(bytes, &mut out).leaves);
+    out
+}
+
+/// Converts a stream event by event, as a gateway does that passes each on at once.
+pub fn convert_events(from: Side, to: Side, events: &[String], out: &mut Vec<u8>) {
+    let mut pipe = pipe(from, to);
+    for event in events {
+        out.clear();
+        pipe.push(event.as_bytes(), out);
+        black_box(out.len());
+    }
+    out.clear();
+    black_box(pipe.finish(out).leaves);
+}
+
+/// Drops what is written.
+#[derive(Debug)]
+pub struct Discard;
+
+impl Output for Discard {
+    fn write(&mut self, bytes: &[u8]) {
+        black_box(bytes.len());
+    }
+}

@@ -1,0 +1,263 @@
+//! Which shapes are tried on which targets, and which of these are known not to be linear.
+
+use interlingua::dialects::Role;
+use interlingua_limits::generate;
+use interlingua_limits::hostile::{Shape, bodies, claude, codex, record, streams, universal};
+
+/// A dialect in one of its roles.
+pub(super) type Side = (&'static str, Role);
+
+pub(super) const ANTHROPIC: Side = ("anthropic", Role::Stream);
+pub(super) const CHAT: Side = ("openai-chat", Role::Stream);
+pub(super) const ANTHROPIC_REQUEST: Side = ("anthropic", Role::Request);
+pub(super) const CHAT_REQUEST: Side = ("openai-chat", Role::Request);
+pub(super) const ANTHROPIC_ANSWER: Side = ("anthropic", Role::Response);
+pub(super) const CHAT_ANSWER: Side = ("openai-chat", Role::Response);
+pub(super) const CLAUDE: Side = ("claude-code", Role::Log);
+pub(super) const LIVE: Side = ("claude-stream", Role::Live);
+pub(super) const CODEX: Side = ("codex", Role::Log);
+pub(super) const RECORD: Side = ("record", Role::Log);
+pub(super) const UNIVERSAL: Side = ("universal", Role::Live);
+
+/// A shape with its targets.
+pub(super) struct Case {
+    pub(super) shape: &'static str,
+    pub(super) make: Shape,
+    pub(super) from: Side,
+    pub(super) to: &'static [Side],
+    /// How often its element may be repeated in the short input.
+    pub(super) most: usize,
+    pub(super) way: Way,
+}
+
+impl Case {
+    /// What the pipe reads.
+    pub(super) fn source(&self) -> Side {
+        if self.way == Way::ThroughRecord { RECORD } else { self.from }
+    }
+
+    /// The shape on its way to a target, in words.
+    pub(super) fn title(&self, to: Side) -> String {
+        let (from, shape) = (self.from, self.shape);
+        format!("{shape}, {} {} to {} {}", from.0, from.1.word(), to.0, to.1.word())
+    }
+
+    /// By how much a byte was dearer in the long input when the row was written, if the case is not linear yet.
+    pub(super) fn not_yet(&self, to: Side) -> Option<f64> {
+        let row = NOT_YET
+            .iter()
+            .find(|(shape, from, target, _)| (*shape, *from, *target) == (self.shape, self.from, to));
+        row.map(|(.., growth)| *growth)
+    }
+}
+
+/// How the input gets to the pipe.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As it is.
+    Straight,
+    /// As the record that was made of it.
+    ThroughRecord,
+    /// As it is, sixteen bytes at a time.
+    InPieces,
+}
+
+/// What is many frames has no limit.
+const MANY_FRAMES: usize = 1 << 20;
+/// What is one frame may have a million values, so the long input has at most 32,768 elements.
+const ONE_FRAME: usize = 2_048;
+/// A frame in pieces is measured in bytes, and fits into a cache: memory is slower, but not with the square.
+const BYTES: usize = 16 << 10;
+
+/// The one shape whose input is not sound.
+pub(super) const DAMAGED: &str = "many damaged lines";
+
+fn claude_lines(count: usize) -> Vec<u8> {
+    lines(count, generate::claude_line)
+}
+
+fn codex_lines(count: usize) -> Vec<u8> {
+    lines(count, generate::codex_line)
+}
+
+fn lines(count: usize, line: fn(u64, &mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    (0..count as u64).for_each(|number| line(number, &mut out));
+    out
+}
+
+const fn case(shape: &'static str, make: Shape, most: usize, from: Side, to: &'static [Side]) -> Case {
+    Case { shape, make, from, to, most, way: Way::Straight }
+}
+
+const fn back(shape: &'static str, make: Shape, most: usize, from: Side, to: &'static [Side]) -> Case {
+    Case { shape, make, from, to, most, way: Way::ThroughRecord }
+}
+
+const fn pieces(shape: &'static str, make: Shape, from: Side, to: &'static [Side]) -> Case {
+    Case { shape, make, from, to, most: BYTES, way: Way::InPieces }
+}
+
+#[rustfmt::skip]
+pub(super) const STREAMS: &[Case] = &[
+    case("a text in many pieces", streams::chat_pieces, MANY_FRAMES, CHAT, &[ANTHROPIC, UNIVERSAL]),
+    case("many open calls", streams::chat_open_calls, MANY_FRAMES, CHAT, &[ANTHROPIC, UNIVERSAL, RECORD, CODEX]),
+    case("many calls in one chunk", streams::chat_calls_in_one_chunk, ONE_FRAME, CHAT, &[ANTHROPIC, UNIVERSAL]),
+    case("a text in many pieces", streams::anthropic_pieces, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL, RECORD]),
+    case("many open calls", streams::anthropic_open_calls, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL, RECORD]),
+    case("many open texts", streams::anthropic_open_texts, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL, RECORD]),
+    case("many open thoughts", streams::anthropic_open_thoughts, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL]),
+    case("many pings", streams::anthropic_pings, MANY_FRAMES, ANTHROPIC, &[CHAT]),
+    case("many `data:` lines", streams::anthropic_data_lines, 8 * ONE_FRAME, ANTHROPIC, &[CHAT]),
+];
+
+#[rustfmt::skip]
+pub(super) const BODIES: &[Case] = &[
+    case("many messages", bodies::anthropic_messages, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST]),
+    case("many tools", bodies::anthropic_tools, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST]),
+    case("many stop texts", bodies::anthropic_stops, 8 * ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST]),
+    case("many system blocks", bodies::anthropic_system, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST, RECORD]),
+    case("results last first", bodies::anthropic_late_results, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST, CLAUDE]),
+    case("many calls", bodies::anthropic_answer, ONE_FRAME, ANTHROPIC_ANSWER, &[CHAT_ANSWER]),
+    case("many messages", bodies::chat_messages, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
+    case("many system messages", bodies::chat_system_messages, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
+    case("many tools", bodies::chat_tools, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
+    case("many stop texts", bodies::chat_stops, 8 * ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
+    case("results last first", bodies::chat_late_results, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST, CODEX]),
+    case("many calls", bodies::chat_answer, ONE_FRAME, CHAT_ANSWER, &[ANTHROPIC_ANSWER]),
+];
+
+#[rustfmt::skip]
+pub(super) const OPEN: &[Case] = &[
+    case("many open messages", universal::open_messages, MANY_FRAMES, UNIVERSAL, &[CLAUDE, CODEX, RECORD, ANTHROPIC_REQUEST]),
+    case("many open messages, the first ends last", universal::nested_messages, MANY_FRAMES, UNIVERSAL, &[CLAUDE, RECORD]),
+    case("many open prompts", universal::open_prompts, MANY_FRAMES, UNIVERSAL, &[LIVE, CLAUDE, ANTHROPIC_REQUEST]),
+    case("many open calls", universal::open_calls, MANY_FRAMES, UNIVERSAL, &[CLAUDE, CODEX, RECORD, ANTHROPIC_REQUEST]),
+    case("many subagents", claude::subagents, MANY_FRAMES, LIVE, &[UNIVERSAL, RECORD, CLAUDE]),
+    case("many open blocks", claude::live_open_blocks, MANY_FRAMES, LIVE, &[UNIVERSAL, RECORD]),
+    case("many open permissions", claude::live_permissions, MANY_FRAMES, LIVE, &[UNIVERSAL, RECORD]),
+    case("many open permissions", universal::permissions, MANY_FRAMES, UNIVERSAL, &[RECORD, LIVE]),
+];
+
+#[rustfmt::skip]
+pub(super) const CHILDREN: &[Case] = &[
+    case("many children", universal::children, MANY_FRAMES, UNIVERSAL, &[CLAUDE, CODEX, RECORD, ANTHROPIC_REQUEST]),
+    case("many open children", universal::open_children, MANY_FRAMES, UNIVERSAL, &[CLAUDE, CODEX, RECORD]),
+    case("children of two messages in turns", universal::interleaved_children, MANY_FRAMES, UNIVERSAL, &[CLAUDE, RECORD]),
+    case("many parts", universal::parts, ONE_FRAME, UNIVERSAL, &[CLAUDE, CODEX, RECORD, ANTHROPIC]),
+    case("many children", record::children, ONE_FRAME, RECORD, &[CLAUDE, CODEX, UNIVERSAL]),
+    case("children and texts in turns", record::interleaved_children, ONE_FRAME, RECORD, &[CLAUDE, CODEX, UNIVERSAL]),
+    case("many texts", record::texts, ONE_FRAME, RECORD, &[CLAUDE, CODEX, UNIVERSAL]),
+    case("many kept lines with white space", record::kept_lines, ONE_FRAME, RECORD, &[CLAUDE, CODEX]),
+    case("many kept lines", record::kept_lines_close, ONE_FRAME, RECORD, &[CLAUDE]),
+];
+
+#[rustfmt::skip]
+pub(super) const LOGS: &[Case] = &[
+    case("many ordinary lines", claude_lines, MANY_FRAMES, CLAUDE, &[RECORD, CODEX, UNIVERSAL]),
+    back("many ordinary lines, and back", claude_lines, MANY_FRAMES, CLAUDE, &[CLAUDE]),
+    case("many ordinary lines", codex_lines, MANY_FRAMES, CODEX, &[RECORD, CLAUDE]),
+    back("many ordinary lines, and back", codex_lines, MANY_FRAMES, CODEX, &[CODEX]),
+    case("many texts in a line", claude::texts, ONE_FRAME, CLAUDE, &[RECORD, CODEX, UNIVERSAL]),
+    back("many texts in a line, and back", claude::texts, ONE_FRAME, CLAUDE, &[CLAUDE]),
+    case("many calls in a line", claude::calls, ONE_FRAME, CLAUDE, &[RECORD, CODEX, UNIVERSAL]),
+    back("many calls in a line, and back", claude::calls, ONE_FRAME, CLAUDE, &[CLAUDE]),
+    case("results last first", claude::late_results, MANY_FRAMES, CLAUDE, &[CODEX, ANTHROPIC_REQUEST, UNIVERSAL]),
+    case("many responses", claude::responses, MANY_FRAMES, CLAUDE, &[RECORD]),
+    case("many unknown members", claude::unknown_members, 8 * ONE_FRAME, CLAUDE, &[RECORD, CODEX]),
+    case(DAMAGED, claude::damaged_lines, MANY_FRAMES, CLAUDE, &[RECORD, CODEX]),
+    case("many summaries", codex::summaries, ONE_FRAME, CODEX, &[CLAUDE, RECORD, UNIVERSAL]),
+    back("many summaries, and back", codex::summaries, ONE_FRAME, CODEX, &[CODEX]),
+    case("many texts in a line", codex::texts, ONE_FRAME, CODEX, &[CLAUDE, RECORD]),
+    back("many texts in a line, and back", codex::texts, ONE_FRAME, CODEX, &[CODEX]),
+    case("results last first", codex::late_results, MANY_FRAMES, CODEX, &[CLAUDE, ANTHROPIC_REQUEST]),
+    case("many echoes", codex::echoes, MANY_FRAMES, CODEX, &[CLAUDE, RECORD]),
+    back("many echoes, and back", codex::echoes, MANY_FRAMES, CODEX, &[CODEX]),
+];
+
+#[rustfmt::skip]
+pub(super) const PIECES: &[Case] = &[
+    pieces("a long line", claude::long_text, CLAUDE, &[RECORD]),
+    pieces("a long event", streams::anthropic_long_piece, ANTHROPIC, &[CHAT]),
+    pieces("a long body", bodies::anthropic_long_text, ANTHROPIC_REQUEST, &[CHAT_REQUEST]),
+    pieces("a long entry", record::long_text, RECORD, &[CLAUDE]),
+];
+
+pub(super) const TABLES: [&[Case]; 6] = [STREAMS, BODIES, OPEN, CHILDREN, LOGS, PIECES];
+
+/// Conversions that are not linear yet, and by how much a byte costs more in an input that is sixteen times as long. A
+/// row goes when its conversion is linear: the test says so.
+#[rustfmt::skip]
+pub(super) const NOT_YET: &[(&str, Side, Side, f64)] = &[
+    ("many open calls", CHAT, ANTHROPIC, 14.1),
+    ("many open calls", CHAT, UNIVERSAL, 11.7),
+    ("many open calls", CHAT, RECORD, 16.8),
+    ("many open calls", CHAT, CODEX, 8.9),
+    ("many calls in one chunk", CHAT, ANTHROPIC, 17.0),
+    ("many calls in one chunk", CHAT, UNIVERSAL, 8.3),
+    ("many open calls", ANTHROPIC, CHAT, 12.0),
+    ("many open calls", ANTHROPIC, UNIVERSAL, 11.5),
+    ("many open calls", ANTHROPIC, RECORD, 15.9),
+    ("many open texts", ANTHROPIC, CHAT, 13.4),
+    ("many open texts", ANTHROPIC, UNIVERSAL, 9.4),
+    ("many open texts", ANTHROPIC, RECORD, 9.8),
+    ("many open thoughts", ANTHROPIC, CHAT, 18.2),
+    ("many open thoughts", ANTHROPIC, UNIVERSAL, 19.9),
+    ("many system blocks", ANTHROPIC_REQUEST, RECORD, 10.9),
+    ("results last first", ANTHROPIC_REQUEST, CHAT_REQUEST, 15.4),
+    ("results last first", ANTHROPIC_REQUEST, CLAUDE, 5.7),
+    ("results last first", CHAT_REQUEST, ANTHROPIC_REQUEST, 13.9),
+    ("results last first", CHAT_REQUEST, CODEX, 4.1),
+    ("many open messages", UNIVERSAL, CLAUDE, 6.2),
+    ("many open messages", UNIVERSAL, CODEX, 7.3),
+    ("many open messages", UNIVERSAL, RECORD, 15.8),
+    ("many open messages", UNIVERSAL, ANTHROPIC_REQUEST, 7.7),
+    ("many open messages, the first ends last", UNIVERSAL, CLAUDE, 7.4),
+    ("many open messages, the first ends last", UNIVERSAL, RECORD, 16.9),
+    ("many open prompts", UNIVERSAL, LIVE, 9.7),
+    ("many open prompts", UNIVERSAL, CLAUDE, 5.6),
+    ("many open prompts", UNIVERSAL, ANTHROPIC_REQUEST, 7.6),
+    ("many open calls", UNIVERSAL, CLAUDE, 7.4),
+    ("many open calls", UNIVERSAL, CODEX, 6.9),
+    ("many open calls", UNIVERSAL, RECORD, 15.8),
+    ("many open calls", UNIVERSAL, ANTHROPIC_REQUEST, 8.8),
+    ("many subagents", LIVE, UNIVERSAL, 9.4),
+    ("many subagents", LIVE, RECORD, 16.5),
+    ("many subagents", LIVE, CLAUDE, 6.7),
+    ("many open blocks", LIVE, UNIVERSAL, 11.9),
+    ("many open blocks", LIVE, RECORD, 16.3),
+    ("many open permissions", LIVE, UNIVERSAL, 16.4),
+    ("many open permissions", LIVE, RECORD, 9.1),
+    ("many children", UNIVERSAL, CLAUDE, 3.4),
+    ("many children", UNIVERSAL, CODEX, 2.5),
+    ("many open children", UNIVERSAL, CLAUDE, 14.6),
+    ("many open children", UNIVERSAL, CODEX, 12.7),
+    ("many open children", UNIVERSAL, RECORD, 15.7),
+    ("children of two messages in turns", UNIVERSAL, CLAUDE, 2.1),
+    ("children of two messages in turns", UNIVERSAL, RECORD, 15.6),
+    ("many parts", UNIVERSAL, CLAUDE, 5.0),
+    ("many parts", UNIVERSAL, CODEX, 5.4),
+    ("many parts", UNIVERSAL, RECORD, 5.8),
+    ("many parts", UNIVERSAL, ANTHROPIC, 5.7),
+    ("many children", RECORD, CLAUDE, 4.4),
+    ("many children", RECORD, CODEX, 4.0),
+    ("children and texts in turns", RECORD, CLAUDE, 5.3),
+    ("children and texts in turns", RECORD, CODEX, 4.1),
+    ("children and texts in turns", RECORD, UNIVERSAL, 5.0),
+    ("many texts", RECORD, UNIVERSAL, 11.2),
+    ("many kept lines with white space", RECORD, CLAUDE, 10.7),
+    ("many kept lines with white space", RECORD, CODEX, 12.2),
+    ("many texts in a line", CLAUDE, RECORD, 11.2),
+    ("many texts in a line", CLAUDE, UNIVERSAL, 10.3),
+    ("many calls in a line", CLAUDE, CODEX, 4.7),
+    ("many calls in a line, and back", CLAUDE, CLAUDE, 3.6),
+    ("results last first", CLAUDE, ANTHROPIC_REQUEST, 9.2),
+    ("results last first", CLAUDE, UNIVERSAL, 4.7),
+    ("many summaries", CODEX, CLAUDE, 10.5),
+    ("many summaries", CODEX, RECORD, 11.1),
+    ("many summaries", CODEX, UNIVERSAL, 10.5),
+    ("many summaries, and back", CODEX, CODEX, 5.4),
+    ("many texts in a line", CODEX, RECORD, 10.9),
+    ("many texts in a line, and back", CODEX, CODEX, 5.8),
+    ("results last first", CODEX, ANTHROPIC_REQUEST, 15.1),
+];
