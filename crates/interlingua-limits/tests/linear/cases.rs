@@ -15,6 +15,7 @@ pub(super) const ANTHROPIC_ANSWER: Side = ("anthropic", Role::Response);
 pub(super) const CHAT_ANSWER: Side = ("openai-chat", Role::Response);
 pub(super) const CLAUDE: Side = ("claude-code", Role::Log);
 pub(super) const LIVE: Side = ("claude-stream", Role::Live);
+pub(super) const AGENT_INPUT: Side = ("claude-stream", Role::Input);
 pub(super) const CODEX: Side = ("codex", Role::Log);
 pub(super) const RECORD: Side = ("record", Role::Log);
 pub(super) const UNIVERSAL: Side = ("universal", Role::Live);
@@ -131,12 +132,12 @@ pub(super) const BODIES: &[Case] = &[
 pub(super) const OPEN: &[Case] = &[
     case("many open messages", universal::open_messages, MANY_FRAMES, UNIVERSAL, &[CLAUDE, CODEX, RECORD, ANTHROPIC_REQUEST]),
     case("many open messages, the first ends last", universal::nested_messages, MANY_FRAMES, UNIVERSAL, &[CLAUDE, RECORD]),
-    case("many open prompts", universal::open_prompts, MANY_FRAMES, UNIVERSAL, &[LIVE, CLAUDE, ANTHROPIC_REQUEST]),
+    case("many open prompts", universal::open_prompts, MANY_FRAMES, UNIVERSAL, &[AGENT_INPUT, CLAUDE, ANTHROPIC_REQUEST]),
     case("many open calls", universal::open_calls, MANY_FRAMES, UNIVERSAL, &[CLAUDE, CODEX, RECORD, ANTHROPIC_REQUEST]),
     case("many subagents", claude::subagents, MANY_FRAMES, LIVE, &[UNIVERSAL, RECORD, CLAUDE]),
     case("many open blocks", claude::live_open_blocks, MANY_FRAMES, LIVE, &[UNIVERSAL, RECORD]),
     case("many open permissions", claude::live_permissions, MANY_FRAMES, LIVE, &[UNIVERSAL, RECORD]),
-    case("many open permissions", universal::permissions, MANY_FRAMES, UNIVERSAL, &[RECORD, LIVE]),
+    case("many open permissions", universal::permissions, MANY_FRAMES, UNIVERSAL, &[RECORD, AGENT_INPUT]),
 ];
 
 #[rustfmt::skip]
@@ -214,7 +215,7 @@ pub(super) const NOT_YET: &[(&str, Side, Side, f64)] = &[
     ("many open messages", UNIVERSAL, ANTHROPIC_REQUEST, 7.7),
     ("many open messages, the first ends last", UNIVERSAL, CLAUDE, 7.4),
     ("many open messages, the first ends last", UNIVERSAL, RECORD, 16.9),
-    ("many open prompts", UNIVERSAL, LIVE, 9.7),
+    ("many open prompts", UNIVERSAL, AGENT_INPUT, 9.7),
     ("many open prompts", UNIVERSAL, CLAUDE, 5.6),
     ("many open prompts", UNIVERSAL, ANTHROPIC_REQUEST, 7.6),
     ("many open calls", UNIVERSAL, CLAUDE, 7.4),
