@@ -24,7 +24,7 @@ use interlingua::sniff;
 use interlingua::tape::Limits;
 
 use crate::Outcome;
-use tally::Tally;
+use tally::TrialTally;
 
 /// Tries every file and fails if one did not come back as it was.
 pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
@@ -53,11 +53,11 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// Tries the files one after the other: says at once what is off, and in the end what there was.
-fn try_all(dialect: &'static Dialect, path: &Path, out: &mut dyn Write) -> Outcome<Tally> {
+fn try_all(dialect: &'static Dialect, path: &Path, out: &mut dyn Write) -> Outcome<TrialTally> {
     if dialect.name == RECORD {
         return Err("`record` is what files are tried through\nhint: `interlingua check FILE`".into());
     }
-    let mut tally = Tally::default();
+    let mut tally = TrialTally::default();
     let files = Files::below(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     for (file, listed) in files {
         let inner = file.strip_prefix(path).ok().filter(|inner| !inner.as_os_str().is_empty());
@@ -78,9 +78,9 @@ fn try_all(dialect: &'static Dialect, path: &Path, out: &mut dyn Write) -> Outco
 const RECORD: &str = "record";
 
 /// The files below a folder, sorted within each folder. Links are not followed: they may lead in circles.
-struct Files(Vec<Entry>);
+struct Files(Vec<FolderEntry>);
 
-enum Entry {
+enum FolderEntry {
     File(PathBuf),
     Folder(PathBuf),
 }
@@ -90,8 +90,8 @@ impl Files {
     fn below(path: &Path) -> io::Result<Self> {
         let kind = fs::metadata(path)?.file_type();
         match (kind.is_dir(), kind.is_file()) {
-            (true, _) => Ok(Self(vec![Entry::Folder(path.to_owned())])),
-            (_, true) => Ok(Self(vec![Entry::File(path.to_owned())])),
+            (true, _) => Ok(Self(vec![FolderEntry::Folder(path.to_owned())])),
+            (_, true) => Ok(Self(vec![FolderEntry::File(path.to_owned())])),
             (false, false) => Err(io::Error::other("neither a file nor a folder")),
         }
     }
@@ -103,9 +103,9 @@ impl Files {
         for entry in entries {
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                self.0.push(Entry::Folder(entry.path()));
+                self.0.push(FolderEntry::Folder(entry.path()));
             } else if kind.is_file() {
-                self.0.push(Entry::File(entry.path()));
+                self.0.push(FolderEntry::File(entry.path()));
             }
         }
         Ok(())
@@ -119,8 +119,8 @@ impl Iterator for Files {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match self.0.pop()? {
-                Entry::File(path) => return Some((path, Ok(()))),
-                Entry::Folder(path) => {
+                FolderEntry::File(path) => return Some((path, Ok(()))),
+                FolderEntry::Folder(path) => {
                     if let Err(error) = self.list(&path) {
                         return Some((path, Err(error)));
                     }
@@ -194,8 +194,8 @@ struct Items {
 
 fn try_file(dialect: &'static Dialect, path: &Path, choice: Choice) -> Trial {
     let (bytes, guesses) = match open(path, dialect, choice) {
-        Ok(Opened::Read(bytes, guesses)) => (bytes, guesses),
-        Ok(Opened::Skip(looks_like)) => return Trial::Skipped(looks_like),
+        Ok(TriedFile::Read(bytes, guesses)) => (bytes, guesses),
+        Ok(TriedFile::Skip(looks_like)) => return Trial::Skipped(looks_like),
         Err(error) => return Trial::Failed(error.to_string()),
     };
     let own = guesses.iter().find(|guess| guess.dialect.name == dialect.name).map(|guess| guess.role);
@@ -224,13 +224,13 @@ fn try_file(dialect: &'static Dialect, path: &Path, choice: Choice) -> Trial {
 }
 
 /// A file, or what it looks like if it is to be skipped.
-enum Opened {
+enum TriedFile {
     Read(Vec<u8>, Vec<sniff::Guess>),
     Skip(String),
 }
 
 /// Reads as much of a file as it takes to tell what it is, and the rest if it is the dialect's.
-fn open(path: &Path, dialect: &Dialect, choice: Choice) -> io::Result<Opened> {
+fn open(path: &Path, dialect: &Dialect, choice: Choice) -> io::Result<TriedFile> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
     let mut complete = read_more(&mut file, sniff::HEAD, &mut bytes)?;
@@ -243,7 +243,7 @@ fn open(path: &Path, dialect: &Dialect, choice: Choice) -> io::Result<Opened> {
     }
     let best = guesses.first();
     if choice == Choice::Found && best.is_none_or(|guess| guess.dialect.name != dialect.name) {
-        return Ok(Opened::Skip(match best {
+        return Ok(TriedFile::Skip(match best {
             Some(guess) => guess.dialect.name.to_owned(),
             None if complete && bytes.trim_ascii().is_empty() => "nothing: it is blank".to_owned(),
             None => "no dialect".to_owned(),
@@ -252,7 +252,7 @@ fn open(path: &Path, dialect: &Dialect, choice: Choice) -> io::Result<Opened> {
     if !complete {
         file.read_to_end(&mut bytes)?;
     }
-    Ok(Opened::Read(bytes, guesses))
+    Ok(TriedFile::Read(bytes, guesses))
 }
 
 /// Whether that was all.

@@ -6,17 +6,17 @@ use interlingua::check::CheckWriter;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 
-use crate::convert::{Identity, identify, options};
-use crate::error::{Error, Exit};
+use crate::convert::{Identified, identify, options};
+use crate::error::{CommandError, Exit};
 use crate::flags::Check;
-use crate::sources::Input;
+use crate::sources::InputPlace;
 use crate::talk::{self, Talk};
 use crate::{render, report};
 
 /// What a file is and what was found in it.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    pub(crate) identity: Identity,
+    pub(crate) identity: Identified,
     pub(crate) report: Report,
 }
 
@@ -26,19 +26,19 @@ impl Checked {
     }
 }
 
-pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, Error> {
+pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
     let mut files = Vec::new();
     for path in &args.files {
         let result = check(path, args);
         if !args.json {
-            let name = Input::of(path).name();
+            let name = InputPlace::of(path).name();
             match &result {
                 Ok(checked) if talk.quiet && checked.is_sound() => {}
                 Ok(Checked { identity, report }) => talk::text(&render::checked(&name, identity, report))?,
                 Err(error) => Talk::error(error),
             }
         }
-        files.push((Input::of(path).name(), result));
+        files.push((InputPlace::of(path).name(), result));
     }
     if args.json {
         talk::data(report::check(&files).as_bytes())?;
@@ -51,15 +51,15 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, Error> {
     })
 }
 
-fn check(path: &Path, args: &Check) -> Result<Checked, Error> {
-    let input = Input::of(path);
+fn check(path: &Path, args: &Check) -> Result<Checked, CommandError> {
+    let input = InputPlace::of(path);
     let opened = input.open()?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     let checker = Box::new(CheckWriter::default());
     let pipe = Pipe::with_writer((dialect, role), checker, &options(&args.source));
-    let mut pipe = pipe.map_err(|_| Error::CannotRead(dialect, role))?;
-    let failed = |error| Error::Read(input.name(), error);
+    let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
+    let failed = |error| CommandError::Read(input.name(), error);
     opened.each(failed, |bytes| {
         pipe.push(bytes, &mut Vec::new());
         Ok(())
@@ -67,7 +67,7 @@ fn check(path: &Path, args: &Check) -> Result<Checked, Error> {
     let report = pipe.finish(&mut Vec::new());
     if report.read == 0 {
         let looks_like = identity.looks_like;
-        return Err(Error::NothingRead { name: input.name(), dialect, looks_like });
+        return Err(CommandError::NothingRead { name: input.name(), dialect, looks_like });
     }
     Ok(Checked { identity, report })
 }

@@ -11,15 +11,15 @@ use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use interlingua::tape::Limits;
 
-use crate::error::{Error, Exit};
-use crate::flags::{Convert, Source};
-use crate::sources::{self, Found, Input, Opened, Sink, Taken};
+use crate::error::{CommandError, Exit};
+use crate::flags::{Convert, SourceFlags};
+use crate::sources::{self, FoundFile, InputPlace, Opened, Sink, Taken};
 use crate::talk::{self, Talk};
 use crate::{render, report};
 
 /// What an input is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Identity {
+pub(crate) struct Identified {
     pub(crate) dialect: &'static Dialect,
     pub(crate) spec: &'static RoleSpec,
     pub(crate) how: How,
@@ -39,13 +39,13 @@ pub(crate) enum How {
 pub(crate) struct Converted {
     pub(crate) name: String,
     pub(crate) output: Option<PathBuf>,
-    pub(crate) from: Identity,
+    pub(crate) from: Identified,
     pub(crate) to: (&'static Dialect, Role),
     pub(crate) report: Report,
 }
 
 impl Converted {
-    /// Source and target are the same: the bytes passed untouched and unread.
+    /// SourceFlags and target are the same: the bytes passed untouched and unread.
     pub(crate) fn is_copy(&self) -> bool {
         self.from.dialect.name == self.to.0.name && self.from.spec.role == self.to.1
     }
@@ -56,23 +56,23 @@ impl Converted {
 pub(crate) struct Summary {
     pub(crate) converted: Vec<Converted>,
     /// Left aside, in a directory.
-    pub(crate) skipped: Vec<(String, Error)>,
-    pub(crate) failed: Vec<(String, Error)>,
+    pub(crate) skipped: Vec<(String, CommandError)>,
+    pub(crate) failed: Vec<(String, CommandError)>,
 }
 
-pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, Error> {
+pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let stdin = [PathBuf::from("-")];
     let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
     let report_to_stdout = args.report.as_deref() == Some(Path::new("-"));
     if report_to_stdout && args.output.is_none() {
-        return Err(Error::StdoutTwice);
+        return Err(CommandError::StdoutTwice);
     }
     let summary = match (inputs, args.output.as_deref()) {
         ([one], output) if !is_directory(one) && !output.is_some_and(is_directory) => {
             single(one, output, args, talk)?
         }
-        ([one], None) => return Err(Error::IsDirectory(one.display().to_string())),
-        (_, None) => return Err(Error::NeedsDirectory),
+        ([one], None) => return Err(CommandError::IsDirectory(one.display().to_string())),
+        (_, None) => return Err(CommandError::NeedsDirectory),
         (_, Some(output)) => many(inputs, output, args, talk)?,
     };
     if let Some(path) = &args.report {
@@ -80,14 +80,14 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, Error> {
         if report_to_stdout {
             talk::data(json.as_bytes())?;
         } else {
-            fs::write(path, json).map_err(|error| Error::Write(path.clone(), error))?;
+            fs::write(path, json).map_err(|error| CommandError::Write(path.clone(), error))?;
         }
     }
     if let [(_, _), ..] = &summary.failed[..] {
         return Ok(Exit::Unreadable);
     }
     if summary.converted.is_empty() {
-        return Err(Error::NothingRecognised(summary.skipped.len()));
+        return Err(CommandError::NothingRecognised(summary.skipped.len()));
     }
     let unsound = |file: &Converted| file.report.lost > 0 || file.report.errors > 0;
     let strict_failure = args.strict && summary.converted.iter().any(unsound);
@@ -98,16 +98,18 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, Error> {
 }
 
 /// One input to a file or to stdout.
-fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, Error> {
-    let input = Input::of(path);
+fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
+    let input = InputPlace::of(path);
     if let Some(output) = output.filter(|output| sources::same_place(path, output)) {
-        return Err(Error::OverInput(output.to_owned()));
+        return Err(CommandError::OverInput(output.to_owned()));
     }
     let opened = input.open()?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     talk.say(&render::reading(&input.name(), &identity));
-    let role =
-        args.to.role_for(identity.spec.role).ok_or(Error::NoTargetRole(args.to, identity.spec.role))?;
+    let role = args
+        .to
+        .role_for(identity.spec.role)
+        .ok_or(CommandError::NoTargetRole(args.to, identity.spec.role))?;
     let sink = match output {
         None => Sink::stdout(),
         Some(path) => Sink::file(path)?,
@@ -120,16 +122,17 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
 }
 
 /// Many files to a directory: as many at once as there are processors.
-fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, Error> {
+fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
     if output.exists() && !output.is_dir() {
-        return Err(Error::NotADirectory(output.to_owned()));
+        return Err(CommandError::NotADirectory(output.to_owned()));
     }
-    fs::create_dir_all(output).map_err(|error| Error::Write(output.to_owned(), error))?;
+    fs::create_dir_all(output).map_err(|error| CommandError::Write(output.to_owned(), error))?;
     let found = sources::find(inputs, output)?;
     let taken = Taken::inputs(&found);
     let bar = progress(&found, talk);
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, Result<Converted, Error>)>> = Mutex::new(Vec::with_capacity(found.len()));
+    let results: Mutex<Vec<(usize, Result<Converted, CommandError>)>> =
+        Mutex::new(Vec::with_capacity(found.len()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(found.len());
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -163,21 +166,23 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
 }
 
 fn one_of_many(
-    file: &Found,
+    file: &FoundFile,
     output: &Path,
     taken: &Taken,
     args: &Convert,
     bar: &ProgressBar,
-) -> Result<Converted, Error> {
+) -> Result<Converted, CommandError> {
     let name = file.input.name();
     let opened = file.input.open()?;
     let identity = identify(&opened, &name, &args.source)?;
-    let role =
-        args.to.role_for(identity.spec.role).ok_or(Error::NoTargetRole(args.to, identity.spec.role))?;
+    let role = args
+        .to
+        .role_for(identity.spec.role)
+        .ok_or(CommandError::NoTargetRole(args.to, identity.spec.role))?;
     let framing = args.to.role(role).map_or(identity.spec.framing, |spec| spec.framing);
     let path = taken.claim(output, &file.base, args.to.name, framing);
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| Error::Write(parent.to_owned(), error))?;
+        fs::create_dir_all(parent).map_err(|error| CommandError::Write(parent.to_owned(), error))?;
     }
     let sink = Sink::file(&path)?;
     let converted = convert(opened, &file.input, identity, (args.to, role), sink, args, bar)?;
@@ -186,20 +191,25 @@ fn one_of_many(
 
 fn convert(
     opened: Opened,
-    input: &Input,
-    from: Identity,
+    input: &InputPlace,
+    from: Identified,
     to: (&'static Dialect, Role),
     mut sink: Sink,
     args: &Convert,
     bar: &ProgressBar,
-) -> Result<Converted, Error> {
+) -> Result<Converted, CommandError> {
     let options = Options { include_raw: args.raw, source_name: input.stem(), ..options(&args.source) };
     let pipe = Pipe::new((from.dialect, from.spec.role), to, &options);
-    let mut pipe = pipe.map_err(|_| Error::NoTargetRole(to.0, from.spec.role))?;
+    let mut pipe = pipe.map_err(|_| CommandError::NoTargetRole(to.0, from.spec.role))?;
     let converted = |report| Converted { name: input.name(), output: None, from, to, report };
     let nothing_read = |converted: &Converted| !converted.is_copy() && converted.report.read == 0;
-    let refuse =
-        || Err(Error::NothingRead { name: input.name(), dialect: from.dialect, looks_like: from.looks_like });
+    let refuse = || {
+        Err(CommandError::NothingRead {
+            name: input.name(),
+            dialect: from.dialect,
+            looks_like: from.looks_like,
+        })
+    };
 
     if let Some(bytes) = opened.whole() {
         // Short enough to see whether there is anything in it before a byte goes out.
@@ -214,7 +224,7 @@ fn convert(
         sink.finish()?;
         return Ok(converted);
     }
-    let failed = |error| Error::Read(input.name(), error);
+    let failed = |error| CommandError::Read(input.name(), error);
     opened.each(failed, |bytes| {
         pipe.push(bytes, &mut sink);
         bar.inc(bytes.len() as u64);
@@ -228,21 +238,21 @@ fn convert(
     Ok(converted)
 }
 
-pub(crate) fn options(source: &Source) -> Options {
+pub(crate) fn options(source: &SourceFlags) -> Options {
     Options { limits: Limits { bytes: source.max_frame, ..Limits::default() }, ..Options::default() }
 }
 
 /// What the input is: as the flags say, or as detected.
-pub(crate) fn identify(opened: &Opened, name: &str, flags: &Source) -> Result<Identity, Error> {
+pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Result<Identified, CommandError> {
     if opened.is_blank() {
-        return Err(Error::Empty(name.to_owned()));
+        return Err(CommandError::Empty(name.to_owned()));
     }
     let best = opened.guesses.first();
     let (dialect, how) = match (flags.from, best) {
         (Some(dialect), _) => (dialect, How::Named),
         (None, Some(guess)) => (guess.dialect, How::Detected),
         (None, None) => {
-            return Err(Error::Undetected { name: name.to_owned(), binary: opened.is_binary() });
+            return Err(CommandError::Undetected { name: name.to_owned(), binary: opened.is_binary() });
         }
     };
     let guess = opened.guesses.iter().find(|guess| guess.dialect.name == dialect.name);
@@ -250,22 +260,22 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &Source) -> Result<Id
     let spec = match (flags.role, guess) {
         (Some(role), _) => {
             let spec = readable.find(|spec| spec.role == role);
-            spec.ok_or(Error::CannotRead(dialect, role))?
+            spec.ok_or(CommandError::CannotRead(dialect, role))?
         }
         (None, Some(guess)) => {
             let spec = readable.find(|spec| spec.role == guess.role);
-            spec.ok_or(Error::CannotRead(dialect, guess.role))?
+            spec.ok_or(CommandError::CannotRead(dialect, guess.role))?
         }
         (None, None) => match (readable.next(), readable.next()) {
             (Some(only), None) => only,
-            _ => return Err(Error::UnclearRole(name.to_owned(), dialect)),
+            _ => return Err(CommandError::UnclearRole(name.to_owned(), dialect)),
         },
     };
     let looks_like = best.filter(|_| guess.is_none()).map(|guess| guess.dialect);
-    Ok(Identity { dialect, spec, how, looks_like })
+    Ok(Identified { dialect, spec, how, looks_like })
 }
 
-fn progress(found: &[Found], talk: &Talk) -> ProgressBar {
+fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
     if !talk.is_watched() {
         return ProgressBar::hidden();
     }

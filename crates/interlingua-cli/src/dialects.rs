@@ -2,11 +2,11 @@
 
 use interlingua::dialects::{DIALECTS, Dialect, RoleSpec};
 
-use crate::error::{Error, Exit};
+use crate::error::{CommandError, Exit};
 use crate::flags::Dialects;
 use crate::{render, report, talk};
 
-pub(crate) fn run(args: &Dialects) -> Result<Exit, Error> {
+pub(crate) fn run(args: &Dialects) -> Result<Exit, CommandError> {
     if args.json {
         return talk::data(json().as_bytes());
     }

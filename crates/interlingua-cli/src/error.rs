@@ -12,7 +12,7 @@ use interlingua::dialects::{Dialect, Role};
 pub(crate) enum Exit {
     /// Done.
     Done,
-    /// Input could not be read.
+    /// InputPlace could not be read.
     Unreadable,
     /// The command line makes no sense.
     Usage,
@@ -33,7 +33,7 @@ impl From<Exit> for ExitCode {
 
 /// Why a command, or one file of many, came to nothing.
 #[derive(Debug)]
-pub(crate) enum Error {
+pub(crate) enum CommandError {
     /// A file could not be opened or read.
     Read(String, io::Error),
     /// A file could not be written.
@@ -86,7 +86,7 @@ pub(crate) enum Error {
     Usage(String, Option<String>),
 }
 
-impl Error {
+impl CommandError {
     /// What clap refused, in our own words where we know more than clap, and in our own form where we do not.
     /// Nothing if clap has something to show that was asked for.
     pub(crate) fn from_usage(error: &clap::Error) -> Option<Self> {
@@ -101,9 +101,9 @@ impl Error {
         let name = text(ContextKind::InvalidValue).filter(|name| !name.is_empty());
         match (error.kind(), name) {
             (ErrorKind::InvalidValue, Some(name)) if is_dialect() => {
-                Some(Error::UnknownDialect(name, text(ContextKind::SuggestedValue)))
+                Some(CommandError::UnknownDialect(name, text(ContextKind::SuggestedValue)))
             }
-            _ => Some(Error::restated(&error.render().to_string())),
+            _ => Some(CommandError::restated(&error.render().to_string())),
         }
     }
 
@@ -113,30 +113,30 @@ impl Error {
         let what: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let what = what.join(" ");
         let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-        Error::Usage(quoted(what.strip_prefix("error: ").unwrap_or(&what)), tip.map(quoted))
+        CommandError::Usage(quoted(what.strip_prefix("error: ").unwrap_or(&what)), tip.map(quoted))
     }
 
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            Error::UnclearRole(..)
-            | Error::CannotRead(..)
-            | Error::NoTargetRole(..)
-            | Error::NeedsDirectory
-            | Error::OverInput(_)
-            | Error::StdoutTwice
-            | Error::NotADirectory(_)
-            | Error::UnknownDialect(..)
-            | Error::UnknownCommand(_)
-            | Error::Usage(..) => Exit::Usage,
-            Error::Read(..)
-            | Error::Write(..)
-            | Error::Output(_)
-            | Error::Empty(_)
-            | Error::Undetected { .. }
-            | Error::NothingRead { .. }
-            | Error::IsDirectory(_)
-            | Error::NotAFile(_)
-            | Error::NothingRecognised(_) => Exit::Unreadable,
+            CommandError::UnclearRole(..)
+            | CommandError::CannotRead(..)
+            | CommandError::NoTargetRole(..)
+            | CommandError::NeedsDirectory
+            | CommandError::OverInput(_)
+            | CommandError::StdoutTwice
+            | CommandError::NotADirectory(_)
+            | CommandError::UnknownDialect(..)
+            | CommandError::UnknownCommand(_)
+            | CommandError::Usage(..) => Exit::Usage,
+            CommandError::Read(..)
+            | CommandError::Write(..)
+            | CommandError::Output(_)
+            | CommandError::Empty(_)
+            | CommandError::Undetected { .. }
+            | CommandError::NothingRead { .. }
+            | CommandError::IsDirectory(_)
+            | CommandError::NotAFile(_)
+            | CommandError::NothingRecognised(_) => Exit::Unreadable,
         }
     }
 
@@ -144,65 +144,73 @@ impl Error {
     pub(crate) const fn is_skip(&self) -> bool {
         matches!(
             self,
-            Error::Empty(_)
-                | Error::Undetected { .. }
-                | Error::UnclearRole(..)
-                | Error::NothingRead { .. }
-                | Error::NoTargetRole(..)
-                | Error::CannotRead(..)
+            CommandError::Empty(_)
+                | CommandError::Undetected { .. }
+                | CommandError::UnclearRole(..)
+                | CommandError::NothingRead { .. }
+                | CommandError::NoTargetRole(..)
+                | CommandError::CannotRead(..)
         )
     }
 
     pub(crate) fn is_broken_pipe(&self) -> bool {
-        matches!(self, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        matches!(self, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
     /// What happened, in a line.
     pub(crate) fn message(&self) -> String {
         match self {
-            Error::Read(name, error) => format!("cannot read `{name}`: {}", reason(error)),
-            Error::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
+            CommandError::Read(name, error) => format!("cannot read `{name}`: {}", reason(error)),
+            CommandError::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
                 format!("cannot write `{}`: its directory does not exist", path.display())
             }
-            Error::Write(path, error) => format!("cannot write `{}`: {}", path.display(), reason(error)),
-            Error::Output(error) => format!("cannot write to stdout: {}", reason(error)),
-            Error::Empty(name) => format!("there is nothing in `{name}`"),
-            Error::Undetected { name, binary: true } => {
+            CommandError::Write(path, error) => {
+                format!("cannot write `{}`: {}", path.display(), reason(error))
+            }
+            CommandError::Output(error) => format!("cannot write to stdout: {}", reason(error)),
+            CommandError::Empty(name) => format!("there is nothing in `{name}`"),
+            CommandError::Undetected { name, binary: true } => {
                 format!("no dialect recognises `{name}`: it is not text")
             }
-            Error::Undetected { name, binary: false } => format!("no dialect recognises `{name}`"),
-            Error::UnclearRole(name, dialect) => {
+            CommandError::Undetected { name, binary: false } => format!("no dialect recognises `{name}`"),
+            CommandError::UnclearRole(name, dialect) => {
                 format!("cannot tell what role of `{}` `{name}` is", dialect.name)
             }
-            Error::NothingRead { name, dialect, .. } => {
+            CommandError::NothingRead { name, dialect, .. } => {
                 format!("nothing in `{name}` can be read as `{}`", dialect.name)
             }
-            Error::CannotRead(dialect, role) => {
+            CommandError::CannotRead(dialect, role) => {
                 format!("`{}` does not read role `{}`", dialect.name, role.word())
             }
-            Error::NoTargetRole(dialect, role) => {
+            CommandError::NoTargetRole(dialect, role) => {
                 format!("`{}` has nothing to write a `{}` as", dialect.name, role.word())
             }
-            Error::NeedsDirectory => "several inputs need a directory to write to".to_owned(),
-            Error::IsDirectory(name) | Error::NotAFile(name) => format!("`{name}` is a directory"),
-            Error::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
-            Error::OverInput(path) => format!("`{}` is the input itself", path.display()),
-            Error::NothingRecognised(1) => "no dialect recognises the one file there".to_owned(),
-            Error::NothingRecognised(count) => format!("no dialect recognises any of the {count} files"),
-            Error::StdoutTwice => "output and report cannot both go to stdout".to_owned(),
-            Error::UnknownDialect(name, _) => format!("there is no dialect `{name}`"),
-            Error::UnknownCommand(name) => format!("there is no command `{name}`"),
-            Error::Usage(what, _) => what.clone(),
+            CommandError::NeedsDirectory => "several inputs need a directory to write to".to_owned(),
+            CommandError::IsDirectory(name) | CommandError::NotAFile(name) => {
+                format!("`{name}` is a directory")
+            }
+            CommandError::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
+            CommandError::OverInput(path) => format!("`{}` is the input itself", path.display()),
+            CommandError::NothingRecognised(1) => "no dialect recognises the one file there".to_owned(),
+            CommandError::NothingRecognised(count) => {
+                format!("no dialect recognises any of the {count} files")
+            }
+            CommandError::StdoutTwice => "output and report cannot both go to stdout".to_owned(),
+            CommandError::UnknownDialect(name, _) => format!("there is no dialect `{name}`"),
+            CommandError::UnknownCommand(name) => format!("there is no command `{name}`"),
+            CommandError::Usage(what, _) => what.clone(),
         }
     }
 
     /// Why a file of a directory was left aside, in a few words beside its name.
     pub(crate) fn reason_to_skip(&self) -> String {
         match self {
-            Error::Empty(_) => "it is empty".to_owned(),
-            Error::Undetected { .. } => "no dialect recognises it".to_owned(),
-            Error::UnclearRole(_, dialect) => format!("its role in `{}` is unclear", dialect.name),
-            Error::NothingRead { dialect, .. } => format!("nothing in it can be read as `{}`", dialect.name),
+            CommandError::Empty(_) => "it is empty".to_owned(),
+            CommandError::Undetected { .. } => "no dialect recognises it".to_owned(),
+            CommandError::UnclearRole(_, dialect) => format!("its role in `{}` is unclear", dialect.name),
+            CommandError::NothingRead { dialect, .. } => {
+                format!("nothing in it can be read as `{}`", dialect.name)
+            }
             other => other.message(),
         }
     }
@@ -219,44 +227,44 @@ impl Error {
             words.join(", ")
         };
         Some(match self {
-            Error::Read(_, error) if error.kind() == io::ErrorKind::NotFound => {
+            CommandError::Read(_, error) if error.kind() == io::ErrorKind::NotFound => {
                 "is the path right? `-` reads stdin".to_owned()
             }
-            Error::Read(..) | Error::Write(..) | Error::Output(_) => return None,
-            Error::Empty(_) => "give a file with content, or pipe one in".to_owned(),
-            Error::Undetected { .. } => {
+            CommandError::Read(..) | CommandError::Write(..) | CommandError::Output(_) => return None,
+            CommandError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
+            CommandError::Undetected { .. } => {
                 "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
             }
-            Error::UnclearRole(_, dialect) => {
+            CommandError::UnclearRole(_, dialect) => {
                 format!("name it with `--role`: {}", roles(dialect, |spec| spec.read.is_some()))
             }
-            Error::NothingRead { looks_like: Some(other), .. } => {
+            CommandError::NothingRead { looks_like: Some(other), .. } => {
                 format!("it looks like `{}`; leave `--from` out to have it detected", other.name)
             }
-            Error::NothingRead { looks_like: None, .. } => {
+            CommandError::NothingRead { looks_like: None, .. } => {
                 "is it really a file of that dialect? `interlingua check` without `--from` says what it looks like"
                     .to_owned()
             }
-            Error::CannotRead(dialect, _) => {
+            CommandError::CannotRead(dialect, _) => {
                 format!("it reads {}", roles(dialect, |spec| spec.read.is_some()))
             }
-            Error::NoTargetRole(dialect, _) => {
+            CommandError::NoTargetRole(dialect, _) => {
                 format!("it writes {}", roles(dialect, |spec| spec.write.is_some()))
             }
-            Error::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
-            Error::NotAFile(_) => "name the files in it".to_owned(),
-            Error::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
-            Error::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
-            Error::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
-            Error::NothingRecognised(_) => "name the dialect with `--from` to read them all as that".to_owned(),
-            Error::StdoutTwice => "write one of them to a file: `-o FILE` or `--report FILE`".to_owned(),
-            Error::UnknownDialect(_, Some(similar)) => {
+            CommandError::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
+            CommandError::NotAFile(_) => "name the files in it".to_owned(),
+            CommandError::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
+            CommandError::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
+            CommandError::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
+            CommandError::NothingRecognised(_) => "name the dialect with `--from` to read them all as that".to_owned(),
+            CommandError::StdoutTwice => "write one of them to a file: `-o FILE` or `--report FILE`".to_owned(),
+            CommandError::UnknownDialect(_, Some(similar)) => {
                 format!("did you mean `{similar}`? `interlingua dialects` lists them all")
             }
-            Error::UnknownDialect(_, None) => "`interlingua dialects` lists them all".to_owned(),
-            Error::UnknownCommand(_) => "`interlingua --help` lists them".to_owned(),
-            Error::Usage(_, Some(tip)) => tip.clone(),
-            Error::Usage(_, None) => {
+            CommandError::UnknownDialect(_, None) => "`interlingua dialects` lists them all".to_owned(),
+            CommandError::UnknownCommand(_) => "`interlingua --help` lists them".to_owned(),
+            CommandError::Usage(_, Some(tip)) => tip.clone(),
+            CommandError::Usage(_, None) => {
                 "`interlingua --help` lists the commands, `interlingua COMMAND --help` their flags".to_owned()
             }
         })

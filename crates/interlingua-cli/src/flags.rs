@@ -61,7 +61,7 @@ pub(crate) struct Convert {
     pub(crate) to: &'static Dialect,
 
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) source: SourceFlags,
 
     /// Write to this file, or into this directory, instead of stdout
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -88,7 +88,7 @@ pub(crate) struct Check {
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) source: SourceFlags,
 
     /// Print the findings as JSON
     #[arg(long)]
@@ -105,7 +105,7 @@ pub(crate) struct Dialects {
 
 /// How inputs are to be read.
 #[derive(Debug, Args)]
-pub(crate) struct Source {
+pub(crate) struct SourceFlags {
     /// The dialect to read, instead of detecting it
     #[arg(short, long, value_name = "DIALECT", value_parser = dialect())]
     pub(crate) from: Option<&'static Dialect>,

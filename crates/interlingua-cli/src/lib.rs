@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use error::{Error, Exit};
+use error::{CommandError, Exit};
 use flags::{Cli, Command};
 use talk::Talk;
 
@@ -62,7 +62,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
 
 /// clap's own message, or ours where clap does not know the way out.
 fn usage(error: &clap::Error) -> ExitCode {
-    if let Some(ours) = Error::from_usage(error) {
+    if let Some(ours) = CommandError::from_usage(error) {
         Talk::error(&ours);
         return ours.exit().into();
     }
@@ -71,17 +71,17 @@ fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
 }
 
-fn man(name: Option<&str>) -> Result<Exit, Error> {
+fn man(name: Option<&str>) -> Result<Exit, CommandError> {
     let mut whole = command();
     whole.build();
     let page = match name {
         None => Some(whole),
         Some(name) => whole.find_subcommand(name).cloned(),
     };
-    let page = page.ok_or_else(|| Error::UnknownCommand(name.unwrap_or_default().to_owned()))?;
+    let page = page.ok_or_else(|| CommandError::UnknownCommand(name.unwrap_or_default().to_owned()))?;
     let mut roff = Vec::new();
     let version = concat!("interlingua ", env!("CARGO_PKG_VERSION"));
-    clap_mangen::Man::new(page).source(version).render(&mut roff).map_err(Error::Output)?;
+    clap_mangen::Man::new(page).source(version).render(&mut roff).map_err(CommandError::Output)?;
     talk::data(&roff)
 }
 

@@ -7,8 +7,8 @@ use interlingua::error::{Code, Problem, Severity};
 use interlingua::framing::Framing;
 use interlingua::ledger::{Report, Row};
 
-use crate::convert::{Converted, How, Identity, Summary};
-use crate::error::Error;
+use crate::convert::{Converted, How, Identified, Summary};
+use crate::error::CommandError;
 
 /// How many of a kind are listed before `… and N more`.
 const MOST: usize = 20;
@@ -19,7 +19,7 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 const DIM: Style = Style::new().dimmed();
 
-pub(crate) fn error(error: &Error) -> String {
+pub(crate) fn error(error: &CommandError) -> String {
     let mut text = format!("{RED}error{RED:#}: {}\n", error.message());
     if let Some(way_out) = error.hint() {
         hint(&mut text, "", &way_out);
@@ -32,8 +32,8 @@ fn hint(text: &mut String, indent: &str, way_out: &str) {
 }
 
 /// What an input is read as, and why.
-pub(crate) fn reading(name: &str, identity: &Identity) -> String {
-    let Identity { dialect, spec, how, looks_like } = identity;
+pub(crate) fn reading(name: &str, identity: &Identified) -> String {
+    let Identified { dialect, spec, how, looks_like } = identity;
     let mut text = format!("reading {name} as {} ({})", dialect.name, spec.role.word());
     if *how == How::Detected {
         let _ = write!(text, ", detected by {}", dialect.detected_by);
@@ -228,7 +228,7 @@ pub(crate) fn strict() -> String {
 }
 
 /// Whether a file is sound.
-pub(crate) fn checked(name: &str, identity: &Identity, report: &Report) -> String {
+pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> String {
     let mut text = format!("{name}: {} ({})", identity.dialect.name, identity.spec.role.word());
     if identity.how == How::Detected {
         let _ = write!(text, ", detected by {}", identity.dialect.detected_by);

@@ -7,8 +7,8 @@ use interlingua::json::{JsonBuffer, JsonWriter};
 use interlingua::ledger::{Report, Row};
 
 use crate::check::Checked;
-use crate::convert::{Converted, How, Identity, Summary};
-use crate::error::Error;
+use crate::convert::{Converted, How, Identified, Summary};
+use crate::error::CommandError;
 use crate::render;
 
 /// The report of a conversion.
@@ -54,7 +54,7 @@ pub(crate) fn convert(summary: &Summary) -> String {
 }
 
 /// The findings of a check: per file what it is and what is wrong with it, or why it could not be read.
-pub(crate) fn check(files: &[(String, Result<Checked, Error>)]) -> String {
+pub(crate) fn check(files: &[(String, Result<Checked, CommandError>)]) -> String {
     document(|json| {
         json.object().key("files").array();
         for (name, result) in files {
@@ -87,15 +87,15 @@ pub(crate) fn document(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
     text
 }
 
-fn why(error: &Error, json: &mut JsonWriter<'_>) {
+fn why(error: &CommandError, json: &mut JsonWriter<'_>) {
     json.key("error").str(&Str::plain(&error.message()));
     if let Some(hint) = error.hint() {
         json.key("hint").str(&Str::plain(&hint));
     }
 }
 
-fn identity(identity: &Identity, json: &mut JsonWriter<'_>) {
-    let Identity { dialect, spec, how, looks_like } = identity;
+fn identity(identity: &Identified, json: &mut JsonWriter<'_>) {
+    let Identified { dialect, spec, how, looks_like } = identity;
     json.key("from").object().key("dialect").literal(dialect.name).key("role").literal(spec.role.word());
     json.key("detected").bool(*how == How::Detected);
     if let Some(other) = looks_like {

@@ -11,43 +11,43 @@ use interlingua::framing::Framing;
 use interlingua::json::Output;
 use interlingua::sniff::{self, Guess};
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// Where bytes come from.
 #[derive(Clone, Debug)]
-pub(crate) enum Input {
+pub(crate) enum InputPlace {
     Stdin,
     File(PathBuf),
 }
 
-impl Input {
+impl InputPlace {
     pub(crate) fn of(path: &Path) -> Self {
-        if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
+        if path == Path::new("-") { InputPlace::Stdin } else { InputPlace::File(path.to_owned()) }
     }
 
     /// The name in messages.
     pub(crate) fn name(&self) -> String {
         match self {
-            Input::Stdin => "stdin".to_owned(),
-            Input::File(path) => path.display().to_string(),
+            InputPlace::Stdin => "stdin".to_owned(),
+            InputPlace::File(path) => path.display().to_string(),
         }
     }
 
     /// The name for a source that carries no id of its own.
     pub(crate) fn stem(&self) -> Option<String> {
         match self {
-            Input::Stdin => None,
-            Input::File(path) => Some(path.file_stem()?.to_string_lossy().into_owned()),
+            InputPlace::Stdin => None,
+            InputPlace::File(path) => Some(path.file_stem()?.to_string_lossy().into_owned()),
         }
     }
 
     /// Opens it and looks at its beginning.
-    pub(crate) fn open(&self) -> Result<Opened, Error> {
-        let failed = |error| Error::Read(self.name(), error);
+    pub(crate) fn open(&self) -> Result<Opened, CommandError> {
+        let failed = |error| CommandError::Read(self.name(), error);
         let rest: Box<dyn Read> = match self {
-            Input::Stdin => Box::new(io::stdin().lock()),
-            Input::File(path) if path.is_dir() => return Err(Error::NotAFile(self.name())),
-            Input::File(path) => Box::new(File::open(path).map_err(failed)?),
+            InputPlace::Stdin => Box::new(io::stdin().lock()),
+            InputPlace::File(path) if path.is_dir() => return Err(CommandError::NotAFile(self.name())),
+            InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
         let mut opened = Opened { head: Vec::new(), complete: false, rest, guesses: Vec::new() };
         opened.read_more(sniff::HEAD).map_err(failed)?;
@@ -155,8 +155,8 @@ const CHUNK: usize = 256 << 10;
 
 /// One input of several, with the name its output shall have.
 #[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) input: Input,
+pub(crate) struct FoundFile {
+    pub(crate) input: InputPlace,
     /// Where the output goes, below the output directory and without its extensions.
     pub(crate) base: PathBuf,
     /// Named on the command line, not found in a directory.
@@ -165,24 +165,24 @@ pub(crate) struct Found {
 }
 
 /// All files, those in directories too, sorted within each directory, each with an output name of its own.
-pub(crate) fn find(inputs: &[PathBuf], output: &Path) -> Result<Vec<Found>, Error> {
+pub(crate) fn find(inputs: &[PathBuf], output: &Path) -> Result<Vec<FoundFile>, CommandError> {
     let mut found = Vec::new();
     for path in inputs {
         if path != Path::new("-") && path.is_dir() {
             walk(path, path, output, &mut found)?;
         } else {
-            let input = Input::of(path);
+            let input = InputPlace::of(path);
             let base = path.file_name().map_or_else(|| "stdin".into(), PathBuf::from);
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
-            found.push(Found { input, base, named: true, bytes });
+            found.push(FoundFile { input, base, named: true, bytes });
         }
     }
     name_apart(&mut found);
     Ok(found)
 }
 
-fn walk(root: &Path, dir: &Path, output: &Path, found: &mut Vec<Found>) -> Result<(), Error> {
-    let failed = |error| Error::Read(dir.display().to_string(), error);
+fn walk(root: &Path, dir: &Path, output: &Path, found: &mut Vec<FoundFile>) -> Result<(), CommandError> {
+    let failed = |error| CommandError::Read(dir.display().to_string(), error);
     let mut entries = fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
@@ -194,14 +194,14 @@ fn walk(root: &Path, dir: &Path, output: &Path, found: &mut Vec<Found>) -> Resul
         } else if kind.is_file() {
             let base = path.strip_prefix(root).unwrap_or(&path).to_owned();
             let bytes = entry.metadata().map_or(0, |meta| meta.len());
-            found.push(Found { input: Input::File(path), base, named: false, bytes });
+            found.push(FoundFile { input: InputPlace::File(path), base, named: false, bytes });
         }
     }
     Ok(())
 }
 
 /// Takes extensions off output names as far as names stay apart: `a.json` and `a.jsonl` keep theirs.
-fn name_apart(found: &mut [Found]) {
+fn name_apart(found: &mut [FoundFile]) {
     let mut taken = HashSet::new();
     for file in found {
         let stem = file.base.with_extension("");
@@ -223,10 +223,10 @@ fn name_apart(found: &mut [Found]) {
 pub(crate) struct Taken(Mutex<HashSet<PathBuf>>);
 
 impl Taken {
-    pub(crate) fn inputs(found: &[Found]) -> Self {
+    pub(crate) fn inputs(found: &[FoundFile]) -> Self {
         let real = found.iter().filter_map(|file| match &file.input {
-            Input::File(path) => fs::canonicalize(path).ok(),
-            Input::Stdin => None,
+            InputPlace::File(path) => fs::canonicalize(path).ok(),
+            InputPlace::Stdin => None,
         });
         Self(Mutex::new(real.collect()))
     }
@@ -263,11 +263,11 @@ pub(crate) fn same_place(one: &Path, other: &Path) -> bool {
 
 /// Where a conversion writes to. Large slices go straight through; the core has gathered small ones already.
 pub(crate) struct Sink {
-    target: Target,
+    target: OutputPlace,
     failed: Option<io::Error>,
 }
 
-enum Target {
+enum OutputPlace {
     Stdout(io::StdoutLock<'static>),
     /// A device or a pipe that exists already.
     Device(PathBuf, File),
@@ -283,40 +283,40 @@ struct Temporary {
 
 impl Sink {
     pub(crate) fn stdout() -> Self {
-        Self { target: Target::Stdout(io::stdout().lock()), failed: None }
+        Self { target: OutputPlace::Stdout(io::stdout().lock()), failed: None }
     }
 
-    pub(crate) fn file(path: &Path) -> Result<Self, Error> {
-        let failed = |error| Error::Write(path.to_owned(), error);
+    pub(crate) fn file(path: &Path) -> Result<Self, CommandError> {
+        let failed = |error| CommandError::Write(path.to_owned(), error);
         let target = match fs::metadata(path) {
             Ok(meta) if !meta.is_file() => {
                 let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-                Target::Device(path.to_owned(), file)
+                OutputPlace::Device(path.to_owned(), file)
             }
-            Ok(_) | Err(_) => Target::Temporary(Temporary::beside(path).map_err(failed)?),
+            Ok(_) | Err(_) => OutputPlace::Temporary(Temporary::beside(path).map_err(failed)?),
         };
         Ok(Self { target, failed: None })
     }
 
     /// The first error, once.
-    pub(crate) fn take_error(&mut self) -> Result<(), Error> {
+    pub(crate) fn take_error(&mut self) -> Result<(), CommandError> {
         match self.failed.take() {
             None => Ok(()),
             Some(error) => Err(match &self.target {
-                Target::Stdout(_) => Error::Output(error),
-                Target::Device(path, _) => Error::Write(path.clone(), error),
-                Target::Temporary(temporary) => Error::Write(temporary.target.clone(), error),
+                OutputPlace::Stdout(_) => CommandError::Output(error),
+                OutputPlace::Device(path, _) => CommandError::Write(path.clone(), error),
+                OutputPlace::Temporary(temporary) => CommandError::Write(temporary.target.clone(), error),
             }),
         }
     }
 
     /// Everything is written: gives the file its name.
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
+    pub(crate) fn finish(mut self) -> Result<(), CommandError> {
         if self.failed.is_none() {
             self.failed = match &mut self.target {
-                Target::Stdout(stdout) => stdout.flush().err(),
-                Target::Device(_, file) => file.flush().err(),
-                Target::Temporary(temporary) => temporary.persist().err(),
+                OutputPlace::Stdout(stdout) => stdout.flush().err(),
+                OutputPlace::Device(_, file) => file.flush().err(),
+                OutputPlace::Temporary(temporary) => temporary.persist().err(),
             };
         }
         self.take_error()
@@ -329,10 +329,10 @@ impl Output for Sink {
             return;
         }
         let written = match &mut self.target {
-            Target::Stdout(stdout) => stdout.write_all(bytes),
-            Target::Device(_, file) => file.write_all(bytes),
-            Target::Temporary(Temporary { file: Some(file), .. }) => file.write_all(bytes),
-            Target::Temporary(Temporary { file: None, .. }) => Ok(()),
+            OutputPlace::Stdout(stdout) => stdout.write_all(bytes),
+            OutputPlace::Device(_, file) => file.write_all(bytes),
+            OutputPlace::Temporary(Temporary { file: Some(file), .. }) => file.write_all(bytes),
+            OutputPlace::Temporary(Temporary { file: None, .. }) => Ok(()),
         };
         self.failed = written.err();
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::error::{Error, Exit};
+use crate::error::{CommandError, Exit};
 use crate::render;
 
 /// What is said on stderr.
@@ -24,7 +24,7 @@ impl Talk {
     }
 
     /// Says what went wrong, always.
-    pub(crate) fn error(error: &Error) {
+    pub(crate) fn error(error: &CommandError) {
         Self::print(&render::error(error));
     }
 
@@ -40,14 +40,14 @@ impl Talk {
 }
 
 /// Prints data to stdout, as it is.
-pub(crate) fn data(bytes: &[u8]) -> Result<Exit, Error> {
+pub(crate) fn data(bytes: &[u8]) -> Result<Exit, CommandError> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Error::Output)?;
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(CommandError::Output)?;
     Ok(Exit::Done)
 }
 
 /// Prints text for people to stdout.
-pub(crate) fn text(text: &str) -> Result<(), Error> {
+pub(crate) fn text(text: &str) -> Result<(), CommandError> {
     let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Error::Output)
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(CommandError::Output)
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Instant;
 
-use super::cases::{Agent, CLAUDE, CODEX, Case, Run, Source, Step};
+use super::cases::{Agent, CLAUDE, CODEX, Case, FixtureSource, Run, Step};
 use super::server::Model;
 use super::tidy::{Tidy, at_path, no_machine_words};
 use super::{Outcome, PATIENCE, SESSION, SET};
@@ -81,7 +81,7 @@ impl<'a> Bench<'a> {
         let mut files = Vec::new();
         for (source, target) in self.case.keep {
             let text = match source {
-                Source::Stdout(run) => {
+                FixtureSource::Stdout(run) => {
                     printed.get(*run).ok_or("a case keeps the output of a run it has not")?.clone()
                 }
                 other => fs::read_to_string(self.log(other)?)?,
@@ -141,7 +141,7 @@ impl<'a> Bench<'a> {
         for arg in common.iter().chain(more).chain(run.args) {
             let mut arg = (*arg).to_owned();
             if arg.contains("{thread}") {
-                let log = fs::read_to_string(self.log(&Source::Log)?)?;
+                let log = fs::read_to_string(self.log(&FixtureSource::Log)?)?;
                 let id = at_path(&log, "payload.id").ok_or("a rollout without an id")?;
                 arg = arg.replace("{thread}", id.trim_matches('"'));
             }
@@ -162,14 +162,14 @@ impl<'a> Bench<'a> {
     }
 
     /// Where the program left what `source` names.
-    fn log(&self, source: &Source) -> Outcome<PathBuf> {
+    fn log(&self, source: &FixtureSource) -> Outcome<PathBuf> {
         let home = self.scratch.join("user");
         let has = |path: &Path, extension: &str| path.extension().is_some_and(|is| is == extension);
         let found = match (self.case.agent, source) {
-            (Agent::Claude, Source::ChildLog) => {
+            (Agent::Claude, FixtureSource::ChildLog) => {
                 find(&home, &|path| path.iter().any(|p| p == "subagents") && has(path, "jsonl"))?
             }
-            (Agent::Claude, Source::ChildMeta) => {
+            (Agent::Claude, FixtureSource::ChildMeta) => {
                 find(&home, &|path| path.iter().any(|p| p == "subagents") && has(path, "json"))?
             }
             (Agent::Claude, _) => find(&home, &|path| path.ends_with(format!("{SESSION}.jsonl")))?,
@@ -178,9 +178,11 @@ impl<'a> Bench<'a> {
                 let meta = at_path(&text, "payload").unwrap_or_default();
                 let is = (at_path(meta, "parent_thread_id"), at_path(meta, "forked_from_id"));
                 match source {
-                    Source::ChildLog => is.0.is_some(),
-                    Source::ForkLog => is.1.is_some(),
-                    Source::Log | Source::ChildMeta | Source::Stdout(_) => is == (None, None),
+                    FixtureSource::ChildLog => is.0.is_some(),
+                    FixtureSource::ForkLog => is.1.is_some(),
+                    FixtureSource::Log | FixtureSource::ChildMeta | FixtureSource::Stdout(_) => {
+                        is == (None, None)
+                    }
                 }
             })?,
         };

@@ -8,7 +8,7 @@ pub(super) struct Case {
     pub(super) agent: Agent,
     pub(super) script: &'static [Reply],
     pub(super) runs: &'static [Run],
-    pub(super) keep: &'static [(Source, &'static str)],
+    pub(super) keep: &'static [(FixtureSource, &'static str)],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum Step {
     Await(&'static str),
 }
 
-pub(super) enum Source {
+pub(super) enum FixtureSource {
     /// stdout of the n-th run.
     Stdout(usize),
     /// The session log: for Codex the first thread.
@@ -51,13 +51,13 @@ pub(super) struct Reply {
 }
 
 pub(super) enum Act {
-    Say(&'static [Block]),
+    Say(&'static [ScriptedBlock]),
     /// Says the blocks, never closes the last one, and waits for the client to hang up.
-    Stall(&'static [Block]),
+    Stall(&'static [ScriptedBlock]),
     Refuse(&'static str, &'static str),
 }
 
-pub(super) enum Block {
+pub(super) enum ScriptedBlock {
     /// Parts of a reasoning summary; Anthropic gets them joined.
     Thinking(&'static [&'static str]),
     Redacted(&'static str),
@@ -77,16 +77,16 @@ pub(super) enum Block {
     WebSearch(&'static str),
 }
 
-const fn say(blocks: &'static [Block]) -> Reply {
+const fn say(blocks: &'static [ScriptedBlock]) -> Reply {
     Reply { when: "", act: Act::Say(blocks) }
 }
 
-const fn call(id: &'static str, name: &'static str, input: &'static str) -> Block {
-    Block::Call { id, namespace: "", name, input }
+const fn call(id: &'static str, name: &'static str, input: &'static str) -> ScriptedBlock {
+    ScriptedBlock::Call { id, namespace: "", name, input }
 }
 
-const fn exec(id: &'static str, input: &'static str) -> Block {
-    Block::Freeform { id, name: "exec", input }
+const fn exec(id: &'static str, input: &'static str) -> ScriptedBlock {
+    ScriptedBlock::Freeform { id, name: "exec", input }
 }
 
 pub(super) const CLAUDE: &[&str] =
@@ -105,9 +105,9 @@ pub(super) const CASES: &[Case] = &[
         agent: Agent::Claude,
         script: &[
             say(&[
-                Block::Thinking(&["The user wants a look around. ", "Two calls can run together."]),
-                Block::Redacted("cmVkYWN0ZWQtYnktdGhlLWZpeHR1cmUtc2VydmVy"),
-                Block::Text(LONG_TEXT),
+                ScriptedBlock::Thinking(&["The user wants a look around. ", "Two calls can run together."]),
+                ScriptedBlock::Redacted("cmVkYWN0ZWQtYnktdGhlLWZpeHR1cmUtc2VydmVy"),
+                ScriptedBlock::Text(LONG_TEXT),
                 call(
                     "toolu_demo01",
                     "Bash",
@@ -115,18 +115,20 @@ pub(super) const CASES: &[Case] = &[
                 ),
                 call("toolu_demo02", "Read", r#"{"file_path":"{repo}/notes.txt"}"#),
             ]),
-            say(&[Block::Text("Done: read the notes, saw one failure.")]),
+            say(&[ScriptedBlock::Text("Done: read the notes, saw one failure.")]),
         ],
         runs: &[Run { args: &["look around, then fail once"], say: &[] }],
-        keep: &[(Source::Log, "claude_code/tools"), (Source::Stdout(0), "claude_stream/plain")],
+        keep: &[(FixtureSource::Log, "claude_code/tools"), (FixtureSource::Stdout(0), "claude_stream/plain")],
     },
     Case {
         name: "claude-compacted",
         agent: Agent::Claude,
         script: &[
-            say(&[Block::Text("The word is heron.")]),
-            say(&[Block::Text("<summary>The user asked for a word; the answer was heron.</summary>")]),
-            say(&[Block::Text("You asked for a word, and it was heron.")]),
+            say(&[ScriptedBlock::Text("The word is heron.")]),
+            say(&[ScriptedBlock::Text(
+                "<summary>The user asked for a word; the answer was heron.</summary>",
+            )]),
+            say(&[ScriptedBlock::Text("You asked for a word, and it was heron.")]),
         ],
         runs: &[Run {
             args: &[],
@@ -139,14 +141,17 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await(r#""terminal_reason""#),
             ],
         }],
-        keep: &[(Source::Log, "claude_code/compacted"), (Source::Stdout(0), "claude_stream/compacted")],
+        keep: &[
+            (FixtureSource::Log, "claude_code/compacted"),
+            (FixtureSource::Stdout(0), "claude_stream/compacted"),
+        ],
     },
     Case {
         name: "claude-subagent",
         agent: Agent::Claude,
         script: &[
             say(&[
-                Block::Text("I hand this to a helper."),
+                ScriptedBlock::Text("I hand this to a helper."),
                 call(
                     "toolu_demo10",
                     "Agent",
@@ -154,18 +159,18 @@ pub(super) const CASES: &[Case] = &[
                 ),
             ]),
             say(&[
-                Block::Thinking(&["wc does it."]),
+                ScriptedBlock::Thinking(&["wc does it."]),
                 call("toolu_demo11", "Bash", r#"{"command":"wc -l < notes.txt","description":"Count"}"#),
             ]),
-            say(&[Block::Text("Two lines.")]),
-            say(&[Block::Text("The helper counted two lines.")]),
+            say(&[ScriptedBlock::Text("Two lines.")]),
+            say(&[ScriptedBlock::Text("The helper counted two lines.")]),
         ],
         runs: &[Run { args: &["how many lines, ask a helper"], say: &[] }],
         keep: &[
-            (Source::Log, "claude_code/subagent"),
-            (Source::ChildLog, "claude_code/subagent-child"),
-            (Source::ChildMeta, "claude_code/subagent-child.meta.json"),
-            (Source::Stdout(0), "claude_stream/subagent"),
+            (FixtureSource::Log, "claude_code/subagent"),
+            (FixtureSource::ChildLog, "claude_code/subagent-child"),
+            (FixtureSource::ChildMeta, "claude_code/subagent-child.meta.json"),
+            (FixtureSource::Stdout(0), "claude_stream/subagent"),
         ],
     },
     Case {
@@ -174,8 +179,8 @@ pub(super) const CASES: &[Case] = &[
         script: &[Reply {
             when: "",
             act: Act::Stall(&[
-                Block::Thinking(&["A long story, then."]),
-                Block::Text("Once upon a time there was a"),
+                ScriptedBlock::Thinking(&["A long story, then."]),
+                ScriptedBlock::Text("Once upon a time there was a"),
             ]),
         }],
         runs: &[Run {
@@ -189,21 +194,24 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await(r#""subtype":"error_during_execution""#),
             ],
         }],
-        keep: &[(Source::Log, "claude_code/interrupted"), (Source::Stdout(0), "claude_stream/interrupted")],
+        keep: &[
+            (FixtureSource::Log, "claude_code/interrupted"),
+            (FixtureSource::Stdout(0), "claude_stream/interrupted"),
+        ],
     },
     Case {
         name: "claude-partial",
         agent: Agent::Claude,
         script: &[
             say(&[
-                Block::Thinking(&["One call is enough."]),
-                Block::Text("I read \"notes\" first. \u{1f980}"),
+                ScriptedBlock::Thinking(&["One call is enough."]),
+                ScriptedBlock::Text("I read \"notes\" first. \u{1f980}"),
                 call("toolu_demo20", "Read", r#"{"file_path":"{repo}/notes.txt"}"#),
             ]),
-            say(&[Block::Text("It says hello.")]),
+            say(&[ScriptedBlock::Text("It says hello.")]),
         ],
         runs: &[Run { args: &["--include-partial-messages", "read the notes"], say: &[] }],
-        keep: &[(Source::Stdout(0), "claude_stream/partial")],
+        keep: &[(FixtureSource::Stdout(0), "claude_stream/partial")],
     },
     Case {
         name: "claude-api-error",
@@ -225,14 +233,17 @@ pub(super) const CASES: &[Case] = &[
             },
         ],
         runs: &[Run { args: &["say hello"], say: &[] }],
-        keep: &[(Source::Stdout(0), "claude_stream/api-error"), (Source::Log, "claude_code/api-error")],
+        keep: &[
+            (FixtureSource::Stdout(0), "claude_stream/api-error"),
+            (FixtureSource::Log, "claude_code/api-error"),
+        ],
     },
     Case {
         name: "claude-max-turns",
         agent: Agent::Claude,
         script: &[say(&[call("toolu_demo30", "Bash", r#"{"command":"echo one","description":"Echo"}"#)])],
         runs: &[Run { args: &["--max-turns", "1", "run echo"], say: &[] }],
-        keep: &[(Source::Stdout(0), "claude_stream/max-turns")],
+        keep: &[(FixtureSource::Stdout(0), "claude_stream/max-turns")],
     },
     Case {
         name: "claude-control",
@@ -240,7 +251,7 @@ pub(super) const CASES: &[Case] = &[
         script: &[
             say(&[call("toolu_demo40", "Write", r#"{"file_path":"{repo}/allowed.txt","content":"yes\n"}"#)]),
             say(&[call("toolu_demo41", "Bash", r#"{"command":"touch denied.txt","description":"Touch"}"#)]),
-            say(&[Block::Text("One was allowed, one was not.")]),
+            say(&[ScriptedBlock::Text("One was allowed, one was not.")]),
         ],
         runs: &[Run {
             args: &["--permission-prompt-tool", "stdio"],
@@ -263,18 +274,21 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await(r#""terminal_reason""#),
             ],
         }],
-        keep: &[(Source::Stdout(0), "claude_stream/control"), (Source::Log, "claude_code/denied")],
+        keep: &[
+            (FixtureSource::Stdout(0), "claude_stream/control"),
+            (FixtureSource::Log, "claude_code/denied"),
+        ],
     },
     Case {
         name: "codex-code-mode",
         agent: Agent::Codex,
         script: &[
             say(&[
-                Block::Thinking(&[
+                ScriptedBlock::Thinking(&[
                     "**Looking around**\n\nTwo commands at once.",
                     "**Planning**\n\nThen a patch.",
                 ]),
-                Block::Text("I read the notes first."),
+                ScriptedBlock::Text("I read the notes first."),
                 exec(
                     "call_demo01",
                     "const r = await Promise.all([tools.exec_command({cmd: \"cat notes.txt\"}), tools.exec_command({cmd: \"exit 3\"})]);\ntext(r.map(x => x.exit_code).join(\",\"));",
@@ -285,23 +299,23 @@ pub(super) const CASES: &[Case] = &[
                 "text(await tools.apply_patch(\"*** Begin Patch\\n*** Update File: notes.txt\\n@@\\n-hello\\n+hello there\\n*** End Patch\"));",
             )]),
             say(&[exec("call_demo03", "throw new Error(\"demo failure\");")]),
-            say(&[Block::Text("Done: patched `notes.txt`, saw two failures.")]),
+            say(&[ScriptedBlock::Text("Done: patched `notes.txt`, saw two failures.")]),
         ],
         runs: &[Run { args: &["read, patch, fail"], say: &[] }],
-        keep: &[(Source::Log, "codex/code-mode")],
+        keep: &[(FixtureSource::Log, "codex/code-mode")],
     },
     Case {
         name: "codex-functions",
         agent: Agent::Codex,
         script: &[
             say(&[
-                Block::Thinking(&["**Reading**\n\nBoth calls are independent."]),
-                Block::Text("I run two commands."),
+                ScriptedBlock::Thinking(&["**Reading**\n\nBoth calls are independent."]),
+                ScriptedBlock::Text("I run two commands."),
                 call("call_demo10", "exec_command", r#"{"cmd":"cat notes.txt"}"#),
                 call("call_demo11", "exec_command", r#"{"cmd":"echo oops >&2; exit 3"}"#),
             ]),
             say(&[
-                Block::WebSearch("heron"),
+                ScriptedBlock::WebSearch("heron"),
                 call(
                     "call_demo12",
                     "exec_command",
@@ -309,55 +323,61 @@ pub(super) const CASES: &[Case] = &[
                 ),
                 call("call_demo13", "no_such_tool", r#"{"x":1}"#),
             ]),
-            say(&[Block::Text("Done.")]),
+            say(&[ScriptedBlock::Text("Done.")]),
         ],
         runs: &[Run { args: &["-m", "demo-model", "read and fail"], say: &[] }],
-        keep: &[(Source::Log, "codex/functions")],
+        keep: &[(FixtureSource::Log, "codex/functions")],
     },
     Case {
         name: "codex-resumed",
         agent: Agent::Codex,
         script: &[
-            say(&[Block::Text("The word is heron.")]),
-            say(&[Block::Text("It was heron.")]),
-            say(&[Block::Text("In this branch it is egret.")]),
+            say(&[ScriptedBlock::Text("The word is heron.")]),
+            say(&[ScriptedBlock::Text("It was heron.")]),
+            say(&[ScriptedBlock::Text("In this branch it is egret.")]),
         ],
         runs: &[
             Run { args: &["-m", "demo-model", "give me a word"], say: &[] },
             Run { args: &["-m", "demo-model", "resume", "{thread}", "what was it?"], say: &[] },
             Run { args: &["-m", "demo-model", "fork", "{thread}", "another one"], say: &[] },
         ],
-        keep: &[(Source::Log, "codex/resumed"), (Source::ForkLog, "codex/forked")],
+        keep: &[(FixtureSource::Log, "codex/resumed"), (FixtureSource::ForkLog, "codex/forked")],
     },
     Case {
         name: "codex-subagent",
         agent: Agent::Codex,
         script: &[
-            say(&[Block::Call {
+            say(&[ScriptedBlock::Call {
                 id: "call_demo20",
                 namespace: "collaboration",
                 name: "spawn_agent",
                 input: r#"{"task_name":"counter","message":"count the lines of notes.txt","fork_turns":"none"}"#,
             }]),
-            Reply { when: "collab_spawn", act: Act::Say(&[Block::Text("Two lines.")]) },
+            Reply { when: "collab_spawn", act: Act::Say(&[ScriptedBlock::Text("Two lines.")]) },
             Reply {
                 when: "call_demo20",
-                act: Act::Say(&[Block::Call {
+                act: Act::Say(&[ScriptedBlock::Call {
                     id: "call_demo21",
                     namespace: "collaboration",
                     name: "wait_agent",
                     input: r#"{"timeout_ms":10000}"#,
                 }]),
             },
-            Reply { when: "call_demo21", act: Act::Say(&[Block::Text("The helper counted two lines.")]) },
+            Reply {
+                when: "call_demo21",
+                act: Act::Say(&[ScriptedBlock::Text("The helper counted two lines.")]),
+            },
         ],
         runs: &[Run { args: &["how many lines, ask a helper"], say: &[] }],
-        keep: &[(Source::Log, "codex/subagent"), (Source::ChildLog, "codex/subagent-child")],
+        keep: &[(FixtureSource::Log, "codex/subagent"), (FixtureSource::ChildLog, "codex/subagent-child")],
     },
     Case {
         name: "codex-interrupted",
         agent: Agent::Codex,
-        script: &[Reply { when: "", act: Act::Stall(&[Block::Text("Once upon a time there was a")]) }],
+        script: &[Reply {
+            when: "",
+            act: Act::Stall(&[ScriptedBlock::Text("Once upon a time there was a")]),
+        }],
         runs: &[Run {
             args: &["app-server"],
             say: &[
@@ -376,15 +396,15 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await("turn/completed"),
             ],
         }],
-        keep: &[(Source::Log, "codex/interrupted")],
+        keep: &[(FixtureSource::Log, "codex/interrupted")],
     },
     Case {
         name: "codex-compacted",
         agent: Agent::Codex,
         script: &[
-            say(&[Block::Text("The word is heron.")]),
-            say(&[Block::Text("The user asked for a word; the answer was heron.")]),
-            say(&[Block::Text("It was heron.")]),
+            say(&[ScriptedBlock::Text("The word is heron.")]),
+            say(&[ScriptedBlock::Text("The user asked for a word; the answer was heron.")]),
+            say(&[ScriptedBlock::Text("It was heron.")]),
         ],
         runs: &[Run {
             args: &["app-server"],
@@ -407,7 +427,7 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await("turn/completed"),
             ],
         }],
-        keep: &[(Source::Log, "codex/compacted")],
+        keep: &[(FixtureSource::Log, "codex/compacted")],
     },
 ];
 

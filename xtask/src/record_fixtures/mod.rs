@@ -26,10 +26,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::Outcome;
 use agents::Bench;
 use cases::CASES;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Records all cases, or only those named in `args`.
 ///

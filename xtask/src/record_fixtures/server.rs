@@ -9,7 +9,7 @@ use std::thread;
 
 use super::cases::{Act, Reply};
 use super::tidy::at_path;
-use super::voice::Voice;
+use super::voice::ScriptedVoice;
 use super::{Outcome, PATIENCE};
 
 /// A model on loopback that says what its script says: `POST /v1/messages` as Anthropic,
@@ -104,7 +104,10 @@ fn serve(mut stream: TcpStream, stage: &Mutex<Stage>) -> Outcome<()> {
         let reply = stage.left.remove(at).ok_or("the reply was just seen")?;
         stage.served += 1;
         let model = at_path(&body, "model").unwrap_or("\"demo-model\"").to_owned();
-        (reply, Voice { n: stage.served, model, repo: stage.repo.clone(), out: String::new(), events: 0 })
+        (
+            reply,
+            ScriptedVoice { n: stage.served, model, repo: stage.repo.clone(), out: String::new(), events: 0 },
+        )
     };
     match &reply.act {
         Act::Refuse(status, body) => answer(&mut stream, status, "application/json", body),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::cases::{Act, Block, Case};
+use super::cases::{Act, Case, ScriptedBlock};
 use super::voice::quote;
 use super::{NEUTRAL, Outcome};
 
@@ -28,15 +28,15 @@ impl Tidy {
             let (Act::Say(blocks) | Act::Stall(blocks)) = reply.act else { continue };
             for block in blocks {
                 match block {
-                    Block::Thinking(parts) => {
+                    ScriptedBlock::Thinking(parts) => {
                         ours.extend(parts.iter().map(|part| quote(part)));
                         ours.push(quote(&parts.concat()));
                     }
-                    Block::Text(text) | Block::Redacted(text) => ours.push(quote(text)),
-                    Block::Call { input, .. } | Block::Freeform { input, .. } => {
+                    ScriptedBlock::Text(text) | ScriptedBlock::Redacted(text) => ours.push(quote(text)),
+                    ScriptedBlock::Call { input, .. } | ScriptedBlock::Freeform { input, .. } => {
                         ours.push(quote(input));
                     }
-                    Block::WebSearch(_) => {}
+                    ScriptedBlock::WebSearch(_) => {}
                 }
             }
         }
@@ -46,7 +46,7 @@ impl Tidy {
     /// Appends the edited line. A line that is no JSON object only has names replaced.
     pub(super) fn line(&self, line: &str, out: &mut String) -> Outcome<()> {
         if line.trim_start().starts_with('{') {
-            self.value(line, Place::Open, out)
+            self.value(line, LinePlace::Open, out)
         } else {
             out.push_str(&self.swap(line));
             Ok(())
@@ -54,7 +54,7 @@ impl Tidy {
     }
 
     /// Appends one value with the spaces around it.
-    fn value(&self, text: &str, place: Place, out: &mut String) -> Outcome<()> {
+    fn value(&self, text: &str, place: LinePlace, out: &mut String) -> Outcome<()> {
         let inner = text.trim();
         let lead = text.len() - text.trim_start().len();
         let (before, after) = (&text[..lead], &text[lead + inner.len()..]);
@@ -65,7 +65,7 @@ impl Tidy {
             Some(b'{') => {
                 out.push('{');
                 let members = parts(inner)?;
-                let few = if place == Place::Schema { 1 } else { usize::MAX };
+                let few = if place == LinePlace::Schema { 1 } else { usize::MAX };
                 for (i, member) in members.into_iter().take(few).enumerate() {
                     if i > 0 {
                         out.push(',');
@@ -83,9 +83,9 @@ impl Tidy {
             Some(b'[') => {
                 out.push('[');
                 let few = match place {
-                    Place::Open => usize::MAX,
-                    Place::Vendor => LIST,
-                    Place::Schema => 1,
+                    LinePlace::Open => usize::MAX,
+                    LinePlace::Vendor => LIST,
+                    LinePlace::Schema => 1,
                 };
                 for (i, element) in parts(inner)?.into_iter().take(few).enumerate() {
                     if i > 0 {
@@ -101,8 +101,8 @@ impl Tidy {
         Ok(())
     }
 
-    fn string(&self, quoted: &str, place: Place) -> String {
-        let limit = if place == Place::Open { 160 } else { 60 };
+    fn string(&self, quoted: &str, place: LinePlace) -> String {
+        let limit = if place == LinePlace::Open { 160 } else { 60 };
         let swapped = self.swap(quoted);
         let raw = &swapped[1..swapped.len() - 1];
         let (mut chars, mut head) = (0, 0);
@@ -139,13 +139,13 @@ impl Tidy {
 
 /// Where in a line we are: in what the session said, or in lists and texts the vendor ships.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LinePlace {
     Open,
     Vendor,
     Schema,
 }
 
-impl Place {
+impl LinePlace {
     fn inside(self, key: &str) -> Self {
         match key {
             "properties" | "parameters" | "input_schema" if self != Self::Open => Self::Schema,

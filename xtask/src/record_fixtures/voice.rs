@@ -1,9 +1,9 @@
 //! How the scripted model speaks: one reply as the events of either API.
 
-use super::cases::Block;
+use super::cases::ScriptedBlock;
 
 /// Speaks one reply as server-sent events.
-pub(super) struct Voice {
+pub(super) struct ScriptedVoice {
     pub(super) n: usize,
     pub(super) model: String,
     pub(super) repo: String,
@@ -11,8 +11,8 @@ pub(super) struct Voice {
     pub(super) events: usize,
 }
 
-impl Voice {
-    pub(super) fn messages(mut self, blocks: &[Block], cut: bool) -> String {
+impl ScriptedVoice {
+    pub(super) fn messages(mut self, blocks: &[ScriptedBlock], cut: bool) -> String {
         let (n, model) = (self.n, self.model.clone());
         let usage = |output: usize| {
             format!(
@@ -28,7 +28,7 @@ impl Voice {
         let mut stop = "end_turn";
         for (index, block) in blocks.iter().enumerate() {
             let (start, deltas) = match block {
-                Block::Thinking(parts) => {
+                ScriptedBlock::Thinking(parts) => {
                     let mut deltas = parts
                         .iter()
                         .map(|part| format!(r#"{{"type":"thinking_delta","thinking":{}}}"#, quote(part)))
@@ -36,10 +36,10 @@ impl Voice {
                     deltas.push(format!(r#"{{"type":"signature_delta","signature":"{SIGNATURE}"}}"#));
                     (r#"{"type":"thinking","thinking":"","signature":""}"#.to_owned(), deltas)
                 }
-                Block::Redacted(data) => {
+                ScriptedBlock::Redacted(data) => {
                     (format!(r#"{{"type":"redacted_thinking","data":"{data}"}}"#), Vec::new())
                 }
-                Block::Call { id, name, input, .. } => {
+                ScriptedBlock::Call { id, name, input, .. } => {
                     stop = "tool_use";
                     let input = input.replace("{repo}", &self.repo);
                     let deltas = halves(&input)
@@ -49,13 +49,13 @@ impl Voice {
                         .to_vec();
                     (format!(r#"{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}"#), deltas)
                 }
-                Block::Text(text) => {
+                ScriptedBlock::Text(text) => {
                     let deltas = halves(text)
                         .map(|half| format!(r#"{{"type":"text_delta","text":{}}}"#, quote(half)))
                         .to_vec();
                     (r#"{"type":"text","text":""}"#.to_owned(), deltas)
                 }
-                Block::Freeform { .. } | Block::WebSearch(_) => continue,
+                ScriptedBlock::Freeform { .. } | ScriptedBlock::WebSearch(_) => continue,
             };
             self.emit("content_block_start", &format!(r#""index":{index},"content_block":{start}"#));
             for delta in deltas {
@@ -74,7 +74,7 @@ impl Voice {
         self.out
     }
 
-    pub(super) fn responses(mut self, blocks: &[Block], cut: bool) -> String {
+    pub(super) fn responses(mut self, blocks: &[ScriptedBlock], cut: bool) -> String {
         let (n, model) = (self.n, self.model.clone());
         let response = |status: &str, rest: &str| {
             format!(
@@ -88,7 +88,7 @@ impl Voice {
             let at = format!(r#""output_index":{index},"item_id":"{id}""#);
             let mut deltas = Vec::new();
             let (open, done) = match block {
-                Block::Thinking(parts) => {
+                ScriptedBlock::Thinking(parts) => {
                     let mut summary = Vec::new();
                     for (part_index, part) in parts.iter().enumerate() {
                         let (at, text) = (format!(r#"{at},"summary_index":{part_index}"#), quote(part));
@@ -111,7 +111,7 @@ impl Voice {
                     };
                     (item(""), item(&summary.join(",")))
                 }
-                Block::Text(text) => {
+                ScriptedBlock::Text(text) => {
                     for half in halves(text) {
                         deltas.push((
                             "response.output_text.delta",
@@ -128,7 +128,7 @@ impl Voice {
                         item(&format!(r#"{{"type":"output_text","text":{},"annotations":[]}}"#, quote(text))),
                     )
                 }
-                Block::Call { id: call_id, namespace, name, input } => {
+                ScriptedBlock::Call { id: call_id, namespace, name, input } => {
                     let namespace = match *namespace {
                         "" => String::new(),
                         name => format!(r#","namespace":"{name}""#),
@@ -147,7 +147,7 @@ impl Voice {
                     };
                     (item(""), item(input))
                 }
-                Block::Freeform { id: call_id, name, input } => {
+                ScriptedBlock::Freeform { id: call_id, name, input } => {
                     let item = |input: &str| {
                         format!(
                             r#"{{"type":"custom_tool_call","id":"{id}","call_id":"{call_id}","name":"{name}","input":{},"status":"completed"}}"#,
@@ -156,13 +156,13 @@ impl Voice {
                     };
                     (item(""), item(input))
                 }
-                Block::WebSearch(query) => {
+                ScriptedBlock::WebSearch(query) => {
                     let item = format!(
                         r#"{{"type":"web_search_call","id":"{id}","status":"completed","action":{{"type":"search","query":"{query}"}}}}"#
                     );
                     (item.clone(), item)
                 }
-                Block::Redacted(_) => continue,
+                ScriptedBlock::Redacted(_) => continue,
             };
             self.emit("response.output_item.added", &format!(r#""output_index":{index},"item":{open}"#));
             for (name, delta) in deltas {

@@ -6,7 +6,7 @@ use interlingua::dialects::Dialect;
 use interlingua::error::{Place, Problem, Severity, Window};
 use interlingua::ledger::{Report, Row};
 
-use super::tally::{Counted, Seen, Tally, Worst, ratio};
+use super::tally::{Counted, Seen, TrialTally, Worst, ratio};
 use super::{ComesBack, Difference, Trial, Tried};
 
 /// How many of a kind are listed before `… and N more`.
@@ -93,8 +93,8 @@ fn caret(text: &mut String, indent: usize, window: &Window) {
 }
 
 /// What all files came to.
-pub(super) fn tally(dialect: &Dialect, tally: &Tally) -> String {
-    let Tally { tried, failed, same, different, uncompared, unbalanced, .. } = tally;
+pub(super) fn tally(dialect: &Dialect, tally: &TrialTally) -> String {
+    let TrialTally { tried, failed, same, different, uncompared, unbalanced, .. } = tally;
     let mut text = format!("\n`{}`, through a record and back\n\n", dialect.name);
     let mut row = |what: &str, value: String| _ = writeln!(text, "{what:<10} {value}");
     row("files", with_more(number(tried + failed), &[("skipped", tally.skipped.total())]));
@@ -113,10 +113,10 @@ pub(super) fn tally(dialect: &Dialect, tally: &Tally) -> String {
         let all = ratio(tally.record_bytes, tally.bytes);
         row("record", format!("{all:.2} times the size{}", worst.unwrap_or_default()));
     }
-    let Tally { leaves, mapped, kept, lost, .. } = tally;
+    let TrialTally { leaves, mapped, kept, lost, .. } = tally;
     let fates = [("mapped", *mapped), ("kept", *kept), ("lost", *lost)];
     row("leaves", format!("{}: {}", number(*leaves), list(&fates)));
-    let Tally { messages, reasoning, calls, results, notices, .. } = tally;
+    let TrialTally { messages, reasoning, calls, results, notices, .. } = tally;
     let kinds = [
         ("messages", *messages),
         ("reasoning", *reasoning),

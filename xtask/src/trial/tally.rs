@@ -9,7 +9,7 @@ use super::{ComesBack, Items, Trial, Tried};
 
 /// What all files came to.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct TrialTally {
     /// Files that went through.
     pub(super) tried: u64,
     /// Files that could not be read, or panicked.
@@ -53,7 +53,7 @@ pub(super) struct Worst {
     bytes: u64,
 }
 
-impl Tally {
+impl TrialTally {
     pub(super) fn add(&mut self, name: &str, trial: Trial) {
         match trial {
             Trial::Skipped(looks_like) => self.skipped.add(looks_like, 1, 0, || name.to_owned()),

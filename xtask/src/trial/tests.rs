@@ -6,7 +6,7 @@ use interlingua::dialects::{Plane, RoleSpec, WriteSpec};
 use super::*;
 
 /// Tries a path and returns the sums and what was said.
-fn trying(dialect: &'static Dialect, path: &Path) -> (Tally, String) {
+fn trying(dialect: &'static Dialect, path: &Path) -> (TrialTally, String) {
     let mut out = Vec::new();
     let tally = try_all(dialect, path, &mut out).expect("a path that is there");
     (tally, String::from_utf8(out).expect("text"))
