@@ -82,6 +82,29 @@ said_enum! {
 }
 
 impl Event<'_> {
+    /// The item that it begins, grows or completes.
+    pub const fn item(&self) -> Option<ItemId> {
+        match self {
+            Event::ItemStarted(head) => Some(head.id),
+            Event::ItemDelta(delta) => Some(delta.item),
+            Event::ItemCompleted(tail) => Some(tail.id),
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::Rewound(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => None,
+        }
+    }
+
     /// Shows every value the event holds, with its name. `of` is the kind of the item that a piece belongs to.
     pub fn each_field(&mut self, of: Of, show: &mut Show<'_>) {
         match self {

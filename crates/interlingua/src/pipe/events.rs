@@ -48,44 +48,25 @@ impl Order {
     /// Hands an event on, unless it belongs to an item that the target does not take.
     #[inline]
     pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
-        match event {
-            Event::ItemStarted(head) => {
-                if let Err(reason) = writer.takes(head) {
-                    let of = Of::item(&head.kind);
-                    self.refused.insert(head.id, (of, reason));
-                    if self.refused_lately.len() == 64 {
-                        self.refused_lately.pop_front();
-                    }
-                    self.refused_lately.push_back(head.id);
-                    return out.lose_event(of, event, reason);
-                }
+        if let Event::ItemStarted(head) = event
+            && let Err(reason) = writer.takes(head)
+        {
+            let of = Of::item(&head.kind);
+            self.refused.insert(head.id, (of, reason));
+            if self.refused_lately.len() == 64 {
+                self.refused_lately.pop_front();
             }
-            Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. })
-                if !self.refused.is_empty() =>
-            {
-                if let Some(&(of, reason)) = self.refused.get(id) {
-                    if let Event::ItemCompleted(_) = event {
-                        self.refused.remove(id);
-                    }
-                    return out.lose_event(of, event, reason);
-                }
+            self.refused_lately.push_back(head.id);
+            return out.lose_event(of, event, reason);
+        }
+        if !self.refused.is_empty()
+            && let Some(id) = event.item()
+            && let Some(&(of, reason)) = self.refused.get(&id)
+        {
+            if let Event::ItemCompleted(_) = event {
+                self.refused.remove(&id);
             }
-            Event::ItemDelta(_)
-            | Event::ItemCompleted(_)
-            | Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::Clock(_)
-            | Event::Rewound(_)
-            | Event::Request(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::Usage(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => {}
+            return out.lose_event(of, event, reason);
         }
         writer.event(event, out);
     }
