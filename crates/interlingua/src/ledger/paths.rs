@@ -1,0 +1,167 @@
+//! Paths: where in a frame a leaf stands, as a hash while the frame is walked and as text once per distinct path, and
+//! what was counted there. Bounded, whatever names a frame makes up.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::{Reason, Row};
+use crate::model::Field;
+use crate::tape::Val;
+
+/// The names of the containers we are in: where each stands in the frame, and the hash of the path so far.
+#[derive(Debug, Default)]
+pub(super) struct Names(Vec<(std::ops::Range<usize>, u64)>);
+
+impl Names {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn enter(&mut self, name: Option<Val<'_>>) {
+        let hash = self.hash_of(name);
+        self.0.push((name.map_or(0..0, |key| key.span()), hash));
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.0.pop();
+    }
+
+    #[inline]
+    pub(super) fn hash_of(&self, name: Option<Val<'_>>) -> u64 {
+        let so_far = self.0.last().map_or(SEED, |&(_, hash)| hash);
+        match name {
+            Some(key) => hash(so_far, key.text().as_bytes()),
+            // An array's element has no name.
+            None => so_far.rotate_left(5) ^ 0x9e37_79b9,
+        }
+    }
+
+    /// The path for people, built once per distinct path.
+    pub(super) fn text_of(&self, root: Val<'_>, last: Option<Val<'_>>) -> String {
+        let frame = root.frame_text();
+        let mut text = String::new();
+        // The document itself is the first container and has no name.
+        let spans = self.0.iter().skip(1).map(|(span, _)| span.clone());
+        for span in spans.chain([last.map_or(0..0, |key| key.span())]) {
+            if span.is_empty() {
+                text.push_str("[]");
+            } else {
+                text.push('/');
+                text.push_str(&frame[span.start + 1..span.end - 1]);
+            }
+        }
+        text
+    }
+}
+
+/// What is added to a row.
+#[derive(Clone, Copy)]
+pub(super) struct Booking {
+    pub(super) reason: Reason,
+    pub(super) field: Option<Field>,
+    pub(super) leaves: u64,
+    pub(super) bytes: u64,
+    pub(super) frame: u64,
+}
+
+/// Paths with their counts. Bounded: past [`Paths::MOST`] distinct ones the rest is counted together.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    rows: HashMap<u64, Row, BuildHasherDefault<Identity>>,
+}
+
+impl Paths {
+    const MOST: usize = 4096;
+
+    #[inline]
+    pub(super) fn add(&mut self, key: u64, row: Booking, path: impl FnOnce() -> String) {
+        let key = key ^ row.reason as u64 ^ row.field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
+        // Nearly every path has been seen before.
+        if let Some(known) = self.rows.get_mut(&key) {
+            known.count += row.leaves;
+            known.bytes += row.bytes;
+        } else {
+            self.add_row(key, row, path());
+        }
+    }
+
+    #[cold]
+    fn add_row(&mut self, mut key: u64, row: Booking, mut path: String) {
+        let Booking { reason, field, leaves, bytes, frame } = row;
+        if self.rows.len() >= Self::MOST {
+            (key, path) = (reason as u64, "(other paths)".to_owned());
+        }
+        let new = Row { path, reason: Some(reason), field, count: 0, bytes: 0, first_frame: frame };
+        let row = self.rows.entry(key).or_insert(new);
+        row.count += leaves;
+        row.bytes += bytes;
+    }
+
+    /// Takes rows out; returns how many leaves they counted.
+    pub(super) fn remove_all(&mut self, mut which: impl FnMut(&Row) -> bool) -> u64 {
+        let mut leaves = 0;
+        self.rows.retain(|_, row| {
+            let gone = which(row);
+            leaves += if gone { row.count } else { 0 };
+            !gone
+        });
+        leaves
+    }
+
+    pub(super) fn rows(&self, with_reason: bool) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.rows.values().cloned().collect();
+        if !with_reason {
+            for row in &mut rows {
+                row.reason = None;
+            }
+        }
+        rows.sort_by(|a, b| {
+            b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)).then(a.reason.cmp(&b.reason))
+        });
+        rows
+    }
+}
+
+/// Keys are hashes already.
+#[derive(Default)]
+pub(crate) struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = hash(self.0, bytes);
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+pub(super) const SEED: u64 = 0x51_7c_c1_b7_27_22_0a_95;
+pub(super) const UNPARSED_HASH: u64 = 1;
+pub(super) const NOTHING_HASH: u64 = 2 << 32;
+pub(super) const HOLES_HASH: u64 = 3 << 32;
+
+/// A fast hash for short names. Two paths with the same hash would share a row in the report, nothing more.
+#[inline]
+pub(crate) fn hash(seed: u64, bytes: &[u8]) -> u64 {
+    const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |state: u64, word: u64| (state ^ word).wrapping_mul(K).rotate_left(29);
+    let mut state = seed ^ (bytes.len() as u64).wrapping_mul(K);
+    // The last word overlaps the one before it, so that no length needs a loop over bytes.
+    if let Some(last) = bytes.last_chunk::<8>() {
+        let mut rest = bytes;
+        while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+            state = mix(state, u64::from_le_bytes(*word));
+            rest = tail;
+        }
+        mix(state, u64::from_le_bytes(*last))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        mix(state, u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)))
+    } else {
+        bytes.iter().fold(state, |state, &byte| mix(state, u64::from(byte)))
+    }
+}

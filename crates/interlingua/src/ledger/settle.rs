@@ -1,0 +1,311 @@
+//! Settling a frame: one walk over its tape books every leaf, and a line is kept with its holes in the same walk. It
+//! decides no meaning: what is mapped follows from the claims and from the writer's table.
+
+use super::paths::{Booking, HOLES_HASH, UNPARSED_HASH};
+use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
+use crate::json::JsonWriter;
+use crate::model::{Field, Says};
+use crate::tape::{Claim, Val, Visit};
+
+impl<'t> Leftover<'t> {
+    /// The spacing around the document, such as the carriage return of a foreign line end.
+    pub fn space(&self) -> (&'t str, &'t str) {
+        match self.body {
+            LeftoverBody::Frame(tape) => {
+                let span = tape.root().span();
+                (&tape.text()[..span.start], &tape.text()[span.end..])
+            }
+            LeftoverBody::Kept { space, .. } => space,
+            LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => ("", ""),
+        }
+    }
+
+    /// Writes the line with a hole for each value that the target says elsewhere, everything else byte for byte.
+    pub fn keep(self, ledger: &mut Ledger, out: &mut JsonWriter<'_>) {
+        out.begin_raw();
+        match self.body {
+            LeftoverBody::Frame(tape) => {
+                let bytes = tape.text().as_bytes();
+                let std::ops::Range { start: copied, end } = tape.root().span();
+                let mut line = LineWithHoles { bytes, copied, out };
+                ledger.settle(self.body, None, &mut line);
+                let copied = line.copied;
+                out.bytes(&bytes[copied..end]);
+            }
+            LeftoverBody::Kept { line, .. } => {
+                out.bytes(line.text().as_bytes());
+                ledger.settle(self.body, None, &mut Unwatched);
+            }
+            LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => self.mark_kept(ledger),
+        }
+    }
+
+    /// Counts everything as kept, for a target that has put it somewhere itself.
+    pub fn mark_kept(self, ledger: &mut Ledger) {
+        ledger.settle(self.body, None, &mut Unwatched);
+    }
+
+    /// Gives everything up for one reason.
+    pub fn lose(self, ledger: &mut Ledger, reason: Reason) {
+        ledger.settle(self.body, Some(reason), &mut Unwatched);
+    }
+}
+
+impl Ledger {
+    /// Whether the rest of the current frame has been kept or lost.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.current.settled
+    }
+
+    /// Books every leaf, in one walk, and shows each value with its fate to the watcher: a claimed one is mapped if the
+    /// target says it; any other is kept (`None`) or lost.
+    fn settle(&mut self, body: LeftoverBody<'_>, reason: Option<Reason>, watcher: &mut impl Watcher) {
+        let frame = self.frames;
+        let root = match body {
+            LeftoverBody::Frame(tape) => {
+                self.current.settled = true;
+                self.leaves += u64::from(tape.leaves());
+                tape.root()
+            }
+            LeftoverBody::Kept { line, .. } => line,
+            LeftoverBody::Unparsed { bytes, .. } => {
+                self.current.settled = true;
+                self.leaves += 1;
+                let free = Booking {
+                    reason: reason.unwrap_or(Reason::NoSlot),
+                    field: None,
+                    leaves: 1,
+                    bytes: bytes.len() as u64,
+                    frame,
+                };
+                let (paths, count) = match reason {
+                    None => (&mut self.kept_paths, &mut self.kept),
+                    Some(_) => (&mut self.lost_paths, &mut self.lost),
+                };
+                *count += 1;
+                paths.add(UNPARSED_HASH, free, || "(unparsed)".to_owned());
+                return;
+            }
+            LeftoverBody::NoFinalNewline => return,
+        };
+        self.names.clear();
+        let mapped_before = self.mapped;
+        let is_line = matches!(body, LeftoverBody::Kept { .. });
+        let unclaimed = reason.map_or(Fate::Kept, Fate::Lost);
+        let mut settle = Settle { root, ledger: self, unclaimed, is_line, structure: 0, watcher };
+        root.walk(&mut settle);
+        let structure = settle.structure;
+        if let LeftoverBody::Kept { line, .. } = body {
+            self.current.holes += structure;
+            return line.claim(Claim::Placed);
+        }
+        let holes = std::mem::take(&mut self.current.holes);
+        // A tag says what the values beside it are, a hole that one of them has another place. Where the target says
+        // none of them, it says neither; unless it gives lines back, for then it says all that they were read as.
+        if structure + holes == 0 || self.mapped > mapped_before || self.restores {
+            self.mapped += holes;
+            if self.trace.is_some() {
+                self.names.clear();
+                root.walk(&mut Tags { root, ledger: self, fate: Fate::Mapped });
+            } else {
+                self.mapped += structure;
+            }
+            return;
+        }
+        let (fate, why) = reason.map_or((Fate::Kept, Reason::NoSlot), |why| (Fate::Lost(why), why));
+        self.names.clear();
+        root.walk(&mut Tags { root, ledger: self, fate });
+        if holes > 0 {
+            let row = Booking {
+                reason: why,
+                field: Some(Field::Structure),
+                leaves: holes,
+                bytes: holes * 3,
+                frame,
+            };
+            let (paths, count) = match reason {
+                None => (&mut self.kept_paths, &mut self.kept),
+                Some(_) => (&mut self.lost_paths, &mut self.lost),
+            };
+            *count += holes;
+            paths.add(HOLES_HASH, row, || "(holes of a kept line)".to_owned());
+        }
+    }
+
+    /// Books one value.
+    #[inline]
+    fn book(&mut self, fate: Fate, field: Option<Field>, name: Option<Val<'_>>, val: Val<'_>, root: Val<'_>) {
+        let leaves = u64::from(val.leaves());
+        if self.trace.is_some() {
+            self.trace_leaf(Leaf { frame: self.frames, span: Some(val.span()), count: leaves, field, fate });
+        }
+        let (paths, count, reason) = match fate {
+            Fate::Mapped => {
+                self.mapped += leaves;
+                return;
+            }
+            Fate::Kept => (&mut self.kept_paths, &mut self.kept, Reason::NoSlot),
+            Fate::Lost(reason) => (&mut self.lost_paths, &mut self.lost, reason),
+        };
+        *count += leaves;
+        let row = Booking { reason, field, leaves, bytes: val.span().len() as u64, frame: self.frames };
+        let (names, key) = (&self.names, self.names.hash_of(name));
+        paths.add(key, row, || names.text_of(root, name));
+    }
+
+    #[cold]
+    fn trace_leaf(&mut self, leaf: Leaf) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(leaf);
+        }
+    }
+
+    /// Why a claimed value was not said, if it was not: the writer gave it up, or its table does not have the field.
+    #[cold]
+    fn unsaid(&self, field: Field, given_up: Option<Reason>) -> Option<Reason> {
+        let of_table = match (self.says)(field) {
+            Says::No(reason) => Some(reason),
+            Says::Exactly | Says::Emulated(_) | Says::Less(_) => {
+                self.given_up.iter().find(|(known, _)| *known == field).map(|(_, reason)| *reason)
+            }
+        };
+        given_up.or(of_table).filter(|_| !self.current.restored)
+    }
+}
+
+/// Whom [`Ledger::settle`] shows each value and its fate.
+trait Watcher {
+    fn value(&mut self, val: Val<'_>, claim: Claim, fate: Fate);
+}
+
+/// Nobody looks.
+struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn value(&mut self, _: Val<'_>, _: Claim, _: Fate) {}
+}
+
+/// A line that is being written with its holes.
+struct LineWithHoles<'l, 'e> {
+    bytes: &'l [u8],
+    /// Where in the line what has been written ends.
+    copied: usize,
+    out: &'l mut JsonWriter<'e>,
+}
+
+impl Watcher for LineWithHoles<'_, '_> {
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot path to a record: out of line it costs a call for each leaf"
+    )]
+    #[inline(always)]
+    fn value(&mut self, val: Val<'_>, claim: Claim, fate: Fate) {
+        match (claim, fate) {
+            // Only what the target says has a hole: no hole is without a value that fills it.
+            (Claim::Taken(_), Fate::Mapped) => {
+                let span = val.span();
+                self.out.bytes(&self.bytes[self.copied..span.start]);
+                self.out.bytes(HOLE.as_bytes());
+                self.copied = span.end;
+            }
+            // A genuine string of tildes gets one more, so that it is no hole.
+            (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
+                for tildes in val.strings().filter(|string| is_tildes(*string)) {
+                    let quote = tildes.span().end - 1;
+                    self.out.bytes(&self.bytes[self.copied..quote]);
+                    self.out.bytes(b"~");
+                    self.copied = quote;
+                }
+            }
+        }
+    }
+}
+
+/// Settles one value after the other.
+struct Settle<'l, 't, W> {
+    root: Val<'t>,
+    ledger: &'l mut Ledger,
+    /// What becomes of values that nobody claimed.
+    unclaimed: Fate,
+    /// Whether this is a kept line, in which a hole stands for a value that is booked elsewhere.
+    is_line: bool,
+    /// Leaves of tags (or holes), whose fate is that of the others.
+    structure: u64,
+    watcher: &'l mut W,
+}
+
+impl<'t, W: Watcher> Visit<'t> for Settle<'_, 't, W> {
+    #[inline]
+    fn enter(&mut self, name: Option<Val<'t>>) {
+        self.ledger.names.enter(name);
+    }
+
+    #[inline]
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, given_up: Option<Reason>) {
+        let field = claim.field();
+        let fate = match field {
+            None if self.is_line && is_hole(val) => {
+                self.structure += 1;
+                return;
+            }
+            None => self.unclaimed,
+            Some(field) if given_up.is_none() && !self.ledger.unsaid.has(field) => Fate::Mapped,
+            Some(field) => match (self.ledger.unsaid(field, given_up), self.unclaimed) {
+                (None, _) => Fate::Mapped,
+                // A target that keeps the line still has it there.
+                (Some(_), Fate::Kept) => Fate::Kept,
+                (Some(reason), Fate::Mapped | Fate::Lost(_)) => Fate::Lost(reason),
+            },
+        };
+        self.watcher.value(val, claim, fate);
+        match fate {
+            Fate::Mapped if field == Some(Field::Structure) => self.structure += u64::from(val.leaves()),
+            Fate::Mapped if self.ledger.trace.is_none() => self.ledger.mapped += u64::from(val.leaves()),
+            Fate::Kept | Fate::Lost(_) if claim == Claim::Placed => {}
+            Fate::Mapped | Fate::Kept | Fate::Lost(_) => {
+                self.ledger.book(fate, field, name, val, self.root);
+            }
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self) {
+        self.ledger.names.leave();
+    }
+}
+
+/// Books the tags of a frame of which nothing was said.
+struct Tags<'l, 't> {
+    root: Val<'t>,
+    ledger: &'l mut Ledger,
+    fate: Fate,
+}
+
+impl<'t> Visit<'t> for Tags<'_, 't> {
+    fn enter(&mut self, name: Option<Val<'t>>) {
+        self.ledger.names.enter(name);
+    }
+
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>) {
+        if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = (claim, unsaid) {
+            self.ledger.book(self.fate, Some(Field::Structure), name, val, self.root);
+        }
+    }
+
+    fn leave(&mut self) {
+        self.ledger.names.leave();
+    }
+}
+
+/// Whether a kept value is a hole.
+#[inline]
+pub fn is_hole(val: Val<'_>) -> bool {
+    val.span().len() == HOLE.len() && val.text() == HOLE
+}
+
+/// Whether a string is nothing but tildes.
+#[inline]
+fn is_tildes(val: Val<'_>) -> bool {
+    let text = val.text().as_bytes();
+    text.get(1) == Some(&b'~') && text[1..text.len() - 1].iter().all(|&byte| byte == b'~')
+}

@@ -1,0 +1,328 @@
+//! A value on the tape: looking at it, claiming it, walking it. Nothing is decoded before someone asks.
+
+use super::{Claim, Kind, Mark, Node, Tape};
+use crate::json::{Raw, Str, is_rfc3339};
+use crate::ledger::Reason;
+use crate::model::Field;
+
+/// A value on a tape.
+#[derive(Clone, Copy)]
+pub struct Val<'t> {
+    pub(super) tape: &'t Tape<'t>,
+    pub(super) at: u32,
+}
+
+impl<'t> Val<'t> {
+    fn node(&self) -> &'t Node {
+        // A `Val` is only made from node numbers that its own tape gave out.
+        &self.tape.nodes[self.at as usize]
+    }
+
+    /// Whether some object of the frame has two members of one name.
+    pub(crate) fn frame_has_duplicates(&self) -> bool {
+        self.tape.duplicate_key.is_some()
+    }
+
+    /// The kind of this value.
+    pub fn kind(&self) -> Kind {
+        self.node().kind
+    }
+
+    /// The value as it stands in the frame.
+    pub fn text(&self) -> &'t str {
+        let node = self.node();
+        &self.tape.text[node.start as usize..node.end as usize]
+    }
+
+    /// The text of the whole frame.
+    pub(crate) fn frame_text(&self) -> &'t str {
+        self.tape.text
+    }
+
+    /// The value, verbatim.
+    pub fn raw(&self) -> Raw<'t> {
+        Raw::new(self.text())
+    }
+
+    /// Where the value begins and ends in the frame.
+    pub fn span(&self) -> std::ops::Range<usize> {
+        let node = self.node();
+        node.start as usize..node.end as usize
+    }
+
+    /// Scalars and empty containers in this value.
+    pub fn leaves(&self) -> u32 {
+        self.tape.leaves_before(self.node().next) - self.node().leaves
+    }
+
+    /// The string, if it is one.
+    pub fn str(&self) -> Option<Str<'t>> {
+        let node = self.node();
+        (node.kind == Kind::String)
+            .then(|| Str::escaped(&self.tape.text[node.start as usize + 1..node.end as usize - 1]))
+    }
+
+    /// The number, if it is a whole one that fits.
+    pub fn u64(&self) -> Option<u64> {
+        if self.kind() == Kind::Number { self.text().parse().ok() } else { None }
+    }
+
+    /// The truth value, if it is one.
+    pub fn bool(&self) -> Option<bool> {
+        (self.kind() == Kind::Bool).then(|| self.text() == "true")
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// Whether this is a string with exactly this plain text.
+    pub fn is(&self, plain: &str) -> bool {
+        self.str().is_some_and(|text| text.is(plain))
+    }
+
+    /// The first member of that name, if this is an object. Looks without claiming.
+    pub fn get(&self, name: &str) -> Option<Val<'t>> {
+        let node = self.node();
+        if node.kind != Kind::Object {
+            return None;
+        }
+        let bytes = self.tape.text.as_bytes();
+        let quoted = name.len() as u32 + 2;
+        let mut key = self.at + 1;
+        while key < node.next {
+            // A key and its value are two nodes; most keys are told apart by their length alone.
+            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { return None };
+            if span.end - span.start == quoted
+                && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
+            {
+                return Some(Val { tape: self.tape, at: key + 1 });
+            }
+            key = value.next;
+        }
+        None
+    }
+
+    /// Several members in one pass: the first of each name, if this is an object. Looks without claiming.
+    pub fn get_all<const N: usize>(&self, names: [&str; N]) -> [Option<Val<'t>>; N] {
+        let mut found = [None; N];
+        let node = self.node();
+        let end = if node.kind == Kind::Object { node.next } else { self.at };
+        let bytes = self.tape.text.as_bytes();
+        let mut key = self.at + 1;
+        while key < end {
+            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { break };
+            for (name, found) in names.iter().zip(&mut found) {
+                if (span.end - span.start) as usize == name.len() + 2
+                    && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
+                {
+                    found.get_or_insert(Val { tape: self.tape, at: key + 1 });
+                }
+            }
+            key = value.next;
+        }
+        found
+    }
+
+    /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
+    pub fn str_or_empty(&self, name: &str) -> &'t str {
+        match self.get(name) {
+            Some(val) if val.kind() == Kind::String => &val.text()[1..val.text().len() - 1],
+            _ => "",
+        }
+    }
+
+    /// Members in order, if this is an object.
+    pub fn members(&self) -> impl Iterator<Item = (Str<'t>, Val<'t>)> + use<'t> {
+        let tape = self.tape;
+        self.children(Kind::Object, 2).map(move |at| {
+            let key = Val { tape, at }.text();
+            (Str::escaped(&key[1..key.len() - 1]), Val { tape, at: at + 1 })
+        })
+    }
+
+    /// Elements in order, if this is an array.
+    pub fn elements(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        let tape = self.tape;
+        self.children(Kind::Array, 1).map(move |at| Val { tape, at })
+    }
+
+    /// Node numbers of the children, `stride` nodes apart plus their subtrees.
+    fn children(&self, kind: Kind, stride: u32) -> impl Iterator<Item = u32> + use<'t> {
+        let node = self.node();
+        let tape = self.tape;
+        let end = if node.kind == kind { node.next } else { self.at };
+        let mut next = self.at + 1;
+        std::iter::from_fn(move || {
+            let at = next;
+            if at >= end {
+                return None;
+            }
+            next = tape.nodes[(at + stride - 1) as usize].next;
+            Some(at)
+        })
+    }
+
+    /// The strings in this value, itself included, in order.
+    pub(crate) fn strings(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        let tape = self.tape;
+        let nodes = (self.at..self.node().next).map(move |at| Val { tape, at });
+        nodes.filter(|val| val.kind() == Kind::String)
+    }
+
+    /// Claims this value and everything in it.
+    #[inline]
+    pub fn claim(&self, claim: Claim) {
+        let mark = &self.tape.marks[self.at as usize];
+        let known = mark.get();
+        let before =
+            if known.claim == Claim::Free { self.tape.last_claimed.replace(self.at) } else { known.before };
+        // Who claims a value again for the same field does not undo that it could not be said.
+        let unsaid = known.unsaid.filter(|_| known.claim.field() == claim.field());
+        mark.set(Mark { claim, unsaid, before });
+    }
+
+    /// The claim on exactly this value.
+    pub fn claimed(&self) -> Claim {
+        self.mark().claim
+    }
+
+    fn mark(&self) -> Mark {
+        self.tape.marks[self.at as usize].get()
+    }
+
+    /// Marks a claimed value as one that the writer could not say.
+    pub(crate) fn unsaid(&self, reason: Reason) {
+        self.tape.marks[self.at as usize].set(Mark { unsaid: Some(reason), ..self.mark() });
+    }
+
+    /// Takes the value: it moves into that field of the model.
+    pub fn take(&self, field: Field) -> Raw<'t> {
+        self.claim(Claim::Taken(field));
+        self.raw()
+    }
+
+    /// Notes the value: understood as that field, and it stays.
+    pub fn note(&self, field: Field) -> Raw<'t> {
+        self.claim(Claim::Noted(field));
+        self.raw()
+    }
+
+    /// Takes this string; anything else is left alone.
+    pub fn take_text(&self, field: Field) -> Option<Str<'t>> {
+        self.claim_if(Claim::Taken(field), self.str())
+    }
+
+    /// Notes this string; anything else is left alone.
+    pub fn note_text(&self, field: Field) -> Option<Str<'t>> {
+        self.claim_if(Claim::Noted(field), self.str())
+    }
+
+    /// Takes a string member; a member of another type is left alone.
+    pub fn take_str(&self, name: &str, field: Field) -> Option<Str<'t>> {
+        self.get(name).and_then(|val| val.take_text(field))
+    }
+
+    /// Takes this time, if it is written as RFC 3339 has it; any other is left alone.
+    pub fn take_time(&self, field: Field) -> Option<Raw<'t>> {
+        self.is_time().then(|| self.take(field))
+    }
+
+    /// Whether this is a time as RFC 3339 has it.
+    pub fn is_time(&self) -> bool {
+        self.str().is_some_and(|text| is_rfc3339(text.as_escaped().as_bytes()))
+    }
+
+    /// Notes a string member; a member of another type is left alone.
+    pub fn note_str(&self, name: &str, field: Field) -> Option<Str<'t>> {
+        self.get(name).and_then(|val| val.note_text(field))
+    }
+
+    /// Takes a whole-number member.
+    pub fn take_u64(&self, name: &str, field: Field) -> Option<u64> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Taken(field), val.u64()))
+    }
+
+    /// Notes a whole-number member.
+    pub fn note_u64(&self, name: &str, field: Field) -> Option<u64> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Noted(field), val.u64()))
+    }
+
+    /// Takes a boolean member.
+    pub fn take_bool(&self, name: &str, field: Field) -> Option<bool> {
+        self.get(name).and_then(|val| val.claim_if(Claim::Taken(field), val.bool()))
+    }
+
+    /// Takes a member of any type but `null`.
+    pub fn take_raw(&self, name: &str, field: Field) -> Option<Raw<'t>> {
+        self.get(name).filter(|val| !val.is_null()).map(|val| val.take(field))
+    }
+
+    /// Notes a member of any type.
+    pub fn note_raw(&self, name: &str, field: Field) -> Option<Raw<'t>> {
+        self.get(name).map(|val| val.note(field))
+    }
+
+    fn claim_if<T>(&self, claim: Claim, value: Option<T>) -> Option<T> {
+        if value.is_some() {
+            self.claim(claim);
+        }
+        value
+    }
+
+    /// Shows the subtree to `visitor`, in order.
+    #[inline]
+    pub(crate) fn walk(&self, visitor: &mut impl Visit<'t>) {
+        let end = self.node().next;
+        let mut at = self.at;
+        let mut name = None;
+        // The ends of the containers we are in.
+        let mut open: [u32; 128] = [0; 128];
+        let mut depth = 0;
+        while at < end {
+            while depth > 0 && open[depth - 1] == at {
+                depth -= 1;
+                visitor.leave();
+            }
+            let mut val = Val { tape: self.tape, at };
+            if val.node().kind == Kind::Key {
+                name = Some(val);
+                val = Val { tape: self.tape, at: at + 1 };
+            }
+            let Node { next, .. } = *val.node();
+            let Mark { claim, unsaid, before: _ } = val.mark();
+            let leaf = next == val.at + 1;
+            if claim != Claim::Free || leaf || depth == open.len() {
+                visitor.value(name.take(), val, claim, unsaid);
+                at = next;
+            } else {
+                visitor.enter(name.take());
+                open[depth] = next;
+                depth += 1;
+                at = val.at + 1;
+            }
+        }
+        for _ in 0..depth {
+            visitor.leave();
+        }
+    }
+}
+
+impl std::fmt::Debug for Val<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// Whom [`Val::walk`] shows a document to.
+pub(crate) trait Visit<'t> {
+    /// A container with something free in it begins.
+    fn enter(&mut self, name: Option<Val<'t>>);
+
+    /// A leaf, or a container that was claimed as a whole.
+    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>);
+
+    /// The innermost container ends.
+    fn leave(&mut self);
+}
