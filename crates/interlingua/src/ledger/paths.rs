@@ -116,7 +116,10 @@ impl Paths {
             }
         }
         rows.sort_by(|a, b| {
-            b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)).then(a.reason.cmp(&b.reason))
+            let names = a.path.cmp(&b.path).then(a.reason.cmp(&b.reason));
+            // One path may stand for several fields: the one seen first comes first.
+            let seen = a.first_frame.cmp(&b.first_frame).then(a.field.cmp(&b.field));
+            b.count.cmp(&a.count).then(names).then(seen)
         });
         rows
     }
