@@ -6,48 +6,44 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::{Reason, Row};
 use crate::model::Field;
-use crate::tape::Val;
+use crate::tape::Name;
 
-/// The names of the containers we are in: where each stands in the frame, and the hash of the path so far.
+/// The names of the containers we are in, and the hash of the path so far.
 #[derive(Debug, Default)]
-pub(super) struct Names(Vec<(std::ops::Range<usize>, u64)>);
+pub(super) struct Names(Vec<(Name, u64)>);
 
 impl Names {
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    pub(super) fn enter(&mut self, name: Option<Val<'_>>) {
+    #[inline]
+    pub(super) fn enter(&mut self, name: Name) {
         let hash = self.hash_of(name);
-        self.0.push((name.map_or(0..0, |key| key.span()), hash));
+        self.0.push((name, hash));
     }
 
+    #[inline]
     pub(super) fn leave(&mut self) {
         self.0.pop();
     }
 
     #[inline]
-    pub(super) fn hash_of(&self, name: Option<Val<'_>>) -> u64 {
-        let so_far = self.0.last().map_or(SEED, |&(_, hash)| hash);
-        match name {
-            Some(key) => hash(so_far, key.text().as_bytes()),
-            // An array's element has no name.
-            None => so_far.rotate_left(5) ^ 0x9e37_79b9,
-        }
+    pub(super) fn hash_of(&self, name: Name) -> u64 {
+        mix(self.0.last().map_or(SEED, |&(_, hash)| hash), u64::from(name.hash))
     }
 
     /// The path for people, built once per distinct path.
-    pub(super) fn text_of(&self, root: Val<'_>, last: Option<Val<'_>>) -> String {
-        let frame = root.frame_text();
+    pub(super) fn text_of(&self, frame: &str, last: Name) -> String {
         let mut text = String::new();
         // The document itself is the first container and has no name.
-        let spans = self.0.iter().skip(1).map(|(span, _)| span.clone());
-        for span in spans.chain([last.map_or(0..0, |key| key.span())]) {
-            if span.is_empty() {
-                text.push_str("[]");
-            } else {
-                text.push('/');
-                text.push_str(&frame[span.start + 1..span.end - 1]);
+        for name in self.0.iter().skip(1).map(|&(name, _)| name).chain([last]) {
+            match name.text(frame) {
+                Some(name) => {
+                    text.push('/');
+                    text.push_str(name);
+                }
+                None => text.push_str("[]"),
             }
         }
         text
@@ -151,8 +147,6 @@ pub(super) const HOLES_HASH: u64 = 3 << 32;
 /// A fast hash for short names. Two paths with the same hash would share a row in the report, nothing more.
 #[inline]
 pub(crate) fn hash(seed: u64, bytes: &[u8]) -> u64 {
-    const K: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |state: u64, word: u64| (state ^ word).wrapping_mul(K).rotate_left(29);
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(K);
     // The last word overlaps the one before it, so that no length needs a loop over bytes.
     if let Some(last) = bytes.last_chunk::<8>() {
@@ -167,4 +161,11 @@ pub(crate) fn hash(seed: u64, bytes: &[u8]) -> u64 {
     } else {
         bytes.iter().fold(state, |state, &byte| mix(state, u64::from(byte)))
     }
+}
+
+const K: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[inline]
+const fn mix(state: u64, word: u64) -> u64 {
+    (state ^ word).wrapping_mul(K).rotate_left(29)
 }

@@ -5,7 +5,7 @@ use super::paths::{Booking, HOLES_HASH, UNPARSED_HASH};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
 use crate::model::{Field, Says};
-use crate::tape::{Claim, Val, Visit};
+use crate::tape::{Claim, Name, Val, Visit};
 
 impl<'t> Leftover<'t> {
     /// The spacing around the document, such as the carriage return of a foreign line end.
@@ -134,7 +134,7 @@ impl Ledger {
 
     /// Books one value.
     #[inline]
-    fn book(&mut self, fate: Fate, field: Option<Field>, name: Option<Val<'_>>, val: Val<'_>, root: Val<'_>) {
+    fn book(&mut self, fate: Fate, field: Option<Field>, name: Name, val: Val<'_>, root: Val<'_>) {
         let leaves = u64::from(val.leaves());
         if self.trace.is_some() {
             self.trace_leaf(Leaf { frame: self.frames, span: Some(val.span()), count: leaves, field, fate });
@@ -150,7 +150,7 @@ impl Ledger {
         *count += leaves;
         let row = Booking { reason, field, leaves, bytes: val.span().len() as u64, frame: self.frames };
         let (names, key) = (&self.names, self.names.hash_of(name));
-        paths.add(key, row, || names.text_of(root, name));
+        paths.add(key, row, || names.text_of(root.frame_text(), name));
     }
 
     #[cold]
@@ -236,12 +236,12 @@ struct Settle<'l, 't, W> {
 
 impl<'t, W: Watcher> Visit<'t> for Settle<'_, 't, W> {
     #[inline]
-    fn enter(&mut self, name: Option<Val<'t>>) {
+    fn enter(&mut self, name: Name) {
         self.ledger.names.enter(name);
     }
 
     #[inline]
-    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, given_up: Option<Reason>) {
+    fn value(&mut self, name: Name, val: Val<'t>, claim: Claim, given_up: Option<Reason>) {
         let field = claim.field();
         let fate = match field {
             None if self.is_line && is_hole(val) => {
@@ -282,11 +282,11 @@ struct Tags<'l, 't> {
 }
 
 impl<'t> Visit<'t> for Tags<'_, 't> {
-    fn enter(&mut self, name: Option<Val<'t>>) {
+    fn enter(&mut self, name: Name) {
         self.ledger.names.enter(name);
     }
 
-    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>) {
+    fn value(&mut self, name: Name, val: Val<'t>, claim: Claim, unsaid: Option<Reason>) {
         if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = (claim, unsaid) {
             self.ledger.book(self.fate, Some(Field::Structure), name, val, self.root);
         }

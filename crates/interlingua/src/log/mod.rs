@@ -415,7 +415,7 @@ impl Fill<'_> {
                     self.hole(val, inner, place, out);
                 }
             }
-            Kind::Null | Kind::Bool | Kind::Number | Kind::Key => {}
+            Kind::Null | Kind::Bool | Kind::Number => {}
         }
     }
 
@@ -517,7 +517,7 @@ pub fn has_hole(val: Val<'_>) -> bool {
         Kind::String => is_hole(val),
         Kind::Object => val.members().any(|(_, member)| has_hole(member)),
         Kind::Array => val.elements().any(has_hole),
-        Kind::Null | Kind::Bool | Kind::Number | Kind::Key => false,
+        Kind::Null | Kind::Bool | Kind::Number => false,
     }
 }
 

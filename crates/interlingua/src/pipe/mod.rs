@@ -271,8 +271,7 @@ impl Stages {
                 return self.damaged(frame.bytes, Code::InvalidUtf8, error.valid_up_to(), "UTF-8", out);
             }
         };
-        let mut buf = std::mem::take(&mut self.tape);
-        match buf.parse(text, &self.limits) {
+        match self.tape.parse(text, &self.limits) {
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
                 let (writer, order) = (&mut *self.writer, &mut self.order);
@@ -298,7 +297,6 @@ impl Stages {
                 }
             }
         }
-        self.tape = buf;
     }
 
     fn damaged(&mut self, bytes: &[u8], code: Code, at: usize, expected: &str, out: Target<'_>) {

@@ -12,7 +12,7 @@ use std::cell::Cell;
 
 use crate::ledger::Reason;
 use crate::model::Field;
-use parse::Parser;
+use parse::{Broken, Open, Parser};
 pub use value::Val;
 pub(crate) use value::Visit;
 
@@ -21,7 +21,7 @@ pub(crate) use value::Visit;
 pub struct Limits {
     /// Bytes in one frame.
     pub bytes: usize,
-    /// Values and keys in one frame; `[0,0,0,…]` costs ten times its size on the tape.
+    /// Values in one frame; `[0,0,0,…]` costs fourteen times its size on the tape.
     pub nodes: usize,
     /// Nesting. A line is embedded eight levels deep in a record, and common parsers stop at 128.
     pub depth: usize,
@@ -58,8 +58,6 @@ pub enum Kind {
     Number,
     /// A string
     String,
-    /// A member name; never seen through [`Val::kind`]
-    Key,
     /// An object
     Object,
     /// An array
@@ -94,26 +92,42 @@ impl Claim {
 struct Mark {
     claim: Claim,
     unsaid: Option<Reason>,
-    /// The value claimed before this one: claims are remembered in the order they were made.
-    before: u32,
 }
 
 impl Mark {
-    const FREE: Self = Self { claim: Claim::Free, unsaid: None, before: NOBODY };
+    const FREE: Self = Self { claim: Claim::Free, unsaid: None };
 }
 
-/// No value was claimed before.
-const NOBODY: u32 = u32::MAX;
-
-#[derive(Clone, Copy, Debug)]
+/// A value: where it stands, and what was claimed of it. A member's name stands with it.
+#[derive(Clone, Debug)]
 struct Node {
     start: u32,
     end: u32,
     /// The node after this one's subtree.
     next: u32,
-    /// Leaves before this node.
-    leaves: u32,
+    name: Name,
     kind: Kind,
+    mark: Cell<Mark>,
+}
+
+/// A member's name: where it stands in the frame, without its quotes, and a hash of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    start: u32,
+    len: u32,
+    /// The same for the same bytes, in any frame.
+    pub(crate) hash: u32,
+}
+
+impl Name {
+    /// What an array's element has, and the document itself.
+    pub(crate) const NONE: Self = Self { start: 0, len: 0, hash: 0x9e37_79b9 };
+
+    /// The name as it stands in the frame `text`, if there is one.
+    pub(crate) fn text(self, text: &str) -> Option<&str> {
+        // A name stands behind a bracket and a quote, never at the beginning.
+        (self.start > 0).then(|| &text[self.start as usize..(self.start + self.len) as usize])
+    }
 }
 
 /// Why a frame is not a JSON document we read.
@@ -149,12 +163,19 @@ pub enum Fault {
 }
 
 /// The memory of a tape, reused from frame to frame.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TapeBuf {
     nodes: Vec<Node>,
-    marks: Vec<Cell<Mark>>,
-    /// Open containers: node number and a bit set of the keys seen.
-    open: Vec<(u32, u64)>,
+    /// The containers around the one that is being read.
+    open: Vec<Open>,
+    /// The values claimed last, in the order they were claimed, from [`Tape::claims`] round and round.
+    claimed: [Cell<u32>; NEAR],
+}
+
+impl Default for TapeBuf {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), open: Vec::new(), claimed: [const { Cell::new(0) }; NEAR] }
+    }
 }
 
 impl TapeBuf {
@@ -164,23 +185,14 @@ impl TapeBuf {
         self.open.clear();
         // A first guess that spares a fresh buffer most of its growing.
         self.nodes.reserve((text.len() / 16).min(4096));
-        let mut parser = Parser {
-            bytes: text.as_bytes(),
-            nodes: &mut self.nodes,
-            open: &mut self.open,
-            limits: *limits,
-            leaves: 0,
-            duplicate_key: None,
-            lone_surrogate: None,
-            number_overflow: None,
-        };
-        parser.document()?;
-        let Parser { leaves, duplicate_key, lone_surrogate, number_overflow, .. } = parser;
-        self.marks.clear();
-        self.marks.resize(self.nodes.len(), Cell::new(Mark::FREE));
-        let (nodes, marks) = (&self.nodes, &self.marks);
-        let last_claimed = Cell::new(NOBODY);
-        Ok(Tape { text, nodes, marks, leaves, last_claimed, duplicate_key, lone_surrogate, number_overflow })
+        let mut parser = Parser::new(text.as_bytes(), &mut self.nodes, &mut self.open, limits);
+        if let Err(Broken) = parser.document() {
+            return Err(parser.fault);
+        }
+        let leaves = parser.leaves();
+        let Parser { duplicate_key, lone_surrogate, number_overflow, .. } = parser;
+        let (nodes, claimed, claims) = (&self.nodes, &self.claimed, Cell::new(0));
+        Ok(Tape { text, nodes, claimed, claims, leaves, duplicate_key, lone_surrogate, number_overflow })
     }
 }
 
@@ -189,10 +201,10 @@ impl TapeBuf {
 pub struct Tape<'t> {
     text: &'t str,
     nodes: &'t [Node],
-    marks: &'t [Cell<Mark>],
+    claimed: &'t [Cell<u32>; NEAR],
+    /// How many values were claimed. What an event says was claimed just before it.
+    claims: Cell<u32>,
     leaves: u32,
-    /// The value claimed last: what an event says was claimed just before it.
-    last_claimed: Cell<u32>,
     /// Where a member name stands a second time in its object (objects of up to 64 members are watched).
     pub duplicate_key: Option<usize>,
     /// Where an escape names half a surrogate pair.
@@ -217,10 +229,6 @@ impl<'t> Tape<'t> {
         self.leaves
     }
 
-    fn leaves_before(&self, node: u32) -> u32 {
-        self.nodes.get(node as usize).map_or(self.leaves, |node| node.leaves)
-    }
-
     /// The value that `text` is, or is a part of, if it lies in this frame: the claimed one, if one is.
     pub(crate) fn value_at(&self, text: &str) -> Option<Val<'_>> {
         // Two addresses are compared; nothing is read through them.
@@ -230,7 +238,7 @@ impl<'t> Tape<'t> {
             return None;
         }
         let after = self.nodes.partition_point(|node| node.start as usize <= offset);
-        let around = |at: &usize| self.nodes[*at].end as usize >= end && self.nodes[*at].kind != Kind::Key;
+        let around = |at: &usize| self.nodes[*at].end as usize >= end;
         let mut around =
             (0..after).rev().take(NEAR).filter(around).map(|at| Val { tape: self, at: at as u32 });
         let innermost = around.next()?;
@@ -242,14 +250,22 @@ impl<'t> Tape<'t> {
     /// The values that were claimed for `field` and are not marked as unsaid, the last claim first, if that was not long
     /// ago.
     pub(crate) fn claimed_for(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
-        let last = Some(self.last_claimed.get());
-        let before = |at: &u32| self.marks.get(*at as usize).map(|mark| mark.get().before);
-        let claims = std::iter::successors(last, before).take(NEAR);
+        let last = self.claims.get();
+        let oldest = last.saturating_sub(NEAR as u32);
+        let claims = (oldest..last).rev().map(|claim| self.claimed[claim as usize % NEAR].get());
         let ours = move |at: &u32| {
-            let mark = self.marks.get(*at as usize).map(Cell::get);
-            mark.is_some_and(|mark| mark.unsaid.is_none() && mark.claim.field() == Some(field))
+            let mark = self.nodes[*at as usize].mark.get();
+            mark.unsaid.is_none() && mark.claim.field() == Some(field)
         };
         claims.filter(ours).map(|at| Val { tape: self, at })
+    }
+
+    /// Remembers that a value was claimed.
+    #[inline]
+    fn remember(&self, at: u32) {
+        let claim = self.claims.get();
+        self.claimed[claim as usize % NEAR].set(at);
+        self.claims.set(claim + 1);
     }
 }
 

@@ -1,190 +1,242 @@
 //! The pass over a frame that makes the tape.
+//!
+//! Most of a frame is short names and short values, so what happens once per value is kept short: what is read of the
+//! container at hand stays out of memory, a string of up to fifteen bytes is one look at sixteen, and what is wrong is
+//! described aside ([`Broken`]).
+
+use std::cell::Cell;
 
 use wide::u8x16;
 
-use super::{Fault, Kind, Limits, Node};
+use super::{Fault, Kind, Limits, Mark, Name, Node};
 
 pub(super) struct Parser<'p> {
-    pub(super) bytes: &'p [u8],
-    pub(super) nodes: &'p mut Vec<Node>,
-    pub(super) open: &'p mut Vec<(u32, u64)>,
-    pub(super) limits: Limits,
-    pub(super) leaves: u32,
+    bytes: &'p [u8],
+    nodes: &'p mut Vec<Node>,
+    open: &'p mut Vec<Open>,
+    /// How many values there may be.
+    most: usize,
+    depth: usize,
+    /// Containers with something in them: what is no leaf.
+    filled: u32,
+    pub(super) fault: Fault,
     pub(super) duplicate_key: Option<usize>,
     pub(super) lone_surrogate: Option<usize>,
     pub(super) number_overflow: Option<usize>,
 }
 
-impl Parser<'_> {
-    pub(super) fn document(&mut self) -> Result<(), Fault> {
-        let mut at = self.space(0);
+/// The frame is not a document; [`Parser::fault`] says why. A fault itself is too large to be handed from call to call.
+pub(super) struct Broken;
+
+/// An open container.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    node: u32,
+    object: bool,
+    /// A bit set of the names seen.
+    names: u64,
+}
+
+impl<'p> Parser<'p> {
+    pub(super) fn new(
+        bytes: &'p [u8],
+        nodes: &'p mut Vec<Node>,
+        open: &'p mut Vec<Open>,
+        limits: &Limits,
+    ) -> Self {
+        Self {
+            bytes,
+            nodes,
+            open,
+            most: limits.nodes,
+            depth: limits.depth,
+            filled: 0,
+            fault: Fault::Torn { at: 0 },
+            duplicate_key: None,
+            lone_surrogate: None,
+            number_overflow: None,
+        }
+    }
+
+    pub(super) fn document(&mut self) -> Result<(), Broken> {
+        let bytes = self.bytes;
+        let mut at = space(bytes, 0);
+        // The innermost container; those around it are in `open`, and around the document there is none.
+        let mut inside = Open { node: 0, object: false, names: 0 };
         loop {
-            // A value stands at `at`.
-            at = match self.byte(at) {
-                b'"' => self.string(at, Kind::String)?,
-                b'{' => {
-                    self.enter(at, Kind::Object)?;
-                    let next = self.space(at + 1);
-                    if self.byte(next) == b'}' {
-                        self.leave(next + 1)
-                    } else {
-                        at = self.key(next)?;
+            // A member or an element stands at `at`.
+            let name = if inside.object {
+                let (value, name) = self.key(at, &mut inside)?;
+                at = value;
+                name
+            } else {
+                Name::NONE
+            };
+            at = match byte_at(bytes, at) {
+                b'"' => {
+                    let plain = skip_plain(bytes, at + 1);
+                    let end = if byte_at(bytes, plain) == b'"' { plain + 1 } else { self.string_end(plain)? };
+                    self.push(at, end, name, Kind::String)?
+                }
+                bracket @ (b'{' | b'[') => {
+                    let object = bracket == b'{';
+                    let node = self.nodes.len() as u32;
+                    let kind = if object { Kind::Object } else { Kind::Array };
+                    if self.open.len() >= self.depth {
+                        return Err(self.broken(Fault::TooDeep { at }));
+                    }
+                    at = space(bytes, self.push(at, at + 1, name, kind)?);
+                    if byte_at(bytes, at) != if object { b'}' } else { b']' } {
+                        self.filled += 1;
+                        self.open.push(inside);
+                        inside = Open { node, object, names: 0 };
                         continue;
                     }
+                    self.close(node, at + 1)
                 }
-                b'[' => {
-                    self.enter(at, Kind::Array)?;
-                    let next = self.space(at + 1);
-                    if self.byte(next) == b']' {
-                        self.leave(next + 1)
-                    } else {
-                        at = next;
-                        continue;
-                    }
-                }
-                b'-' | b'0'..=b'9' => self.number(at)?,
-                b't' => self.word(at, b"true", Kind::Bool)?,
-                b'f' => self.word(at, b"false", Kind::Bool)?,
-                b'n' => self.word(at, b"null", Kind::Null)?,
-                _ => return Err(self.fault(at, "a value")),
+                b'-' | b'0'..=b'9' => self.number(at, name)?,
+                b't' => self.word(at, name, b"true", Kind::Bool)?,
+                b'f' => self.word(at, name, b"false", Kind::Bool)?,
+                b'n' => self.word(at, name, b"null", Kind::Null)?,
+                _ => return Err(self.expected(at, "a value")),
             };
             // A value ended before `at`: close what closes, then go to the next value.
             loop {
-                at = self.space(at);
-                let Some(&(container, _)) = self.open.last() else {
-                    return if at == self.bytes.len() { Ok(()) } else { Err(Fault::Trailing { at }) };
-                };
-                let object = self.nodes[container as usize].kind == Kind::Object;
-                match self.byte(at) {
-                    b',' if object => {
-                        let key = self.space(at + 1);
-                        at = self.key(key)?;
-                        break;
-                    }
-                    b',' => {
-                        at = self.space(at + 1);
-                        break;
-                    }
-                    b'}' if object => at = self.leave(at + 1),
-                    b']' if !object => at = self.leave(at + 1),
-                    _ if object => return Err(self.fault(at, "`,` or `}`")),
-                    _ => return Err(self.fault(at, "`,` or `]`")),
+                if let Some(next) = directly_after(b',', bytes, at)
+                    && !self.open.is_empty()
+                {
+                    at = next;
+                    break;
+                }
+                at = space(bytes, at);
+                if self.open.is_empty() {
+                    let trailing = at < bytes.len();
+                    return if trailing { Err(self.broken(Fault::Trailing { at })) } else { Ok(()) };
+                }
+                let byte = byte_at(bytes, at);
+                if byte == b',' {
+                    at = space(bytes, at + 1);
+                    break;
+                }
+                if byte != if inside.object { b'}' } else { b']' } {
+                    let expected = if inside.object { "`,` or `}`" } else { "`,` or `]`" };
+                    return Err(self.expected(at, expected));
+                }
+                at = self.close(inside.node, at + 1);
+                if let Some(outside) = self.open.pop() {
+                    inside = outside;
                 }
             }
         }
     }
 
-    #[inline]
-    fn byte(&self, at: usize) -> u8 {
-        self.bytes.get(at).copied().unwrap_or(0)
+    /// Scalars and empty containers so far.
+    pub(super) fn leaves(&self) -> u32 {
+        self.nodes.len() as u32 - self.filled
     }
 
+    /// Adds a value; returns where it ends.
     #[inline]
-    fn space(&self, mut at: usize) -> usize {
-        while let b' ' | b'\n' | b'\r' | b'\t' = self.byte(at) {
-            at += 1;
-        }
-        at
-    }
-
-    #[inline]
-    fn push(&mut self, start: usize, end: usize, kind: Kind) -> Result<(), Fault> {
+    fn push(&mut self, start: usize, end: usize, name: Name, kind: Kind) -> Result<usize, Broken> {
         let number = self.nodes.len();
-        if number >= self.limits.nodes {
-            return Err(Fault::TooManyValues { at: start });
+        if number >= self.most {
+            return Err(self.broken(Fault::TooManyValues { at: start }));
         }
         self.nodes.push(Node {
             start: start as u32,
             end: end as u32,
             next: number as u32 + 1,
-            leaves: self.leaves,
+            name,
             kind,
+            mark: Cell::new(Mark::FREE),
         });
-        Ok(())
+        Ok(end)
     }
 
-    fn enter(&mut self, at: usize, kind: Kind) -> Result<(), Fault> {
-        if self.open.len() >= self.limits.depth {
-            return Err(Fault::TooDeep { at });
-        }
-        self.open.push((self.nodes.len() as u32, 0));
-        self.push(at, at, kind)
-    }
-
-    /// Closes the innermost container; `end` is the byte after its bracket.
-    fn leave(&mut self, end: usize) -> usize {
-        if let Some((container, _)) = self.open.pop() {
-            let next = self.nodes.len() as u32;
-            let node = &mut self.nodes[container as usize];
-            node.end = end as u32;
-            node.next = next;
-            if next == container + 1 {
-                self.leaves += 1;
-            }
-        }
+    /// Closes a container; `end` is the byte after its bracket.
+    #[inline]
+    fn close(&mut self, container: u32, end: usize) -> usize {
+        let next = self.nodes.len() as u32;
+        let node = &mut self.nodes[container as usize];
+        node.end = end as u32;
+        node.next = next;
         end
     }
 
     /// Reads `"name" :` and returns where the value stands.
-    fn key(&mut self, at: usize) -> Result<usize, Fault> {
-        if self.byte(at) != b'"' {
-            return Err(self.fault(at, "a member name"));
+    #[expect(
+        clippy::inline_always,
+        reason = "called once, for every member: a call costs as much as the name"
+    )]
+    #[inline(always)]
+    fn key(&mut self, start: usize, inside: &mut Open) -> Result<(usize, Name), Broken> {
+        let bytes = self.bytes;
+        if byte_at(bytes, start) != b'"' {
+            return Err(self.expected(start, "a member name"));
         }
-        let end = self.string(at, Kind::Key)?;
-        self.watch_duplicates(at, end);
-        let colon = self.space(end);
-        if self.byte(colon) != b':' {
-            return Err(self.fault(colon, "`:`"));
+        let start = start + 1;
+        let short = bytes.get(start..).and_then(<[u8]>::first_chunk::<16>);
+        let short = short.and_then(|chunk| quote_in(*chunk).map(|len| (len, hash_of_short(*chunk, len))));
+        let (end, hash) = match short {
+            Some((len, hash)) => (start + len + 1, hash),
+            None => self.long_name(start)?,
+        };
+        let name = Name { start: start as u32, len: (end - 1 - start) as u32, hash };
+        let bit = 1u64 << (hash & 63);
+        if inside.names & bit != 0 {
+            self.watch_duplicates(name, inside.node);
         }
-        Ok(self.space(colon + 1))
+        inside.names |= bit;
+        if let Some(value) = directly_after(b':', bytes, end) {
+            return Ok((value, name));
+        }
+        let colon = space(bytes, end);
+        if byte_at(bytes, colon) != b':' {
+            return Err(self.expected(colon, "`:`"));
+        }
+        Ok((space(bytes, colon + 1), name))
     }
 
-    #[inline]
-    fn watch_duplicates(&mut self, start: usize, end: usize) {
-        let key = &self.bytes[start..end];
-        let mark = key.len() ^ (usize::from(key[1]) << 2) ^ (usize::from(key[key.len() / 2]) << 1);
-        let Some((container, seen)) = self.open.last_mut() else { return };
-        let bit = 1u64 << (mark & 63);
-        let known = *seen & bit != 0;
-        *seen |= bit;
-        if known && self.duplicate_key.is_none() {
-            let mut node = *container as usize + 1;
-            let last = self.nodes.len() - 1;
-            // A wide object would make this quadratic; 64 members are watched.
-            for _ in 0..64 {
-                if node >= last {
-                    return;
-                }
-                let Node { start: known, end, .. } = self.nodes[node];
-                if &self.bytes[known as usize..end as usize] == key {
-                    self.duplicate_key = Some(start);
-                    return;
-                }
-                node = self.nodes[node + 1].next as usize;
+    #[inline(never)]
+    fn long_name(&mut self, at: usize) -> Result<(usize, u32), Broken> {
+        let end = self.string_end(at)?;
+        Ok((end, hash_of(&self.bytes[at..end - 1])))
+    }
+
+    #[cold]
+    fn watch_duplicates(&mut self, name: Name, container: u32) {
+        if self.duplicate_key.is_some() {
+            return;
+        }
+        let text = |name: Name| &self.bytes[name.start as usize..(name.start + name.len) as usize];
+        let mut node = container as usize + 1;
+        // A wide object would make this quadratic; 64 members are watched.
+        for _ in 0..64 {
+            let Some(known) = self.nodes.get(node) else { return };
+            if known.name.hash == name.hash && text(known.name) == text(name) {
+                self.duplicate_key = Some(name.start as usize - 1);
+                return;
             }
+            node = known.next as usize;
         }
     }
 
-    fn string(&mut self, start: usize, kind: Kind) -> Result<usize, Fault> {
-        let mut at = start + 1;
+    /// Where the string ends whose text goes on at `at`, its quote included.
+    #[inline(never)]
+    fn string_end(&mut self, mut at: usize) -> Result<usize, Broken> {
         loop {
             at = skip_plain(self.bytes, at);
             match self.bytes.get(at) {
-                Some(b'"') => break,
+                Some(b'"') => return Ok(at + 1),
                 Some(b'\\') => at = self.escape(at)?,
-                Some(_) => return Err(self.fault(at, "no raw control character in a string")),
-                None => return Err(Fault::Torn { at }),
+                Some(_) => return Err(self.expected(at, "no raw control character in a string")),
+                None => return Err(self.broken(Fault::Torn { at })),
             }
         }
-        self.push(start, at + 1, kind)?;
-        if kind == Kind::String {
-            self.leaves += 1;
-        }
-        Ok(at + 1)
     }
 
     /// Reads the escape at `at` and returns where the text goes on.
-    fn escape(&mut self, at: usize) -> Result<usize, Fault> {
+    fn escape(&mut self, at: usize) -> Result<usize, Broken> {
         match self.bytes.get(at + 1) {
             // A table, not a jump: which escape comes next nobody can predict.
             Some(&byte) if SHORT_ESCAPE[usize::from(byte)] => Ok(at + 2),
@@ -202,34 +254,35 @@ impl Parser<'_> {
                 }
                 Ok(at + 6)
             }
-            Some(_) => Err(self.fault(at, "a known escape")),
-            None => Err(Fault::Torn { at: at + 1 }),
+            Some(_) => Err(self.expected(at, "a known escape")),
+            None => Err(self.broken(Fault::Torn { at: at + 1 })),
         }
     }
 
-    fn hex(&self, at: usize) -> Result<u32, Fault> {
+    fn hex(&mut self, at: usize) -> Result<u32, Broken> {
         let mut unit = 0;
         for offset in 0..4 {
-            let digit = char::from(self.byte(at + offset)).to_digit(16);
-            unit = unit * 16 + digit.ok_or_else(|| self.fault(at + offset, "a hexadecimal digit"))?;
+            let digit = char::from(byte_at(self.bytes, at + offset)).to_digit(16);
+            let Some(digit) = digit else { return Err(self.expected(at + offset, "a hexadecimal digit")) };
+            unit = unit * 16 + digit;
         }
         Ok(unit)
     }
 
-    fn number(&mut self, start: usize) -> Result<usize, Fault> {
-        let mut at = start + usize::from(self.byte(start) == b'-');
-        at = match self.byte(at) {
+    fn number(&mut self, start: usize, name: Name) -> Result<usize, Broken> {
+        let mut at = start + usize::from(byte_at(self.bytes, start) == b'-');
+        at = match byte_at(self.bytes, at) {
             b'0' => at + 1,
             b'1'..=b'9' => self.digits(at)?,
-            _ => return Err(self.fault(at, "a digit")),
+            _ => return Err(self.expected(at, "a digit")),
         };
         let whole = at - start;
-        if self.byte(at) == b'.' {
+        if byte_at(self.bytes, at) == b'.' {
             at = self.digits(at + 1)?;
         }
         let mut exponent = false;
-        if let b'e' | b'E' = self.byte(at) {
-            let sign = usize::from(matches!(self.byte(at + 1), b'+' | b'-'));
+        if let b'e' | b'E' = byte_at(self.bytes, at) {
+            let sign = usize::from(matches!(byte_at(self.bytes, at + 1), b'+' | b'-'));
             at = self.digits(at + 1 + sign)?;
             exponent = true;
         }
@@ -237,9 +290,7 @@ impl Parser<'_> {
         if (whole > 18 || exponent) && self.number_overflow.is_none() {
             self.watch_overflow(start, at, at == start + whole);
         }
-        self.push(start, at, Kind::Number)?;
-        self.leaves += 1;
-        Ok(at)
+        self.push(start, at, name, Kind::Number)
     }
 
     #[cold]
@@ -256,49 +307,86 @@ impl Parser<'_> {
         }
     }
 
-    fn digits(&self, start: usize) -> Result<usize, Fault> {
+    fn digits(&mut self, start: usize) -> Result<usize, Broken> {
         let mut at = start;
-        while self.byte(at).is_ascii_digit() {
+        while byte_at(self.bytes, at).is_ascii_digit() {
             at += 1;
         }
-        if at == start { Err(self.fault(at, "a digit")) } else { Ok(at) }
+        if at == start { Err(self.expected(at, "a digit")) } else { Ok(at) }
     }
 
-    fn word(&mut self, start: usize, word: &[u8], kind: Kind) -> Result<usize, Fault> {
+    fn word(&mut self, start: usize, name: Name, word: &[u8], kind: Kind) -> Result<usize, Broken> {
         let end = start + word.len();
         let have = &self.bytes[start..end.min(self.bytes.len())];
         if have != word {
             return Err(if word.starts_with(have) {
-                Fault::Torn { at: self.bytes.len() }
+                self.broken(Fault::Torn { at: self.bytes.len() })
             } else {
-                self.fault(start, "a value")
+                self.expected(start, "a value")
             });
         }
-        self.push(start, end, kind)?;
-        self.leaves += 1;
-        Ok(end)
+        self.push(start, end, name, kind)
     }
 
     #[cold]
-    fn fault(&self, at: usize, expected: &'static str) -> Fault {
-        if at >= self.bytes.len() {
-            Fault::Torn { at: self.bytes.len() }
-        } else {
-            Fault::Syntax { at, expected }
-        }
+    fn expected(&mut self, at: usize, expected: &'static str) -> Broken {
+        let torn = at >= self.bytes.len();
+        self.broken(if torn { Fault::Torn { at: self.bytes.len() } } else { Fault::Syntax { at, expected } })
     }
+
+    #[cold]
+    fn broken(&mut self, fault: Fault) -> Broken {
+        self.fault = fault;
+        Broken
+    }
+}
+
+#[inline]
+fn byte_at(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
+}
+
+#[inline]
+fn space(bytes: &[u8], mut at: usize) -> usize {
+    // Few logs have any.
+    while byte_at(bytes, at) <= b' ' && matches!(byte_at(bytes, at), b' ' | b'\n' | b'\r' | b'\t') {
+        at += 1;
+    }
+    at
+}
+
+/// Where the next token stands, if `mark` stands at `at` and no space behind it, as most programs write JSON.
+#[inline]
+fn directly_after(mark: u8, bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at..).and_then(<[u8]>::first_chunk::<2>) {
+        Some([first, next]) if *first == mark && *next > b' ' => Some(at + 1),
+        Some(_) | None => None,
+    }
+}
+
+/// Which of sixteen bytes are a quote, a backslash or a control character, as bits; and which are a quote.
+#[inline]
+fn specials(chunk: [u8; 16]) -> (i32, i32) {
+    let (chunk, last_control) = (u8x16::new(chunk), u8x16::splat(0x1f));
+    let quotes = chunk.cmp_eq(u8x16::splat(b'"'));
+    let others = chunk.cmp_eq(u8x16::splat(b'\\')) | chunk.max(last_control).cmp_eq(last_control);
+    ((quotes | others).move_mask(), quotes.move_mask())
+}
+
+/// Where a quote ends the plain text that these bytes begin with.
+#[inline]
+fn quote_in(chunk: [u8; 16]) -> Option<usize> {
+    let (special, quotes) = specials(chunk);
+    // The first of all is a quote if it is also the first quote.
+    let first = special & special.wrapping_neg();
+    (first & quotes != 0).then(|| first.trailing_zeros() as usize)
 }
 
 /// The first byte at or after `at` that is a quote, a backslash or a control character.
 #[inline]
 fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
-    let last_control = u8x16::splat(0x1f);
     while let Some(chunk) = bytes[at..].first_chunk::<16>() {
-        let chunk = u8x16::new(*chunk);
-        let special = chunk.cmp_eq(u8x16::splat(b'"'))
-            | chunk.cmp_eq(u8x16::splat(b'\\'))
-            | chunk.max(last_control).cmp_eq(last_control);
-        let found = special.move_mask();
+        let (found, _) = specials(*chunk);
         if found != 0 {
             return at + found.trailing_zeros() as usize;
         }
@@ -309,6 +397,52 @@ fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
     }
     at
 }
+
+/// The hash of a name of less than sixteen bytes, which is the beginning of `chunk`.
+#[inline]
+fn hash_of_short(chunk: [u8; 16], len: usize) -> u32 {
+    // The bytes behind the name are none of its business.
+    let word = u128::from_le_bytes(chunk) & SHORT[len & 15];
+    mix(word as u64, (word >> 64) as u64, len)
+}
+
+/// The hash of any name.
+fn hash_of(name: &[u8]) -> u32 {
+    let Some((first, mut rest)) = name.split_first_chunk::<16>() else {
+        let mut chunk = [0; 16];
+        chunk[..name.len()].copy_from_slice(name);
+        return hash_of_short(chunk, name.len());
+    };
+    let word = u128::from_le_bytes(*first);
+    let (mut low, mut high) = (word as u64, (word >> 64) as u64);
+    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+        (low, high) = (high, low.wrapping_mul(ODD).rotate_left(31) ^ u64::from_le_bytes(*word));
+        rest = tail;
+    }
+    // The last eight bytes may overlap those before them: no length needs a loop over bytes.
+    let last = name.last_chunk::<8>().map_or(0, |last| u64::from_le_bytes(*last));
+    mix(low ^ last.rotate_left(23), high, name.len())
+}
+
+#[inline]
+const fn mix(low: u64, high: u64, len: usize) -> u32 {
+    let state = (low ^ len as u64).wrapping_mul(ODD) ^ high.wrapping_mul(ODDER);
+    (state >> 32) as u32
+}
+
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+const ODDER: u64 = 0xd6e8_feb8_6659_fd93;
+
+/// Masks for the first so many bytes of sixteen.
+const SHORT: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut len = 1;
+    while len < 16 {
+        masks[len] = u128::MAX >> (128 - 8 * len);
+        len += 1;
+    }
+    masks
+};
 
 /// What may follow a backslash on its own.
 const SHORT_ESCAPE: [bool; 256] = {

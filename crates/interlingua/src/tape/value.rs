@@ -1,6 +1,6 @@
 //! A value on the tape: looking at it, claiming it, walking it. Nothing is decoded before someone asks.
 
-use super::{Claim, Kind, Mark, Node, Tape};
+use super::{Claim, Kind, Mark, Name, Node, Tape};
 use crate::json::{Raw, Str, is_rfc3339};
 use crate::ledger::Reason;
 use crate::model::Field;
@@ -52,7 +52,12 @@ impl<'t> Val<'t> {
 
     /// Scalars and empty containers in this value.
     pub fn leaves(&self) -> u32 {
-        self.tape.leaves_before(self.node().next) - self.node().leaves
+        let next = self.node().next;
+        if next == self.at + 1 {
+            return 1;
+        }
+        let inside = &self.tape.nodes[self.at as usize..next as usize];
+        inside.iter().zip(self.at + 1..).filter(|(node, after)| node.next == *after).count() as u32
     }
 
     /// The string, if it is one.
@@ -84,45 +89,33 @@ impl<'t> Val<'t> {
 
     /// The first member of that name, if this is an object. Looks without claiming.
     pub fn get(&self, name: &str) -> Option<Val<'t>> {
-        let node = self.node();
-        if node.kind != Kind::Object {
-            return None;
-        }
-        let bytes = self.tape.text.as_bytes();
-        let quoted = name.len() as u32 + 2;
-        let mut key = self.at + 1;
-        while key < node.next {
-            // A key and its value are two nodes; most keys are told apart by their length alone.
-            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { return None };
-            if span.end - span.start == quoted
-                && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
-            {
-                return Some(Val { tape: self.tape, at: key + 1 });
-            }
-            key = value.next;
-        }
-        None
+        let [found] = self.get_all([name]);
+        found
     }
 
     /// Several members in one pass: the first of each name, if this is an object. Looks without claiming.
+    #[inline]
     pub fn get_all<const N: usize>(&self, names: [&str; N]) -> [Option<Val<'t>>; N] {
         let mut found = [None; N];
-        let node = self.node();
+        let (tape, node) = (self.tape, self.node());
         let end = if node.kind == Kind::Object { node.next } else { self.at };
-        let bytes = self.tape.text.as_bytes();
-        let mut key = self.at + 1;
-        while key < end {
-            let [span, value] = self.tape.nodes[key as usize..key as usize + 2] else { break };
+        let mut at = self.at + 1;
+        while at < end {
+            let node = &tape.nodes[at as usize];
             for (name, found) in names.iter().zip(&mut found) {
-                if (span.end - span.start) as usize == name.len() + 2
-                    && &bytes[span.start as usize + 1..span.end as usize - 1] == name.as_bytes()
-                {
-                    found.get_or_insert(Val { tape: self.tape, at: key + 1 });
+                // Most names are told apart by their length alone.
+                if node.name.len as usize == name.len() && found.is_none() && self.is_named(node, name) {
+                    *found = Some(Val { tape, at });
                 }
             }
-            key = value.next;
+            at = node.next;
         }
         found
+    }
+
+    fn is_named(&self, node: &Node, name: &str) -> bool {
+        let start = node.name.start as usize;
+        &self.tape.text.as_bytes()[start..start + node.name.len as usize] == name.as_bytes()
     }
 
     /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
@@ -135,32 +128,27 @@ impl<'t> Val<'t> {
 
     /// Members in order, if this is an object.
     pub fn members(&self) -> impl Iterator<Item = (Str<'t>, Val<'t>)> + use<'t> {
-        let tape = self.tape;
-        self.children(Kind::Object, 2).map(move |at| {
-            let key = Val { tape, at }.text();
-            (Str::escaped(&key[1..key.len() - 1]), Val { tape, at: at + 1 })
-        })
+        let text = self.tape.text;
+        let name = move |val: &Val<'t>| Str::escaped(val.node().name.text(text).unwrap_or_default());
+        self.children(Kind::Object).map(move |val| (name(&val), val))
     }
 
     /// Elements in order, if this is an array.
     pub fn elements(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
-        let tape = self.tape;
-        self.children(Kind::Array, 1).map(move |at| Val { tape, at })
+        self.children(Kind::Array)
     }
 
-    /// Node numbers of the children, `stride` nodes apart plus their subtrees.
-    fn children(&self, kind: Kind, stride: u32) -> impl Iterator<Item = u32> + use<'t> {
-        let node = self.node();
-        let tape = self.tape;
+    fn children(&self, kind: Kind) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        let (tape, node) = (self.tape, self.node());
         let end = if node.kind == kind { node.next } else { self.at };
         let mut next = self.at + 1;
         std::iter::from_fn(move || {
-            let at = next;
-            if at >= end {
+            let val = Val { tape, at: next };
+            if next >= end {
                 return None;
             }
-            next = tape.nodes[(at + stride - 1) as usize].next;
-            Some(at)
+            next = val.node().next;
+            Some(val)
         })
     }
 
@@ -174,27 +162,25 @@ impl<'t> Val<'t> {
     /// Claims this value and everything in it.
     #[inline]
     pub fn claim(&self, claim: Claim) {
-        let mark = &self.tape.marks[self.at as usize];
+        let mark = &self.node().mark;
         let known = mark.get();
-        let before =
-            if known.claim == Claim::Free { self.tape.last_claimed.replace(self.at) } else { known.before };
+        if known.claim == Claim::Free {
+            self.tape.remember(self.at);
+        }
         // Who claims a value again for the same field does not undo that it could not be said.
         let unsaid = known.unsaid.filter(|_| known.claim.field() == claim.field());
-        mark.set(Mark { claim, unsaid, before });
+        mark.set(Mark { claim, unsaid });
     }
 
     /// The claim on exactly this value.
     pub fn claimed(&self) -> Claim {
-        self.mark().claim
-    }
-
-    fn mark(&self) -> Mark {
-        self.tape.marks[self.at as usize].get()
+        self.node().mark.get().claim
     }
 
     /// Marks a claimed value as one that the writer could not say.
     pub(crate) fn unsaid(&self, reason: Reason) {
-        self.tape.marks[self.at as usize].set(Mark { unsaid: Some(reason), ..self.mark() });
+        let mark = &self.node().mark;
+        mark.set(Mark { unsaid: Some(reason), ..mark.get() });
     }
 
     /// Takes the value: it moves into that field of the model.
@@ -276,7 +262,8 @@ impl<'t> Val<'t> {
     pub(crate) fn walk(&self, visitor: &mut impl Visit<'t>) {
         let end = self.node().next;
         let mut at = self.at;
-        let mut name = None;
+        // What is looked at is a document of its own, whatever it is called where it stands.
+        let mut own_name = Some(Name::NONE);
         // The ends of the containers we are in.
         let mut open: [u32; 128] = [0; 128];
         let mut depth = 0;
@@ -285,22 +272,19 @@ impl<'t> Val<'t> {
                 depth -= 1;
                 visitor.leave();
             }
-            let mut val = Val { tape: self.tape, at };
-            if val.node().kind == Kind::Key {
-                name = Some(val);
-                val = Val { tape: self.tape, at: at + 1 };
-            }
-            let Node { next, .. } = *val.node();
-            let Mark { claim, unsaid, before: _ } = val.mark();
-            let leaf = next == val.at + 1;
+            let val = Val { tape: self.tape, at };
+            let node = val.node();
+            let name = own_name.take().unwrap_or(node.name);
+            let Mark { claim, unsaid } = node.mark.get();
+            let leaf = node.next == at + 1;
             if claim != Claim::Free || leaf || depth == open.len() {
-                visitor.value(name.take(), val, claim, unsaid);
-                at = next;
+                visitor.value(name, val, claim, unsaid);
+                at = node.next;
             } else {
-                visitor.enter(name.take());
-                open[depth] = next;
+                visitor.enter(name);
+                open[depth] = node.next;
                 depth += 1;
-                at = val.at + 1;
+                at += 1;
             }
         }
         for _ in 0..depth {
@@ -318,10 +302,10 @@ impl std::fmt::Debug for Val<'_> {
 /// Whom [`Val::walk`] shows a document to.
 pub(crate) trait Visit<'t> {
     /// A container with something free in it begins.
-    fn enter(&mut self, name: Option<Val<'t>>);
+    fn enter(&mut self, name: Name);
 
     /// A leaf, or a container that was claimed as a whole.
-    fn value(&mut self, name: Option<Val<'t>>, val: Val<'t>, claim: Claim, unsaid: Option<Reason>);
+    fn value(&mut self, name: Name, val: Val<'t>, claim: Claim, unsaid: Option<Reason>);
 
     /// The innermost container ends.
     fn leave(&mut self);

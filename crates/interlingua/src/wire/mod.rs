@@ -684,7 +684,7 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
     match value.kind() {
         Kind::Null => true,
         Kind::Array => value.elements().next().is_none(),
-        Kind::Bool | Kind::Number | Kind::String | Kind::Key | Kind::Object => false,
+        Kind::Bool | Kind::Number | Kind::String | Kind::Object => false,
     }
 }
 

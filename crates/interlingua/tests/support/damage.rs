@@ -128,6 +128,6 @@ pub fn perturb(text: &str, kind: Kind) -> String {
         Kind::Bool => "true".to_owned(),
         Kind::Null => "\"q\"".to_owned(),
         Kind::Object => "{\"q\":0}".to_owned(),
-        Kind::Array | Kind::Key => "[0]".to_owned(),
+        Kind::Array => "[0]".to_owned(),
     }
 }

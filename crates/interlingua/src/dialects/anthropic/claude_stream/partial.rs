@@ -334,7 +334,7 @@ fn equal(one: Val<'_>, two: Val<'_>) -> bool {
     }
     match one.kind() {
         Kind::Null => true,
-        Kind::Bool | Kind::Number | Kind::Key => one.text() == two.text(),
+        Kind::Bool | Kind::Number => one.text() == two.text(),
         Kind::String => one.str().zip(two.str()).is_some_and(|(one, two)| one.decode() == two.decode()),
         Kind::Array => {
             one.elements().count() == two.elements().count()
