@@ -97,6 +97,7 @@ impl JsonWriter<'_> {
     }
 
     /// Passes on what is gathered.
+    #[cold]
     pub fn flush(&mut self) {
         if let Some(out) = self.out.as_deref_mut() {
             *self.written |= !self.buffer.is_empty();
@@ -181,14 +182,29 @@ impl JsonWriter<'_> {
     }
 
     /// A member name that needs no escaping.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a name is known where it is written: its copy is then a few moves instead of a call"
+    )]
+    #[inline(always)]
     pub fn key(&mut self, name: &str) -> &mut Self {
-        self.separate();
-        self.bytes(b"\"");
-        self.bytes(name.as_bytes());
-        self.bytes(b"\":");
-        *self.comma = false;
+        self.make_room(name.len() + 4);
+        if std::mem::replace(self.comma, false) {
+            self.buffer.push(b',');
+        }
+        self.buffer.push(b'"');
+        self.buffer.extend_from_slice(name.as_bytes());
+        self.buffer.extend_from_slice(b"\":");
         self
+    }
+
+    /// Passes on what is gathered if so many bytes more would be too many.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) {
+        if self.buffer.len() + bytes > Self::BUFFER {
+            self.flush();
+        }
+        self.buffer.reserve(bytes);
     }
 
     /// A string value.
@@ -200,10 +216,18 @@ impl JsonWriter<'_> {
     /// A string value that needs no escaping.
     #[inline]
     pub fn literal(&mut self, text: &str) -> &mut Self {
-        self.separate();
-        self.bytes(b"\"");
-        self.bytes(text.as_bytes());
-        self.bytes(b"\"");
+        if text.len() > 256 {
+            self.open_string();
+            self.bytes(text.as_bytes());
+            return self.close_string();
+        }
+        self.make_room(text.len() + 3);
+        if std::mem::replace(self.comma, true) {
+            self.buffer.push(b',');
+        }
+        self.buffer.push(b'"');
+        self.buffer.extend_from_slice(text.as_bytes());
+        self.buffer.push(b'"');
         self
     }
 

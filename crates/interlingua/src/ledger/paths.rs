@@ -1,8 +1,7 @@
 //! Paths: where in a frame a leaf stands, as a hash while the frame is walked and as text once per distinct path, and
 //! what was counted there. Bounded, whatever names a frame makes up.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 
 use super::{Reason, Row};
 use crate::model::Field;
@@ -30,15 +29,21 @@ impl Names {
 
     #[inline]
     pub(super) fn hash_of(&self, name: Name) -> u64 {
-        mix(self.0.last().map_or(SEED, |&(_, hash)| hash), u64::from(name.hash))
+        match self.0.last() {
+            Some(&(_, so_far)) => mix(so_far, u64::from(name.hash)),
+            // The document itself, whatever it is called where it stands.
+            None => SEED,
+        }
     }
 
     /// The path for people, built once per distinct path.
     pub(super) fn text_of(&self, frame: &str, last: Name) -> String {
         let mut text = String::new();
-        // The document itself is the first container and has no name.
-        for name in self.0.iter().skip(1).map(|&(name, _)| name).chain([last]) {
-            match name.text(frame) {
+        let names = self.0.iter().map(|&(name, _)| name).chain([last]);
+        // The document itself has no name.
+        let names = names.skip(1.min(self.0.len()));
+        for name in names {
+            match name.text(frame).filter(|_| !self.0.is_empty()) {
                 Some(name) => {
                     text.push('/');
                     text.push_str(name);
@@ -63,7 +68,9 @@ pub(super) struct Booking {
 /// Paths with their counts. Bounded: past [`Paths::MOST`] distinct ones the rest is counted together.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
-    rows: HashMap<u64, Row, BuildHasherDefault<Identity>>,
+    rows: Vec<Row>,
+    /// The keys of the rows and their numbers, in a table whose length is a power of two and at least half of it free.
+    table: Vec<Option<(u64, u32)>>,
 }
 
 impl Paths {
@@ -73,11 +80,24 @@ impl Paths {
     pub(super) fn add(&mut self, key: u64, row: Booking, path: impl FnOnce() -> String) {
         let key = key ^ row.reason as u64 ^ row.field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
         // Nearly every path has been seen before.
-        if let Some(known) = self.rows.get_mut(&key) {
+        if let Some(known) = self.find(key).and_then(|number| self.rows.get_mut(number as usize)) {
             known.count += row.leaves;
             known.bytes += row.bytes;
         } else {
             self.add_row(key, row, path());
+        }
+    }
+
+    #[inline]
+    fn find(&self, key: u64) -> Option<u32> {
+        let mut slot = key as usize;
+        loop {
+            // An empty table has no slot, any other a free one.
+            let (known, number) = (*self.table.get(slot & self.table.len().wrapping_sub(1))?)?;
+            if known == key {
+                return Some(number);
+            }
+            slot += 1;
         }
     }
 
@@ -87,25 +107,47 @@ impl Paths {
         if self.rows.len() >= Self::MOST {
             (key, path) = (reason as u64, "(other paths)".to_owned());
         }
-        let new = Row { path, reason: Some(reason), field, count: 0, bytes: 0, first_frame: frame };
-        let row = self.rows.entry(key).or_insert(new);
+        let number = self.find(key).unwrap_or_else(|| {
+            let new = Row { path, reason: Some(reason), field, count: 0, bytes: 0, first_frame: frame };
+            self.rows.push(new);
+            self.insert(key, self.rows.len() as u32 - 1)
+        });
+        let row = &mut self.rows[number as usize];
         row.count += leaves;
         row.bytes += bytes;
     }
 
-    /// Takes rows out; returns how many leaves they counted.
-    pub(super) fn remove_all(&mut self, mut which: impl FnMut(&Row) -> bool) -> u64 {
+    fn insert(&mut self, key: u64, number: u32) -> u32 {
+        if self.rows.len() * 2 > self.table.len() {
+            let twice = (self.table.len() * 2).max(64);
+            let known = std::mem::replace(&mut self.table, vec![None; twice]);
+            known.into_iter().flatten().for_each(|(key, number)| self.place(key, number));
+        }
+        self.place(key, number);
+        number
+    }
+
+    fn place(&mut self, key: u64, number: u32) {
+        let mask = self.table.len() - 1;
+        let mut slot = key as usize & mask;
+        while self.table[slot].is_some() {
+            slot = (slot + 1) & mask;
+        }
+        self.table[slot] = Some((key, number));
+    }
+
+    /// Empties rows; returns how many leaves they counted.
+    pub(super) fn remove_all(&mut self, which: impl Fn(&Row) -> bool) -> u64 {
         let mut leaves = 0;
-        self.rows.retain(|_, row| {
-            let gone = which(row);
-            leaves += if gone { row.count } else { 0 };
-            !gone
-        });
+        for row in self.rows.iter_mut().filter(|row| which(row)) {
+            leaves += std::mem::take(&mut row.count);
+            row.bytes = 0;
+        }
         leaves
     }
 
     pub(super) fn rows(&self, with_reason: bool) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.rows.values().cloned().collect();
+        let mut rows: Vec<Row> = self.rows.iter().filter(|row| row.count > 0).cloned().collect();
         if !with_reason {
             for row in &mut rows {
                 row.reason = None;

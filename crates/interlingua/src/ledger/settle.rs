@@ -5,7 +5,7 @@ use super::paths::{Booking, HOLES_HASH, UNPARSED_HASH};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
 use crate::model::{Field, Says};
-use crate::tape::{Claim, Name, Val, Visit};
+use crate::tape::{Claim, Name, Seen, Val, Visit};
 
 impl<'t> Leftover<'t> {
     /// The spacing around the document, such as the carriage return of a foreign line end.
@@ -92,9 +92,10 @@ impl Ledger {
         let mapped_before = self.mapped;
         let is_line = matches!(body, LeftoverBody::Kept { .. });
         let unclaimed = reason.map_or(Fate::Kept, Fate::Lost);
-        let mut settle = Settle { root, ledger: self, unclaimed, is_line, structure: 0, watcher };
+        let mut settle = Settle { ledger: self, unclaimed, is_line, structure: 0, mapped: 0, watcher };
         root.walk(&mut settle);
-        let structure = settle.structure;
+        let Settle { structure, mapped, .. } = settle;
+        self.mapped += mapped;
         if let LeftoverBody::Kept { line, .. } = body {
             self.current.holes += structure;
             return line.claim(Claim::Placed);
@@ -106,7 +107,7 @@ impl Ledger {
             self.mapped += holes;
             if self.trace.is_some() {
                 self.names.clear();
-                root.walk(&mut Tags { root, ledger: self, fate: Fate::Mapped });
+                root.walk(&mut Tags { ledger: self, fate: Fate::Mapped });
             } else {
                 self.mapped += structure;
             }
@@ -114,7 +115,7 @@ impl Ledger {
         }
         let (fate, why) = reason.map_or((Fate::Kept, Reason::NoSlot), |why| (Fate::Lost(why), why));
         self.names.clear();
-        root.walk(&mut Tags { root, ledger: self, fate });
+        root.walk(&mut Tags { ledger: self, fate });
         if holes > 0 {
             let row = Booking {
                 reason: why,
@@ -134,10 +135,10 @@ impl Ledger {
 
     /// Books one value.
     #[inline]
-    fn book(&mut self, fate: Fate, field: Option<Field>, name: Name, val: Val<'_>, root: Val<'_>) {
-        let leaves = u64::from(val.leaves());
+    fn book(&mut self, fate: Fate, field: Option<Field>, seen: Seen<'_>) {
+        let leaves = seen.leaves();
         if self.trace.is_some() {
-            self.trace_leaf(Leaf { frame: self.frames, span: Some(val.span()), count: leaves, field, fate });
+            self.trace_leaf(Leaf { frame: self.frames, span: Some(seen.span()), count: leaves, field, fate });
         }
         let (paths, count, reason) = match fate {
             Fate::Mapped => {
@@ -148,9 +149,9 @@ impl Ledger {
             Fate::Lost(reason) => (&mut self.lost_paths, &mut self.lost, reason),
         };
         *count += leaves;
-        let row = Booking { reason, field, leaves, bytes: val.span().len() as u64, frame: self.frames };
-        let (names, key) = (&self.names, self.names.hash_of(name));
-        paths.add(key, row, || names.text_of(root.frame_text(), name));
+        let row = Booking { reason, field, leaves, bytes: seen.span().len() as u64, frame: self.frames };
+        let (names, key) = (&self.names, self.names.hash_of(seen.name()));
+        paths.add(key, row, || names.text_of(seen.val.frame_text(), seen.name()));
     }
 
     #[cold]
@@ -175,14 +176,14 @@ impl Ledger {
 
 /// Whom [`Ledger::settle`] shows each value and its fate.
 trait Watcher {
-    fn value(&mut self, val: Val<'_>, claim: Claim, fate: Fate);
+    fn value(&mut self, seen: Seen<'_>, claim: Claim, fate: Fate);
 }
 
 /// Nobody looks.
 struct Unwatched;
 
 impl Watcher for Unwatched {
-    fn value(&mut self, _: Val<'_>, _: Claim, _: Fate) {}
+    fn value(&mut self, _: Seen<'_>, _: Claim, _: Fate) {}
 }
 
 /// A line that is being written with its holes.
@@ -199,31 +200,40 @@ impl Watcher for LineWithHoles<'_, '_> {
         reason = "the hot path to a record: out of line it costs a call for each leaf"
     )]
     #[inline(always)]
-    fn value(&mut self, val: Val<'_>, claim: Claim, fate: Fate) {
+    fn value(&mut self, seen: Seen<'_>, claim: Claim, fate: Fate) {
+        let span = seen.span();
         match (claim, fate) {
             // Only what the target says has a hole: no hole is without a value that fills it.
             (Claim::Taken(_), Fate::Mapped) => {
-                let span = val.span();
                 self.out.bytes(&self.bytes[self.copied..span.start]);
                 self.out.bytes(HOLE.as_bytes());
                 self.copied = span.end;
             }
-            // A genuine string of tildes gets one more, so that it is no hole.
             (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
-                for tildes in val.strings().filter(|string| is_tildes(*string)) {
-                    let quote = tildes.span().end - 1;
-                    self.out.bytes(&self.bytes[self.copied..quote]);
-                    self.out.bytes(b"~");
-                    self.copied = quote;
+                // What has no tilde behind its quote is no string of tildes.
+                if !seen.is_leaf() || self.bytes.get(span.start + 1) == Some(&b'~') {
+                    self.value_with_tildes(seen.val);
                 }
             }
         }
     }
 }
 
+impl LineWithHoles<'_, '_> {
+    /// A genuine string of tildes gets one more, so that it is no hole.
+    #[inline(never)]
+    fn value_with_tildes(&mut self, val: Val<'_>) {
+        for tildes in val.strings().filter(|string| is_tildes(*string)) {
+            let quote = tildes.span().end - 1;
+            self.out.bytes(&self.bytes[self.copied..quote]);
+            self.out.bytes(b"~");
+            self.copied = quote;
+        }
+    }
+}
+
 /// Settles one value after the other.
-struct Settle<'l, 't, W> {
-    root: Val<'t>,
+struct Settle<'l, W> {
     ledger: &'l mut Ledger,
     /// What becomes of values that nobody claimed.
     unclaimed: Fate,
@@ -231,20 +241,23 @@ struct Settle<'l, 't, W> {
     is_line: bool,
     /// Leaves of tags (or holes), whose fate is that of the others.
     structure: u64,
+    /// Leaves that the target says.
+    mapped: u64,
     watcher: &'l mut W,
 }
 
-impl<'t, W: Watcher> Visit<'t> for Settle<'_, 't, W> {
+impl<'t, W: Watcher> Visit<'t> for Settle<'_, W> {
     #[inline]
     fn enter(&mut self, name: Name) {
         self.ledger.names.enter(name);
     }
 
     #[inline]
-    fn value(&mut self, name: Name, val: Val<'t>, claim: Claim, given_up: Option<Reason>) {
+    fn value(&mut self, seen: Seen<'t>) {
+        let (claim, given_up) = seen.claim();
         let field = claim.field();
         let fate = match field {
-            None if self.is_line && is_hole(val) => {
+            None if self.is_line && is_hole(seen.val) => {
                 self.structure += 1;
                 return;
             }
@@ -257,14 +270,12 @@ impl<'t, W: Watcher> Visit<'t> for Settle<'_, 't, W> {
                 (Some(reason), Fate::Mapped | Fate::Lost(_)) => Fate::Lost(reason),
             },
         };
-        self.watcher.value(val, claim, fate);
+        self.watcher.value(seen, claim, fate);
         match fate {
-            Fate::Mapped if field == Some(Field::Structure) => self.structure += u64::from(val.leaves()),
-            Fate::Mapped if self.ledger.trace.is_none() => self.ledger.mapped += u64::from(val.leaves()),
+            Fate::Mapped if field == Some(Field::Structure) => self.structure += seen.leaves(),
+            Fate::Mapped if self.ledger.trace.is_none() => self.mapped += seen.leaves(),
             Fate::Kept | Fate::Lost(_) if claim == Claim::Placed => {}
-            Fate::Mapped | Fate::Kept | Fate::Lost(_) => {
-                self.ledger.book(fate, field, name, val, self.root);
-            }
+            Fate::Mapped | Fate::Kept | Fate::Lost(_) => self.ledger.book(fate, field, seen),
         }
     }
 
@@ -275,20 +286,19 @@ impl<'t, W: Watcher> Visit<'t> for Settle<'_, 't, W> {
 }
 
 /// Books the tags of a frame of which nothing was said.
-struct Tags<'l, 't> {
-    root: Val<'t>,
+struct Tags<'l> {
     ledger: &'l mut Ledger,
     fate: Fate,
 }
 
-impl<'t> Visit<'t> for Tags<'_, 't> {
+impl<'t> Visit<'t> for Tags<'_> {
     fn enter(&mut self, name: Name) {
         self.ledger.names.enter(name);
     }
 
-    fn value(&mut self, name: Name, val: Val<'t>, claim: Claim, unsaid: Option<Reason>) {
-        if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = (claim, unsaid) {
-            self.ledger.book(self.fate, Some(Field::Structure), name, val, self.root);
+    fn value(&mut self, seen: Seen<'t>) {
+        if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = seen.claim() {
+            self.ledger.book(self.fate, Some(Field::Structure), seen);
         }
     }
 

@@ -51,12 +51,9 @@ impl<'t> Val<'t> {
     }
 
     /// Scalars and empty containers in this value.
+    #[inline(never)]
     pub fn leaves(&self) -> u32 {
-        let next = self.node().next;
-        if next == self.at + 1 {
-            return 1;
-        }
-        let inside = &self.tape.nodes[self.at as usize..next as usize];
+        let inside = &self.tape.nodes[self.at as usize..self.node().next as usize];
         inside.iter().zip(self.at + 1..).filter(|(node, after)| node.next == *after).count() as u32
     }
 
@@ -89,8 +86,17 @@ impl<'t> Val<'t> {
 
     /// The first member of that name, if this is an object. Looks without claiming.
     pub fn get(&self, name: &str) -> Option<Val<'t>> {
-        let [found] = self.get_all([name]);
-        found
+        let (tape, node) = (self.tape, self.node());
+        let end = if node.kind == Kind::Object { node.next } else { self.at };
+        let mut at = self.at + 1;
+        while at < end {
+            let node = &tape.nodes[at as usize];
+            if self.is_named(node, name) {
+                return Some(Val { tape, at });
+            }
+            at = node.next;
+        }
+        None
     }
 
     /// Several members in one pass: the first of each name, if this is an object. Looks without claiming.
@@ -103,9 +109,9 @@ impl<'t> Val<'t> {
         while at < end {
             let node = &tape.nodes[at as usize];
             for (name, found) in names.iter().zip(&mut found) {
-                // Most names are told apart by their length alone.
-                if node.name.len as usize == name.len() && found.is_none() && self.is_named(node, name) {
-                    *found = Some(Val { tape, at });
+                if self.is_named(node, name) {
+                    found.get_or_insert(Val { tape, at });
+                    break;
                 }
             }
             at = node.next;
@@ -113,9 +119,13 @@ impl<'t> Val<'t> {
         found
     }
 
+    #[inline]
     fn is_named(&self, node: &Node, name: &str) -> bool {
-        let start = node.name.start as usize;
-        &self.tape.text.as_bytes()[start..start + node.name.len as usize] == name.as_bytes()
+        // Most names are told apart by their length alone.
+        node.name.len as usize == name.len() && {
+            let start = node.name.start as usize;
+            self.tape.text.as_bytes().get(start..start + name.len()) == Some(name.as_bytes())
+        }
     }
 
     /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
@@ -260,35 +270,34 @@ impl<'t> Val<'t> {
     /// Shows the subtree to `visitor`, in order.
     #[inline]
     pub(crate) fn walk(&self, visitor: &mut impl Visit<'t>) {
-        let end = self.node().next;
+        let tape = self.tape;
+        // Where the innermost container ends, and those around it; the subtree ends where the first one does.
+        let mut inner = self.node().next;
+        let mut around = [0; 128];
+        let mut depth = 0usize;
         let mut at = self.at;
-        // What is looked at is a document of its own, whatever it is called where it stands.
-        let mut own_name = Some(Name::NONE);
-        // The ends of the containers we are in.
-        let mut open: [u32; 128] = [0; 128];
-        let mut depth = 0;
-        while at < end {
-            while depth > 0 && open[depth - 1] == at {
-                depth -= 1;
+        loop {
+            while at == inner {
+                let Some(outer) = depth.checked_sub(1).and_then(|outer| around.get(outer)) else { return };
                 visitor.leave();
+                inner = *outer;
+                depth -= 1;
             }
-            let val = Val { tape: self.tape, at };
-            let node = val.node();
-            let name = own_name.take().unwrap_or(node.name);
-            let Mark { claim, unsaid } = node.mark.get();
+            let node = &tape.nodes[at as usize];
             let leaf = node.next == at + 1;
-            if claim != Claim::Free || leaf || depth == open.len() {
-                visitor.value(name, val, claim, unsaid);
-                at = node.next;
-            } else {
-                visitor.enter(name);
-                open[depth] = node.next;
+            if node.mark.get().claim == Claim::Free
+                && !leaf
+                && let Some(outer) = around.get_mut(depth)
+            {
+                visitor.enter(node.name);
+                *outer = inner;
+                inner = node.next;
                 depth += 1;
                 at += 1;
+            } else {
+                visitor.value(Seen { val: Val { tape, at }, node });
+                at = node.next;
             }
-        }
-        for _ in 0..depth {
-            visitor.leave();
         }
     }
 }
@@ -305,8 +314,48 @@ pub(crate) trait Visit<'t> {
     fn enter(&mut self, name: Name);
 
     /// A leaf, or a container that was claimed as a whole.
-    fn value(&mut self, name: Name, val: Val<'t>, claim: Claim, unsaid: Option<Reason>);
+    fn value(&mut self, seen: Seen<'t>);
 
     /// The innermost container ends.
     fn leave(&mut self);
+}
+
+/// A value on a walk.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'t> {
+    pub(crate) val: Val<'t>,
+    node: &'t Node,
+}
+
+impl Seen<'_> {
+    /// What a member is called.
+    #[inline]
+    pub(crate) fn name(&self) -> Name {
+        self.node.name
+    }
+
+    /// The claim on it, and why it could not be said, if it could not.
+    #[inline]
+    pub(crate) fn claim(&self) -> (Claim, Option<Reason>) {
+        let Mark { claim, unsaid } = self.node.mark.get();
+        (claim, unsaid)
+    }
+
+    /// Where the value begins and ends in the frame.
+    #[inline]
+    pub(crate) fn span(&self) -> std::ops::Range<usize> {
+        self.node.start as usize..self.node.end as usize
+    }
+
+    /// Whether the value is a scalar or an empty container.
+    #[inline]
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.node.next == self.val.at + 1
+    }
+
+    /// Scalars and empty containers in the value.
+    #[inline]
+    pub(crate) fn leaves(&self) -> u64 {
+        if self.is_leaf() { 1 } else { u64::from(self.val.leaves()) }
+    }
 }
