@@ -221,9 +221,39 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Where the string ends whose text goes on at `at`, its quote included.
+    /// Where the string ends whose text goes on at `at`, its quote included. Text with one escape has more of them, and
+    /// where the next one stands nobody can predict: 64 bytes are looked at without asking.
     #[inline(never)]
     fn string_end(&mut self, mut at: usize) -> Result<usize, Broken> {
+        // Whether the first of the next bytes is escaped.
+        let mut carry = 0;
+        // Up to where escapes have been read: the second half of a pair is read with the first.
+        let mut read = 0;
+        while let Some(block) = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
+            let Block { quotes, controls, escaped, usual, carry: next } = Block::new(block, carry);
+            let stop = (quotes & !escaped) | controls;
+            let first = stop & stop.wrapping_neg();
+            let unusual = escaped & !usual & first.wrapping_sub(1);
+            if unusual != 0 {
+                read = self.unusual_escapes(at, unusual, read)?;
+            }
+            if first != 0 {
+                let end = at + first.trailing_zeros() as usize;
+                if quotes & first != 0 {
+                    return Ok(end + 1);
+                }
+                if escaped & first != 0 {
+                    self.escape(end - 1)?;
+                }
+                return Err(self.expected(end, "no raw control character in a string"));
+            }
+            carry = next;
+            at += 64;
+        }
+        if carry != 0 && at > read {
+            at = self.escape(at - 1)?;
+        }
+        at = at.max(read);
         loop {
             at = skip_plain(self.bytes, at);
             match self.bytes.get(at) {
@@ -233,6 +263,18 @@ impl<'p> Parser<'p> {
                 None => return Err(self.broken(Fault::Torn { at })),
             }
         }
+    }
+
+    /// Reads the escapes of those bytes from `start` whose bit is set, but for what has been read. Returns up to where.
+    fn unusual_escapes(&mut self, start: usize, mut escaped: u64, mut read: usize) -> Result<usize, Broken> {
+        while escaped != 0 {
+            let backslash = start + escaped.trailing_zeros() as usize - 1;
+            if backslash >= read {
+                read = self.escape(backslash)?;
+            }
+            escaped &= escaped - 1;
+        }
+        Ok(read)
     }
 
     /// Reads the escape at `at` and returns where the text goes on.
@@ -381,6 +423,42 @@ fn quote_in(chunk: [u8; 16]) -> Option<usize> {
     let first = special & special.wrapping_neg();
     (first & quotes != 0).then(|| first.trailing_zeros() as usize)
 }
+
+/// What stands in 64 bytes of a string, a bit for each.
+struct Block {
+    quotes: u64,
+    controls: u64,
+    /// What a backslash stands before that is not escaped itself.
+    escaped: u64,
+    /// Most of what may be escaped: a quote, a backslash, `n` and `t`.
+    usual: u64,
+    /// Whether the byte after these is escaped.
+    carry: u64,
+}
+
+impl Block {
+    #[inline]
+    fn new(bytes: &[u8; 64], carry: u64) -> Self {
+        let (mut quotes, mut slashes, mut controls, mut letters) = (0, 0, 0, 0);
+        for (at, chunk) in bytes.as_chunks::<16>().0.iter().enumerate() {
+            let (chunk, last_control) = (u8x16::new(*chunk), u8x16::splat(0x1f));
+            let mask = |found: u8x16| (found.move_mask() as u64) << (16 * at);
+            quotes |= mask(chunk.cmp_eq(u8x16::splat(b'"')));
+            slashes |= mask(chunk.cmp_eq(u8x16::splat(b'\\')));
+            controls |= mask(chunk.max(last_control).cmp_eq(last_control));
+            letters |= mask(chunk.cmp_eq(u8x16::splat(b'n')) | chunk.cmp_eq(u8x16::splat(b't')));
+        }
+        // Of a row of backslashes every other one escapes its neighbour. A borrow runs through each row from where it
+        // begins, so that the bits in and behind it tell whether they are odd or even, whatever the length.
+        let begins = slashes & !carry;
+        let rows = ((begins << 1) | ODD_BITS).wrapping_sub(begins) ^ ODD_BITS;
+        let escaped = rows ^ (slashes | carry);
+        let carry = (rows & slashes) >> 63;
+        Self { quotes, controls, escaped, usual: quotes | slashes | letters, carry }
+    }
+}
+
+const ODD_BITS: u64 = 0xaaaa_aaaa_aaaa_aaaa;
 
 /// The first byte at or after `at` that is a quote, a backslash or a control character.
 #[inline]
