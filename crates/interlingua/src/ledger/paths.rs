@@ -7,9 +7,18 @@ use super::{Reason, Row};
 use crate::model::Field;
 use crate::tape::Name;
 
-/// The names of the containers we are in, and the hash of the path so far.
+/// The containers we are in.
 #[derive(Debug, Default)]
-pub(super) struct Names(Vec<(Name, u64)>);
+pub(super) struct Names(Vec<Container>);
+
+#[derive(Clone, Copy, Debug)]
+struct Container {
+    name: Name,
+    /// The node where the container around it ends.
+    outer: u32,
+    /// The hash of the path to it.
+    hash: u64,
+}
 
 impl Names {
     pub(super) fn clear(&mut self) {
@@ -17,20 +26,20 @@ impl Names {
     }
 
     #[inline]
-    pub(super) fn enter(&mut self, name: Name) {
+    pub(super) fn enter(&mut self, name: Name, outer: u32) {
         let hash = self.hash_of(name);
-        self.0.push((name, hash));
+        self.0.push(Container { name, outer, hash });
     }
 
     #[inline]
-    pub(super) fn leave(&mut self) {
-        self.0.pop();
+    pub(super) fn leave(&mut self) -> Option<u32> {
+        self.0.pop().map(|container| container.outer)
     }
 
     #[inline]
     pub(super) fn hash_of(&self, name: Name) -> u64 {
         match self.0.last() {
-            Some(&(_, so_far)) => mix(so_far, u64::from(name.hash)),
+            Some(container) => mix(container.hash, u64::from(name.hash)),
             // The document itself, whatever it is called where it stands.
             None => SEED,
         }
@@ -39,7 +48,7 @@ impl Names {
     /// The path for people, built once per distinct path.
     pub(super) fn text_of(&self, frame: &str, last: Name) -> String {
         let mut text = String::new();
-        let names = self.0.iter().map(|&(name, _)| name).chain([last]);
+        let names = self.0.iter().map(|container| container.name).chain([last]);
         // The document itself has no name.
         let names = names.skip(1.min(self.0.len()));
         for name in names {

@@ -248,8 +248,8 @@ struct Settle<'l, W> {
 
 impl<'t, W: Watcher> Visit<'t> for Settle<'_, W> {
     #[inline]
-    fn enter(&mut self, name: Name) {
-        self.ledger.names.enter(name);
+    fn enter(&mut self, name: Name, outer: u32) {
+        self.ledger.names.enter(name, outer);
     }
 
     #[inline]
@@ -280,8 +280,8 @@ impl<'t, W: Watcher> Visit<'t> for Settle<'_, W> {
     }
 
     #[inline]
-    fn leave(&mut self) {
-        self.ledger.names.leave();
+    fn leave(&mut self) -> Option<u32> {
+        self.ledger.names.leave()
     }
 }
 
@@ -292,8 +292,8 @@ struct Tags<'l> {
 }
 
 impl<'t> Visit<'t> for Tags<'_> {
-    fn enter(&mut self, name: Name) {
-        self.ledger.names.enter(name);
+    fn enter(&mut self, name: Name, outer: u32) {
+        self.ledger.names.enter(name, outer);
     }
 
     fn value(&mut self, seen: Seen<'t>) {
@@ -302,8 +302,8 @@ impl<'t> Visit<'t> for Tags<'_> {
         }
     }
 
-    fn leave(&mut self) {
-        self.ledger.names.leave();
+    fn leave(&mut self) -> Option<u32> {
+        self.ledger.names.leave()
     }
 }
 

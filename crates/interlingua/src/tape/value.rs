@@ -1,7 +1,7 @@
 //! A value on the tape: looking at it, claiming it, walking it. Nothing is decoded before someone asks.
 
 use super::{Claim, Kind, Mark, Name, Node, Tape};
-use crate::json::{Raw, Str, is_rfc3339};
+use crate::json::{Raw, Str, is_rfc3339, same};
 use crate::ledger::Reason;
 use crate::model::Field;
 
@@ -124,7 +124,7 @@ impl<'t> Val<'t> {
         // Most names are told apart by their length alone.
         node.name.len as usize == name.len() && {
             let start = node.name.start as usize;
-            self.tape.text.as_bytes().get(start..start + name.len()) == Some(name.as_bytes())
+            same(&self.tape.text.as_bytes()[start..start + name.len()], name.as_bytes())
         }
     }
 
@@ -271,28 +271,19 @@ impl<'t> Val<'t> {
     #[inline]
     pub(crate) fn walk(&self, visitor: &mut impl Visit<'t>) {
         let tape = self.tape;
-        // Where the innermost container ends, and those around it; the subtree ends where the first one does.
+        // Where the innermost container ends; the visitor remembers those around it.
         let mut inner = self.node().next;
-        let mut around = [0; 128];
-        let mut depth = 0usize;
         let mut at = self.at;
         loop {
             while at == inner {
-                let Some(outer) = depth.checked_sub(1).and_then(|outer| around.get(outer)) else { return };
-                visitor.leave();
-                inner = *outer;
-                depth -= 1;
+                let Some(outer) = visitor.leave() else { return };
+                inner = outer;
             }
             let node = &tape.nodes[at as usize];
             let leaf = node.next == at + 1;
-            if node.mark.get().claim == Claim::Free
-                && !leaf
-                && let Some(outer) = around.get_mut(depth)
-            {
-                visitor.enter(node.name);
-                *outer = inner;
+            if node.mark.get().claim == Claim::Free && !leaf {
+                visitor.enter(node.name, inner);
                 inner = node.next;
-                depth += 1;
                 at += 1;
             } else {
                 visitor.value(Seen { val: Val { tape, at }, node });
@@ -310,14 +301,14 @@ impl std::fmt::Debug for Val<'_> {
 
 /// Whom [`Val::walk`] shows a document to.
 pub(crate) trait Visit<'t> {
-    /// A container with something free in it begins.
-    fn enter(&mut self, name: Name);
+    /// A container with something free in it begins. The one around it ends at the node `outer`.
+    fn enter(&mut self, name: Name, outer: u32);
 
     /// A leaf, or a container that was claimed as a whole.
     fn value(&mut self, seen: Seen<'t>);
 
-    /// The innermost container ends.
-    fn leave(&mut self);
+    /// The innermost container ends, if one is open. Returns the `outer` that it began with.
+    fn leave(&mut self) -> Option<u32>;
 }
 
 /// A value on a walk.

@@ -1,7 +1,5 @@
 //! Token usage: cumulative in the model, increases in the record.
 
-use std::collections::VecDeque;
-
 use crate::json::JsonWriter;
 use crate::json::Str;
 use crate::ledger::hash;
@@ -91,8 +89,12 @@ pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> 
 /// Writer and reader keep the same books, so the one undoes what the other did.
 #[derive(Default)]
 pub(super) struct Tally {
-    /// The responses heard of last. Lines of one response stand close together.
-    recent: VecDeque<Response>,
+    /// The responses heard of last, in a ring. Lines of one response stand close together.
+    recent: Vec<Response>,
+    /// A hash of the id of each: most responses are new, and that is seen at one look.
+    keys: [u32; Tally::MOST],
+    /// The slot for the next one.
+    next: usize,
     /// What the responses of this turn have told so far.
     turn: Usage,
 }
@@ -100,8 +102,6 @@ pub(super) struct Tally {
 #[derive(Default)]
 pub(super) struct Response {
     id: String,
-    /// A hash of the id: most ids are told apart by it.
-    key: u64,
     pub(super) usage: Usage,
     /// Why it stopped, as far as it was said: the class and the provider's own word.
     stop: Option<StopClass>,
@@ -128,21 +128,23 @@ impl Tally {
 
     /// The response of that id, and whether it is heard of for the first time.
     pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
-        let key = hash(0, id.as_escaped().as_bytes());
-        let known = self.recent.iter().rposition(|known| known.key == key && known.id == id.as_escaped());
+        let key = (hash(0, id.as_escaped().as_bytes()) >> 32) as u32;
+        let among = self.keys.iter().fold(false, |among, known| among | (*known == key));
+        let is_it = |(known, response): (&u32, &Response)| *known == key && response.id == id.as_escaped();
+        let known = if among { self.keys.iter().zip(&self.recent).position(is_it) } else { None };
         let at = known.unwrap_or_else(|| {
+            let at = self.next;
+            self.next = (at + 1) % Self::MOST;
+            if at == self.recent.len() {
+                self.recent.push(Response { id: String::with_capacity(64), ..Response::default() });
+            }
             // The oldest slot's string is used again.
-            let mut slot = if self.recent.len() < Self::MOST {
-                Response { id: String::with_capacity(64), ..Response::default() }
-            } else {
-                self.recent.pop_front().unwrap_or_default()
-            };
+            let slot = &mut self.recent[at];
             slot.id.clear();
             slot.id.push_str(id.as_escaped());
-            slot.key = key;
             (slot.usage, slot.stop) = (Usage::default(), None);
-            self.recent.push_back(slot);
-            self.recent.len() - 1
+            self.keys[at] = key;
+            at
         });
         (&mut self.recent[at], known.is_none())
     }
