@@ -198,6 +198,30 @@ impl JsonWriter<'_> {
         self
     }
 
+    /// JSON as it is written out up to a value, such as `{"type":` or `"data":{"content":`.
+    #[expect(
+        clippy::inline_always,
+        reason = "the text is known where it is written: its copy is then a few moves instead of a call"
+    )]
+    #[inline(always)]
+    pub(crate) fn up_to_value(&mut self, json: &'static str) -> &mut Self {
+        self.make_room(json.len() + 1);
+        if std::mem::replace(self.comma, false) {
+            self.buffer.push(b',');
+        }
+        self.buffer.extend_from_slice(json.as_bytes());
+        self
+    }
+
+    /// JSON as it is written out up to the end of a value, such as `{"type":"user"`.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn with_value(&mut self, json: &'static str) -> &mut Self {
+        self.up_to_value(json);
+        *self.comma = true;
+        self
+    }
+
     /// Passes on what is gathered if so many bytes more would be too many.
     #[inline]
     fn make_room(&mut self, bytes: usize) {
@@ -339,6 +363,7 @@ impl JsonWriter<'_> {
     }
 
     /// A number member, if there is one.
+    #[inline]
     pub fn opt_u64(&mut self, name: &str, number: Option<u64>) -> &mut Self {
         match number {
             Some(number) => self.key(name).u64(number),

@@ -14,7 +14,7 @@ use crate::ledger::Reason;
 use crate::model::Field;
 use parse::{Broken, Open, Parser};
 pub use value::Val;
-pub(crate) use value::{Seen, Visit};
+pub(crate) use value::{Seen, Visit, Wanted};
 
 /// How large a frame may get before it is passed through unread.
 #[derive(Clone, Copy, Debug)]

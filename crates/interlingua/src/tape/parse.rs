@@ -199,7 +199,8 @@ impl<'p> Parser<'p> {
 
     #[inline(never)]
     fn long_name(&mut self, at: usize) -> Result<(usize, u32), Broken> {
-        let end = self.string_end(at)?;
+        let plain = skip_plain(self.bytes, at);
+        let end = if byte_at(self.bytes, plain) == b'"' { plain + 1 } else { self.string_end(plain)? };
         Ok((end, hash_of(&self.bytes[at..end - 1])))
     }
 
@@ -478,17 +479,22 @@ fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
 
 /// The hash of a name of less than sixteen bytes, which is the beginning of `chunk`.
 #[inline]
-fn hash_of_short(chunk: [u8; 16], len: usize) -> u32 {
+const fn hash_of_short(chunk: [u8; 16], len: usize) -> u32 {
     // The bytes behind the name are none of its business.
     let word = u128::from_le_bytes(chunk) & SHORT[len & 15];
     mix(word as u64, (word >> 64) as u64, len)
 }
 
 /// The hash of any name.
-fn hash_of(name: &[u8]) -> u32 {
+#[inline]
+pub(super) const fn hash_of(name: &[u8]) -> u32 {
     let Some((first, mut rest)) = name.split_first_chunk::<16>() else {
         let mut chunk = [0; 16];
-        chunk[..name.len()].copy_from_slice(name);
+        let mut at = 0;
+        while at < name.len() {
+            chunk[at] = name[at];
+            at += 1;
+        }
         return hash_of_short(chunk, name.len());
     };
     let word = u128::from_le_bytes(*first);
@@ -498,8 +504,10 @@ fn hash_of(name: &[u8]) -> u32 {
         rest = tail;
     }
     // The last eight bytes may overlap those before them: no length needs a loop over bytes.
-    let last = name.last_chunk::<8>().map_or(0, |last| u64::from_le_bytes(*last));
-    mix(low ^ last.rotate_left(23), high, name.len())
+    if let Some(last) = name.last_chunk::<8>() {
+        low ^= u64::from_le_bytes(*last).rotate_left(23);
+    }
+    mix(low, high, name.len())
 }
 
 #[inline]

@@ -1,5 +1,6 @@
 //! A value on the tape: looking at it, claiming it, walking it. Nothing is decoded before someone asks.
 
+use super::parse::hash_of;
 use super::{Claim, Kind, Mark, Name, Node, Tape};
 use crate::json::{Raw, Str, is_rfc3339, same};
 use crate::ledger::Reason;
@@ -66,6 +67,20 @@ impl<'t> Val<'t> {
 
     /// The number, if it is a whole one that fits.
     pub fn u64(&self) -> Option<u64> {
+        let node = self.node();
+        let digits = &self.tape.text.as_bytes()[node.start as usize..node.end as usize];
+        if node.kind != Kind::Number || digits.len() > 18 {
+            return self.large_u64();
+        }
+        // So few digits always fit; what is no digit makes it another sort of number.
+        digits.iter().try_fold(0, |number, byte| match byte {
+            b'0'..=b'9' => Some(number * 10 + u64::from(byte - b'0')),
+            _ => None,
+        })
+    }
+
+    #[cold]
+    fn large_u64(&self) -> Option<u64> {
         if self.kind() == Kind::Number { self.text().parse().ok() } else { None }
     }
 
@@ -112,6 +127,31 @@ impl<'t> Val<'t> {
                 if self.is_named(node, name) {
                     found.get_or_insert(Val { tape, at });
                     break;
+                }
+            }
+            at = node.next;
+        }
+        found
+    }
+
+    /// Several members in one pass, for names that are looked for line after line: the first of each name, if this is
+    /// an object. Looks without claiming.
+    #[inline]
+    pub(crate) fn find<const N: usize>(&self, wanted: &Wanted<N>) -> [Option<Val<'t>>; N] {
+        let mut found = [None; N];
+        let (tape, node) = (self.tape, self.node());
+        let end = if node.kind == Kind::Object { node.next } else { self.at };
+        let mut at = self.at + 1;
+        while at < end {
+            let node = &tape.nodes[at as usize];
+            let hash = node.name.hash;
+            if wanted.bits >> (hash & 63) & 1 != 0 {
+                let slot = wanted.hashes.iter().position(|wanted| *wanted == hash);
+                if let Some(slot) = slot
+                    && found[slot].is_none()
+                    && self.is_named(node, wanted.names[slot])
+                {
+                    found[slot] = Some(Val { tape, at });
                 }
             }
             at = node.next;
@@ -242,7 +282,12 @@ impl<'t> Val<'t> {
 
     /// Notes a whole-number member.
     pub fn note_u64(&self, name: &str, field: Field) -> Option<u64> {
-        self.get(name).and_then(|val| val.claim_if(Claim::Noted(field), val.u64()))
+        self.get(name).and_then(|val| val.note_count(field))
+    }
+
+    /// Notes this whole number; anything else is left alone.
+    pub(crate) fn note_count(&self, field: Field) -> Option<u64> {
+        self.claim_if(Claim::Noted(field), self.u64())
     }
 
     /// Takes a boolean member.
@@ -296,6 +341,27 @@ impl<'t> Val<'t> {
 impl std::fmt::Debug for Val<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.text())
+    }
+}
+
+/// Names to look for, with their hashes. Make one as a constant.
+pub(crate) struct Wanted<const N: usize> {
+    names: [&'static str; N],
+    hashes: [u32; N],
+    /// A bit for the end of each hash: most other names are told apart by it.
+    bits: u64,
+}
+
+impl<const N: usize> Wanted<N> {
+    pub(crate) const fn new(names: [&'static str; N]) -> Self {
+        let (mut hashes, mut bits) = ([0; N], 0);
+        let mut at = 0;
+        while at < N {
+            hashes[at] = hash_of(names[at].as_bytes());
+            bits |= 1 << (hashes[at] & 63);
+            at += 1;
+        }
+        Self { names, hashes, bits }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::model::{
     Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, issuers,
 };
 use crate::pipe::Events;
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Val, Wanted};
 
 /// How many of the content's blocks are parts of the message itself, not items within it.
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
@@ -272,13 +272,20 @@ pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
 
 /// Reads a usage object, which stays where it is.
 pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
-    let thinking = usage
-        .get("output_tokens_details")
-        .and_then(|details| details.note_u64("thinking_tokens", Field::UsageReasoning));
-    let by_age = usage.get("cache_creation");
+    const WANTED: Wanted<6> = Wanted::new([
+        "output_tokens_details",
+        "cache_creation",
+        "cache_creation_input_tokens",
+        "input_tokens",
+        "cache_read_input_tokens",
+        "output_tokens",
+    ]);
+    let [details, by_age, written, input, cache_read, output] = usage.find(&WANTED);
+    let note = |count: Option<Val<'_>>, field| count.and_then(|count| count.note_count(field));
+    let thinking = details.and_then(|details| details.note_u64("thinking_tokens", Field::UsageReasoning));
     let long = by_age.and_then(|ages| ages.note_u64("ephemeral_1h_input_tokens", Field::UsageCacheWriteLong));
     let short = by_age.and_then(|ages| ages.get("ephemeral_5m_input_tokens")).filter(|n| n.u64().is_some());
-    let written = usage.note_u64("cache_creation_input_tokens", Field::UsageCacheWrite);
+    let written = note(written, Field::UsageCacheWrite);
     let by_ages = short.and_then(|short| short.u64()?.checked_add(long.unwrap_or(0)));
     // The sum and its parts say the same; a part that does not fit stays where it is.
     if let Some(short) = short.filter(|_| by_ages.is_some() && written.is_none_or(|sum| Some(sum) == by_ages))
@@ -286,11 +293,11 @@ pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
         short.note(Field::UsageCacheWrite);
     }
     Usage {
-        input: usage.note_u64("input_tokens", Field::UsageInput),
-        cache_read: usage.note_u64("cache_read_input_tokens", Field::UsageCacheRead),
+        input: note(input, Field::UsageInput),
+        cache_read: note(cache_read, Field::UsageCacheRead),
         cache_write: written.or(by_ages).or(long),
         cache_write_long: long,
-        output: usage.note_u64("output_tokens", Field::UsageOutput),
+        output: note(output, Field::UsageOutput),
         reasoning: thinking,
         ..Usage::default()
     }

@@ -5,7 +5,7 @@ use crate::error::Code;
 use crate::json::{Latest, Str};
 use crate::model::{Author, Event, Field, ItemHead, ItemKind, Notice, Session, Turn};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Val, Wanted};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
@@ -34,7 +34,7 @@ struct Line<'t> {
 
 impl<'t> Line<'t> {
     fn new(root: Val<'t>) -> Self {
-        let [kind, session, cwd, version, branch, title, message, id, parent, time] = root.get_all([
+        const WANTED: Wanted<10> = Wanted::new([
             "type",
             "sessionId",
             "cwd",
@@ -46,6 +46,7 @@ impl<'t> Line<'t> {
             "parentUuid",
             "timestamp",
         ]);
+        let [kind, session, cwd, version, branch, title, message, id, parent, time] = root.find(&WANTED);
         Self { kind, session, cwd, version, branch, title, message, id, parent, time, root }
     }
 }
@@ -108,7 +109,9 @@ impl ClaudeReader {
 }
 
 fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
-    let [role, content, model, usage] = message.get_all(["role", "content", "model", "usage"]);
+    const WANTED: Wanted<7> =
+        Wanted::new(["role", "content", "model", "usage", "id", "stop_reason", "stop_sequence"]);
+    let [role, content, model, usage, id, stop, sequence] = message.find(&WANTED);
     if let Some(kind) = line.kind {
         kind.note(Field::ItemAuthor);
         // The role repeats the type; another one would mean something we do not know.
@@ -126,7 +129,6 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>)
     out.complete(item);
     // One response may be spread over several lines, each with its usage so far; its id tells them apart.
     if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
-        let [id, stop, sequence] = message.get_all(["id", "stop_reason", "stop_sequence"]);
         out.event(&Event::Usage(Turn {
             id: id.and_then(|id| id.note_text(Field::TurnId)),
             model,

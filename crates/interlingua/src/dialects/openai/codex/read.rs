@@ -8,7 +8,7 @@ use crate::model::{
     Of, Opaque, OpaqueKind, Part, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage, issuers,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Kind, Limits, TapeBuf, Val};
+use crate::tape::{Claim, Kind, Limits, TapeBuf, Val, Wanted};
 
 #[derive(Default)]
 pub(super) struct CodexReader {
@@ -31,7 +31,8 @@ struct Line<'t> {
 
 impl Reader for CodexReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        let [kind, payload, time] = doc.root.get_all(["type", "payload", "timestamp"]);
+        const WANTED: Wanted<3> = Wanted::new(["type", "payload", "timestamp"]);
+        let [kind, payload, time] = doc.root.find(&WANTED);
         let payload = payload.filter(|payload| payload.kind() == Kind::Object);
         let word = word_of(kind);
         // The oldest rollouts have items without an envelope; the Messages API has such messages, too.
@@ -237,8 +238,9 @@ impl CodexReader {
             }
             _ => return false,
         };
-        let [call_id, namespace, own_name, input, action, arguments] =
-            val.get_all(["call_id", "namespace", "name", "input", "action", "arguments"]);
+        const WANTED: Wanted<6> =
+            Wanted::new(["call_id", "namespace", "name", "input", "action", "arguments"]);
+        let [call_id, namespace, own_name, input, action, arguments] = val.find(&WANTED);
         let take = |val: Option<Val<'t>>, field| val.and_then(|val| val.take_text(field));
         val.note_str("type", Field::CallKind);
         let call = ToolCall {

@@ -477,7 +477,7 @@ fn piece_end(bytes: &[u8], most: usize) -> usize {
 }
 
 fn begin_ext(owner: &str, out: &mut Target<'_>) {
-    out.json.key("vendor-ext").object().key("vendor").literal(owner).key("data");
+    out.json.up_to_value(r#""vendor-ext":{"vendor":"#).literal(owner).key("data");
 }
 
 /// Writes what is added to the session's usage, and what it cost: a number, or the schema has no place for it.

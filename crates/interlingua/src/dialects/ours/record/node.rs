@@ -130,32 +130,32 @@ impl Node {
         json: &mut JsonWriter<'_>,
     ) -> (Self, bool) {
         let ItemHead { id, kind, author, native_id, parent, time, model, shape, .. } = head;
-        json.object().key("type");
         let node_kind = match kind {
             ItemKind::Message => match author {
                 Author::User => {
-                    json.literal("user");
+                    json.with_value(r#"{"type":"user""#);
                     NodeKind::User
                 }
                 Author::Tool => {
-                    json.literal("user").key("author").literal("tool");
+                    json.with_value(r#"{"type":"user","author":"tool""#);
                     NodeKind::User
                 }
                 Author::Assistant => {
-                    json.literal("assistant");
+                    json.with_value(r#"{"type":"assistant""#);
                     NodeKind::Assistant
                 }
                 Author::System | Author::Developer => {
-                    json.literal("system-event").key("event-type").literal(word(SPEAKERS, *author));
+                    json.up_to_value(r#"{"type":"system-event","event-type":"#)
+                        .literal(word(SPEAKERS, *author));
                     NodeKind::Speaker(*author)
                 }
             },
             ItemKind::Reasoning => {
-                json.literal("reasoning");
+                json.with_value(r#"{"type":"reasoning""#);
                 NodeKind::Reasoning
             }
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
-                json.literal("tool-call").key("name").str(name);
+                json.up_to_value(r#"{"type":"tool-call","name":"#).str(name);
                 json.opt_str("namespace", namespace.as_ref()).opt_str("call-id", call_id.as_ref());
                 match kind {
                     // These two show in the form of the input.
@@ -167,13 +167,13 @@ impl Node {
                 NodeKind::ToolCall(*kind)
             }
             ItemKind::ToolResult(ToolResult { call_id, name }) => {
-                json.literal("tool-result")
+                json.with_value(r#"{"type":"tool-result""#)
                     .opt_str("call-id", call_id.as_ref())
                     .opt_str("name", name.as_ref());
                 NodeKind::ToolResult
             }
             ItemKind::Notice(Notice { event_type }) => {
-                json.literal("system-event").key("event-type");
+                json.up_to_value(r#"{"type":"system-event","event-type":"#);
                 let event_type = event_type.as_ref().map(Str::as_escaped);
                 json.literal(event_type.unwrap_or(UNKNOWN));
                 // A notice of that name is neither a message of that author nor nameless.
