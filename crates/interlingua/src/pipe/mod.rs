@@ -265,11 +265,11 @@ impl Stages {
             return self.unreadable(frame.bytes, "blank", false, out);
         }
         self.content = true;
-        let text = match simdutf8::compat::from_utf8(frame.bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                return self.damaged(frame.bytes, Code::InvalidUtf8, error.valid_up_to(), "UTF-8", out);
-            }
+        let Ok(text) = simdutf8::basic::from_utf8(frame.bytes) else {
+            // The quick check does not say where.
+            let valid =
+                simdutf8::compat::from_utf8(frame.bytes).map_or_else(|error| error.valid_up_to(), str::len);
+            return self.damaged(frame.bytes, Code::InvalidUtf8, valid, "UTF-8", out);
         };
         match self.tape.parse(text, &self.limits) {
             Ok(tape) => {
