@@ -48,6 +48,10 @@ impl Lifecycle {
             Event::ItemDelta(delta) if self.find(delta.item).is_err() => {
                 return Verdict::Refuse("delta for an item that is not open");
             }
+            // Nearly always it is the one that began last.
+            Event::ItemCompleted(tail) if self.items.last() == Some(&tail.id) => {
+                self.items.pop();
+            }
             Event::ItemCompleted(tail) => match self.find(tail.id) {
                 Ok(at) => {
                     self.items.remove(at);

@@ -12,7 +12,10 @@ use crate::tape::{Kind, Val, Wanted};
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
     let own = |block: &Val<'_>| is_text(*block) || media_member(*block).is_some();
     match content {
-        Some(list) if list.elements().filter(own).count() > 1 => Shape::List,
+        // Most lists have one block, whatever it is.
+        Some(list) if list.elements().nth(1).is_some() && list.elements().filter(own).nth(1).is_some() => {
+            Shape::List
+        }
         _ => Shape::One,
     }
 }

@@ -226,9 +226,10 @@ impl Entries {
 
     /// Ends the innermost node. The entry's own object stays open for what belongs to the entry.
     fn end_node(&mut self, tail: Option<&ItemTail<'_>>, out: &mut Target<'_>) {
-        let Some(mut node) = self.nodes.pop() else { return };
+        let Some(node) = self.nodes.last_mut() else { return };
         node.close(&mut out.json);
         node.end_children(&mut out.json);
+        self.nodes.truncate(self.nodes.len() - 1);
         if let Some(tail) = tail {
             put_tail(tail, &mut out.json);
         }
