@@ -443,7 +443,7 @@ impl Block {
         let (mut quotes, mut slashes, mut controls, mut letters) = (0, 0, 0, 0);
         for (at, chunk) in bytes.as_chunks::<16>().0.iter().enumerate() {
             let (chunk, last_control) = (u8x16::new(*chunk), u8x16::splat(0x1f));
-            let mask = |found: u8x16| (found.move_mask() as u64) << (16 * at);
+            let mask = |found: u8x16| u64::from(found.move_mask().cast_unsigned()) << (16 * at);
             quotes |= mask(chunk.cmp_eq(u8x16::splat(b'"')));
             slashes |= mask(chunk.cmp_eq(u8x16::splat(b'\\')));
             controls |= mask(chunk.max(last_control).cmp_eq(last_control));

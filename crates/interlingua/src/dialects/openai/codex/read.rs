@@ -224,6 +224,8 @@ impl CodexReader {
         time: Option<Val<'t>>,
         out: &mut Events<'_>,
     ) -> bool {
+        const WANTED: Wanted<6> =
+            Wanted::new(["call_id", "namespace", "name", "input", "action", "arguments"]);
         // Tools the vendor trained have no name but their type.
         let (kind, name) = match word {
             "function_call" => (CallKind::Function, ""),
@@ -238,8 +240,6 @@ impl CodexReader {
             }
             _ => return false,
         };
-        const WANTED: Wanted<6> =
-            Wanted::new(["call_id", "namespace", "name", "input", "action", "arguments"]);
         let [call_id, namespace, own_name, input, action, arguments] = val.find(&WANTED);
         let take = |val: Option<Val<'t>>, field| val.and_then(|val| val.take_text(field));
         val.note_str("type", Field::CallKind);

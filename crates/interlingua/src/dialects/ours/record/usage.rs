@@ -132,7 +132,8 @@ impl Tally {
     /// The response of that id, and whether it is heard of for the first time.
     pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
         let key = (hash(0, id.as_escaped().as_bytes()) >> 32) as u32;
-        let among = self.keys.iter().fold(false, |among, known| among | (*known == key));
+        // Without a way out in between, all are compared at once.
+        let among = self.keys.iter().filter(|known| **known == key).count() > 0;
         let is_it = |(known, response): (&u32, &Response)| *known == key && response.id == id.as_escaped();
         let known = if among { self.keys.iter().zip(&self.recent).position(is_it) } else { None };
         let at = known.unwrap_or_else(|| {
