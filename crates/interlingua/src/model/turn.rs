@@ -244,7 +244,10 @@ impl Usage {
     /// Both together.
     #[must_use]
     pub fn and(&self, other: &Usage) -> Usage {
-        self.with(other, |one, two| [one, two].into_iter().flatten().reduce(u64::saturating_add))
+        self.with(other, |one, two| match (one, two) {
+            (Some(one), Some(two)) => Some(one.saturating_add(two)),
+            (one, two) => one.or(two),
+        })
     }
 
     /// What must be added to `earlier` to get here; nothing where a number went down.
