@@ -21,7 +21,7 @@ pub(crate) use value::{Seen, Visit, Wanted};
 pub struct Limits {
     /// Bytes in one frame.
     pub bytes: usize,
-    /// Values in one frame; `[0,0,0,…]` costs fourteen times its size on the tape.
+    /// Values and names in one frame; `[0,0,0,…]` costs sixteen times its size on the tape.
     pub nodes: usize,
     /// Nesting. A line is embedded eight levels deep in a record, and common parsers stop at 128.
     pub depth: usize,

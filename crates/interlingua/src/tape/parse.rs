@@ -14,7 +14,7 @@ pub(super) struct Parser<'p> {
     bytes: &'p [u8],
     nodes: &'p mut Vec<Node>,
     open: &'p mut Vec<Open>,
-    /// How many values there may be.
+    /// How many values there may be, beside the names so far.
     most: usize,
     depth: usize,
     /// Containers with something in them: what is no leaf.
@@ -187,6 +187,7 @@ impl<'p> Parser<'p> {
             self.watch_duplicates(name, inside.node);
         }
         inside.names |= bit;
+        self.most = self.most.saturating_sub(1);
         if let Some(value) = directly_after(b':', bytes, end) {
             return Ok((value, name));
         }
