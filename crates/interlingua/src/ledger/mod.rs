@@ -356,6 +356,8 @@ pub struct Leftover<'t> {
     pub owner: &'t str,
     /// What there is.
     pub body: LeftoverBody<'t>,
+    /// What stood before a frame and is no document, if that is more than space.
+    pub before: &'t str,
 }
 
 /// What there is to keep.
@@ -384,12 +386,14 @@ pub enum LeftoverBody<'t> {
 }
 
 impl<'t> Leftover<'t> {
-    /// The spacing around the document, such as the carriage return of a foreign line end.
+    /// The spacing around the document, such as the carriage return of a foreign line end. What follows the list of a
+    /// document that was cut begins with the bracket that ends the list.
     pub fn space(&self) -> (&'t str, &'t str) {
         match self.body {
             LeftoverBody::Frame(tape) => {
                 let span = tape.root().span();
-                (&tape.text()[..span.start], &tape.text()[span.end..])
+                let before = if self.before.is_empty() { &tape.text()[..span.start] } else { self.before };
+                (before, &tape.text()[span.end..])
             }
             LeftoverBody::Kept { space, .. } => space,
             LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => ("", ""),

@@ -8,6 +8,7 @@ mod write;
 
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::log::LogWriter;
 use crate::model::issuers;
 use crate::sniff::Head;
 
@@ -24,7 +25,7 @@ pub static DIALECT: Dialect = Dialect {
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::CodexReader::default())),
         write: Some(WriteSpec {
-            make: |options| Box::new(write::CodexWriter::new(options)),
+            make: |options| Box::new(LogWriter::new(write::CodexForm::default(), options)),
             says: says::says,
         }),
     }],
