@@ -171,12 +171,16 @@ impl LogFile {
         self.chain.last.insert(agent_of(item), id.to_owned());
     }
 
-    /// The time of a frame: the item's own, or the last one known, or when the session began.
-    pub fn time_of(&mut self, item: GatheredItem<'_>, out: &mut Target<'_>) -> Raw<'static> {
-        let own = item.time().filter(is_date).or_else(|| item.clock().filter(is_date));
-        if let Some(time) = own {
+    /// An item is about to be written: what has no time of its own has that one.
+    pub(super) fn begin(&mut self, item: GatheredItem<'_>) {
+        if let Some(time) = item.time().filter(is_date).or_else(|| item.clock().filter(is_date)) {
             self.last_time = Some(time.into_owned());
         }
+    }
+
+    /// The time of a frame: the item's own, or the last one known, or when the session began.
+    pub fn time_of(&mut self, item: GatheredItem<'_>, out: &mut Target<'_>) -> Raw<'static> {
+        self.begin(item);
         let start = || self.known(Field::SessionStart).filter(is_date);
         self.last_time.clone().or_else(start).unwrap_or_else(|| {
             // Agents do not find, or drop, what has no time.

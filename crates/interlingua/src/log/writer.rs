@@ -243,8 +243,11 @@ impl<F: LogForm> LogWriter<F> {
             for (field, bytes) in self.items.unsaid().filter(|(field, _)| KEPT.contains(field)) {
                 out.ledger.lose_late(field, Reason::Invalid, 1, bytes as u64);
             }
-        } else if item.says_anything() {
-            self.form.build(item, &mut self.file, out);
+        } else {
+            self.file.begin(item);
+            if item.says_anything() {
+                self.form.build(item, &mut self.file, out);
+            }
         }
         self.items.clear();
     }
