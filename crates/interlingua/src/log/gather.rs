@@ -13,8 +13,8 @@ use std::hash::BuildHasherDefault;
 use crate::json::{Raw, Str};
 use crate::ledger::Identity;
 use crate::model::{
-    Args, Author, CallKind, Delta, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Of,
-    Opaque, OpaqueKind, Origin, Part, ToolCall, ToolResult,
+    Args, Author, CallKind, Delta, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Of, Opaque, OpaqueKind, Origin, Part, ToolCall, ToolResult,
 };
 
 /// The items that are being gathered: one that stands alone, and those within it.
@@ -166,7 +166,9 @@ impl GatheredItems {
                     None,
                 ];
             }
-            ItemKind::Notice(Notice { event_type }) => own[0] = Some((Field::NoticeType, event_type.as_ref())),
+            ItemKind::Notice(Notice { event_type }) => {
+                own[0] = Some((Field::NoticeType, event_type.as_ref()))
+            }
         }
         let texts = [
             (Field::ItemId, native_id.as_ref()),
@@ -548,7 +550,8 @@ impl GatheredItems {
     fn part(&self, node: &PartNode) -> Option<Part<'_>> {
         let text = |field| self.joined(node.values, field).map(Str::from);
         let json = |field| self.joined(node.values, field).map(Raw::from);
-        let own = self.values_of(node.values).map(|(field, _)| field).find(|field| *field != Field::Issuer)?;
+        let own =
+            self.values_of(node.values).map(|(field, _)| field).find(|field| *field != Field::Issuer)?;
         let opaque = |kind| {
             let issuer = text(Field::Issuer).unwrap_or_default();
             Some(Part::Opaque(Opaque { kind, issuer, value: text(own)? }))

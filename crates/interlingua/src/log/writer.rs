@@ -216,7 +216,7 @@ impl<F: LogForm> LogWriter<F> {
         self.items.complete(tail);
         let whole = self.items.root().filter(|root| root.id() == tail.id);
         if !self.restoring && whole.is_some_and(|root| !root.says_anything()) {
-            for field in OF_FRAME {
+            for field in OF_FRAME.into_iter().chain(OF_AGENT).chain([Field::ItemOrigin]) {
                 out.lose(field, Reason::NoSlot);
             }
         }
@@ -256,6 +256,9 @@ impl<F: LogForm> LogWriter<F> {
 /// What only a frame says of an item; without one it is lost.
 const OF_FRAME: [Field; 5] =
     [Field::ItemAuthor, Field::ItemId, Field::ItemParent, Field::ItemTime, Field::ItemModel];
+
+/// What a frame says of the subagent it belongs to.
+const OF_AGENT: [Field; 2] = [Field::ItemAgent, Field::ItemParentCall];
 
 /// What every kept frame says, if its entry does. Others may be noted, made of other values, or said another way.
 const KEPT: [Field; 14] = [
@@ -300,8 +303,8 @@ fn lose_of_head(
     }
     if around.is_some() {
         head.clone().each_field(&mut |field, value| {
-            if let (true, Some(text)) = (OF_FRAME.contains(&field) && !rules.within.contains(&field), value.source())
-            {
+            let of_frame = OF_FRAME.contains(&field) || OF_AGENT.contains(&field);
+            if let (true, Some(text)) = (of_frame && !rules.within.contains(&field), value.source()) {
                 out.lose_str(field, &Str::escaped(text), Reason::NoSlot);
             }
         });

@@ -128,13 +128,16 @@ impl Events<'_> {
 
     /// Hands on bytes that could not be read in an earlier conversion.
     pub fn kept_bytes(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) {
-        self.writer
-            .leftover(Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more }, before: "" }, &mut self.out);
+        self.writer.leftover(
+            Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more }, before: "" },
+            &mut self.out,
+        );
     }
 
     /// Says that the source of an earlier conversion had no final newline.
     pub fn kept_no_final_newline(&mut self, owner: &str) {
-        self.writer.leftover(Leftover { owner, body: LeftoverBody::NoFinalNewline, before: "" }, &mut self.out);
+        self.writer
+            .leftover(Leftover { owner, body: LeftoverBody::NoFinalNewline, before: "" }, &mut self.out);
     }
 
     /// Books something that is wrong with the input.

@@ -284,8 +284,10 @@ impl Stages {
                 let at_frame = Target { frame: Some(&tape), ..out.reborrow() };
                 let mut events = Events { writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut events);
-                self.writer
-                    .leftover(Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), before: &before }, &mut out);
+                self.writer.leftover(
+                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), before: &before },
+                    &mut out,
+                );
                 if !out.ledger.is_settled() {
                     Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), before: &before }
                         .lose(out.ledger, Reason::NoSlot);
@@ -337,7 +339,10 @@ impl Stages {
             order.pass(&event, &mut **writer, &mut out);
         }
         if self.no_final_newline {
-            writer.leftover(Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline, before: "" }, &mut out);
+            writer.leftover(
+                Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline, before: "" },
+                &mut out,
+            );
         }
         writer.finish(&mut out);
     }

@@ -145,7 +145,8 @@ impl LogForm for ClaudeForm {
         built_blocks(item, &mut content, file, out);
         match only_text(&content).filter(|_| !assistant) {
             Some(text) => message.put("content", text),
-            None => message.put("content", content.into_iter().map(NativeValue::Object).collect::<NativeValue<'_>>()),
+            None => message
+                .put("content", content.into_iter().map(NativeValue::Object).collect::<NativeValue<'_>>()),
         };
         if assistant {
             message.put("stop_reason", Raw::new("null")).put("stop_sequence", Raw::new("null"));
@@ -322,7 +323,8 @@ fn built_blocks<'g>(
             match only_text(&parts) {
                 Some(text) => block.put("content", text),
                 None if parts.is_empty() => block.literal("content", ""),
-                None => block.put("content", parts.into_iter().map(NativeValue::Object).collect::<NativeValue<'_>>()),
+                None => block
+                    .put("content", parts.into_iter().map(NativeValue::Object).collect::<NativeValue<'_>>()),
             };
             block.put_some("is_error", item.is_error());
             blocks.push(block);

@@ -1,6 +1,7 @@
 //! Codex's rollouts: one JSON document a line, an envelope around what was sent to and came from the model
 //! (`response_item`), what the screen showed (`event_msg`) and the settings in force.
 
+mod commands;
 mod echo;
 mod read;
 mod says;

@@ -161,17 +161,8 @@ impl LogForm for CodexForm {
 }
 
 /// Members that hold what was said, as one string or as a list.
-const LISTS: &[&str] = &[
-    "message",
-    "text",
-    "content",
-    "output",
-    "result",
-    "tools",
-    "summary",
-    "summary_text",
-    "raw_content",
-];
+const LISTS: &[&str] =
+    &["message", "text", "content", "output", "result", "tools", "summary", "summary_text", "raw_content"];
 
 impl CodexForm {
     /// What was said, as the member of that name has it.
@@ -375,7 +366,9 @@ fn text_of(part: Part<'_>) -> Option<Str<'_>> {
 fn said_text<'p>(part: &'p Part<'_>) -> Option<std::borrow::Cow<'p, str>> {
     use std::borrow::Cow;
     match part {
-        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => Some(Cow::Borrowed(text.as_escaped())),
+        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
+            Some(Cow::Borrowed(text.as_escaped()))
+        }
         Part::Json(json) => Some(Cow::Owned(Str::plain(json.as_str()).as_escaped().to_owned())),
         Part::Media(_)
         | Part::Args(_)
