@@ -95,7 +95,7 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, _: Val<'_>) -> NativeObject<'g> {
         let mut message = NativeObject::new();
-        message.put_some("id", item.text(Field::ItemId)).put_some("text", text_of(item));
+        message.put_some("id", item.head().native_id.as_ref()).put_some("text", text_of(item));
         message
     }
 
@@ -113,7 +113,7 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     }
 }
 
-fn text_of(item: GatheredItem<'_>) -> Option<Str<'_>> {
+fn text_of<'g>(item: GatheredItem<'g>) -> Option<&'g Str<'static>> {
     item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
 }
 

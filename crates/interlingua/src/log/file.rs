@@ -6,7 +6,7 @@ use std::hash::BuildHasherDefault;
 
 use super::LogRules;
 use super::fill::{ClassOf, fill};
-use super::gather::{GatheredItem, GatheredItems};
+use super::gather::GatheredItem;
 use super::values::NativeValue;
 use crate::dialects::Options;
 use crate::error::{Code, Problem, Window};
@@ -132,9 +132,9 @@ impl LogFile {
 
     /// The id of an item: its own, or one made from the session and its number, in the form of a UUID.
     pub fn id_of(&self, item: GatheredItem<'_>) -> String {
-        match item.text(Field::ItemId) {
+        match &item.head().native_id {
             Some(id) => id.as_escaped().to_owned(),
-            None => self.made_up_id(item.id()),
+            None => self.made_up_id(item.head().id),
         }
     }
 
@@ -160,7 +160,7 @@ impl LogFile {
 
     /// The id of the frame that an item's frame hangs on: its parent's, if that has one, else the one before it.
     pub fn parent_of<'g>(&self, item: GatheredItem<'g>) -> Option<Str<'g>> {
-        let own = item.text(Field::ItemParent).filter(|parent| self.has_built(parent));
+        let own = item.head().parent.as_ref().filter(|parent| self.has_built(parent)).map(Str::reborrow);
         let last = || self.chain.last.get(&agent_of(item)).map(|id| Str::escaped(id).into_owned());
         own.or_else(last)
     }
@@ -173,8 +173,9 @@ impl LogFile {
 
     /// An item is about to be written: what has no time of its own has that one.
     pub(super) fn begin(&mut self, item: GatheredItem<'_>) {
-        if let Some(time) = item.time().filter(is_date).or_else(|| item.clock().filter(is_date)) {
-            self.last_time = Some(time.into_owned());
+        let own = item.head().time.as_ref().filter(|time| is_date(time));
+        if let Some(time) = own.or_else(|| item.clock().filter(|time| is_date(time))) {
+            self.last_time = Some(time.clone());
         }
     }
 
@@ -191,12 +192,10 @@ impl LogFile {
 
     /// The id of a call, or of the call that a result answers. What has none is paired in order.
     pub fn call_id_of<'g>(&mut self, item: GatheredItem<'g>, out: &mut Target<'_>) -> Str<'g> {
-        let ItemId(number) = item.id();
-        let is_call = item.of() == Of::Call;
-        let own = item.text(if is_call { Field::CallId } else { Field::ResultCallId });
-        own.unwrap_or_else(|| {
+        item.call_id().map(Str::reborrow).unwrap_or_else(|| {
+            let ItemId(number) = item.head().id;
             let made_up = format!("call_{number}");
-            let id = if is_call {
+            let id = if item.of() == Of::Call {
                 out.ledger.note("made up the id of a call");
                 self.nameless_calls.push_back(made_up.clone());
                 made_up
@@ -285,7 +284,7 @@ impl LogFile {
         (before, after): (&str, &str),
         native: &NativeValue<'_>,
         class_of: ClassOf,
-        items: &GatheredItems,
+        said: &mut Vec<usize>,
         out: &mut Target<'_>,
     ) {
         // It says what was known of the session when it was written.
@@ -297,10 +296,10 @@ impl LogFile {
         }
         out.json.bytes(before.as_bytes());
         let missing = if part == End::Frame {
-            fill(kept, native, class_of, items, &mut out.json)
+            fill(kept, native, class_of, said, &mut out.json)
         } else {
             self.cut.clear();
-            let missing = fill(kept, native, class_of, items, &mut self.cut.hold());
+            let missing = fill(kept, native, class_of, said, &mut self.cut.hold());
             self.restore_cut(part, out);
             missing
         };
@@ -406,7 +405,7 @@ impl LogFile {
 
 /// Whose chain an item belongs to.
 fn agent_of(item: GatheredItem<'_>) -> u64 {
-    item.text(Field::ItemAgent).map_or(0, |agent| fingerprint(agent.as_escaped().as_bytes()))
+    item.head().agent.as_ref().map_or(0, |agent| fingerprint(agent.as_escaped().as_bytes()))
 }
 
 /// Whether a time is one that agents read.

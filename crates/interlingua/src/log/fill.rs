@@ -1,6 +1,5 @@
 //! Giving a frame back: its holes are filled with native values, every other byte stays what it was.
 
-use super::gather::GatheredItems;
 use super::values::{NativeElement, NativeValue};
 use crate::json::{JsonWriter, Str};
 use crate::ledger::is_hole;
@@ -9,17 +8,17 @@ use crate::tape::{Kind, Val};
 /// How a dialect tells the elements of a kept list apart; the list is known by the name of its member.
 pub(super) type ClassOf = fn(&str, Val<'_>) -> usize;
 
-/// Writes a kept frame with its holes filled, and marks what it says as said. Returns the places for which there was no
+/// Writes a kept frame with its holes filled, and notes which texts it says. Returns the places for which there was no
 /// value.
 pub(super) fn fill(
     kept: Val<'_>,
     native: &NativeValue<'_>,
     class_of: ClassOf,
-    items: &GatheredItems,
+    said: &mut Vec<usize>,
     json: &mut JsonWriter<'_>,
 ) -> Vec<String> {
     let (text, copied) = (kept.frame_text(), kept.span().start);
-    let mut fill = Fill { text, copied, class_of, items, path: Vec::new(), missing: Vec::new(), json };
+    let mut fill = Fill { text, copied, class_of, said, path: Vec::new(), missing: Vec::new(), json };
     fill.value(kept, Some(native));
     fill.copy(kept.span().end);
     fill.missing
@@ -30,7 +29,8 @@ struct Fill<'f, 'o> {
     /// Where in the text what has been written ends.
     copied: usize,
     class_of: ClassOf,
-    items: &'f GatheredItems,
+    /// Where the texts begin that the frame says.
+    said: &'f mut Vec<usize>,
     path: Vec<Step<'f>>,
     missing: Vec<String>,
     json: &'f mut JsonWriter<'o>,
@@ -119,18 +119,26 @@ impl<'f> Fill<'f, '_> {
                 self.json.bytes(&val.text().as_bytes()[2..]);
             }
             Some(NativeValue::Text(text)) => {
-                self.items.mark_said(text.as_escaped());
+                self.said.push(address(text.as_escaped()));
                 self.json.bytes(b"\"");
                 self.json.bytes(text.as_escaped().as_bytes());
                 self.json.bytes(b"\"");
             }
             Some(NativeValue::Json(json)) => {
-                self.items.mark_said(json.as_str());
+                self.said.push(address(json.as_str()));
                 self.json.bytes(json.as_str().as_bytes());
             }
             Some(NativeValue::Made(json, source)) => {
-                self.items.mark_said(source.as_escaped());
+                self.said.push(address(source.as_escaped()));
                 self.json.bytes(json.as_str().as_bytes());
+            }
+            Some(NativeValue::Joined(texts)) => {
+                self.json.bytes(b"\"");
+                for text in texts {
+                    self.said.push(address(text.as_escaped()));
+                    self.json.bytes(text.as_escaped().as_bytes());
+                }
+                self.json.bytes(b"\"");
             }
             Some(NativeValue::Object(_) | NativeValue::List(_) | NativeValue::Either(..)) | None => {
                 self.json.bytes(b"null");
@@ -146,13 +154,13 @@ impl<'f> Fill<'f, '_> {
     fn stays(&mut self, val: Val<'f>, native: Option<&NativeValue<'_>>) {
         match native {
             Some(NativeValue::Text(text)) if val.str().is_some_and(|own| own == *text) => {
-                self.items.mark_said(text.as_escaped());
+                self.said.push(address(text.as_escaped()));
             }
             Some(NativeValue::Json(json)) if val.text() == json.as_str() => {
-                self.items.mark_said(json.as_str());
+                self.said.push(address(json.as_str()));
             }
             Some(NativeValue::Made(json, source)) if val.text() == json.as_str() => {
-                self.items.mark_said(source.as_escaped());
+                self.said.push(address(source.as_escaped()));
             }
             Some(NativeValue::Either(Some(one), _)) => self.stays(val, Some(one)),
             Some(_) | None => {}
@@ -162,6 +170,11 @@ impl<'f> Fill<'f, '_> {
     fn copy(&mut self, end: usize) {
         self.json.bytes(&self.text.as_bytes()[self.copied..end]);
     }
+}
+
+/// Where a text begins: a value that has not been copied is known by it. Nothing is read through it.
+pub(super) fn address(text: &str) -> usize {
+    text.as_ptr() as usize
 }
 
 /// More classes no list has.
@@ -196,8 +209,8 @@ mod tests {
         let tape = buf.parse(kept, &Limits::default()).expect("legal");
         let mut native = NativeObject::new();
         native.put("b", Raw::new("1"));
-        let (mut out, items) = (JsonBuffer::default(), GatheredItems::default());
-        let missing = fill(tape.root(), &native.into(), |_, _| 0, &items, &mut out.hold());
+        let mut out = JsonBuffer::default();
+        let missing = fill(tape.root(), &native.into(), |_, _| 0, &mut Vec::new(), &mut out.hold());
         assert_eq!((out.held(), &missing[..]), (r#"{"a":"~","b":1,"c":["~~",{"d":"x\"~"}]}"#, &[][..]));
     }
 }

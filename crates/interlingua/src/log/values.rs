@@ -11,6 +11,8 @@ pub enum NativeValue<'g> {
     Json(Raw<'g>),
     /// A value that was made of a text of the item: it says that text.
     Made(Raw<'g>, Str<'g>),
+    /// A string that is several texts of the item, one after the other.
+    Joined(Vec<Str<'g>>),
     /// An object.
     Object(NativeObject<'g>),
     /// A list.
@@ -87,6 +89,18 @@ impl<'g> From<Raw<'g>> for NativeValue<'g> {
     }
 }
 
+impl<'g> From<&'g Str<'_>> for NativeValue<'g> {
+    fn from(text: &'g Str<'_>) -> Self {
+        NativeValue::Text(text.reborrow())
+    }
+}
+
+impl<'g> From<&'g Raw<'_>> for NativeValue<'g> {
+    fn from(json: &'g Raw<'_>) -> Self {
+        NativeValue::Json(json.reborrow())
+    }
+}
+
 impl From<bool> for NativeValue<'_> {
     fn from(value: bool) -> Self {
         NativeValue::Json(Raw::new(if value { "true" } else { "false" }))
@@ -112,6 +126,11 @@ impl NativeValue<'_> {
         match self {
             NativeValue::Text(text) => _ = json.str(text),
             NativeValue::Json(value) | NativeValue::Made(value, _) => _ = json.raw(value),
+            NativeValue::Joined(texts) => {
+                json.open_string();
+                texts.iter().for_each(|text| _ = json.piece(text));
+                json.close_string();
+            }
             NativeValue::Object(NativeObject(members)) => {
                 json.object();
                 for (name, value) in members {

@@ -1,6 +1,7 @@
 //! The writer of every log.
 
 use super::file::{LogFile, is_date};
+use super::fill::address;
 use super::gather::{GatheredItem, GatheredItems};
 use super::values::{NativeObject, NativeValue};
 use crate::dialects::Options;
@@ -101,6 +102,8 @@ pub struct LogWriter<F> {
     form: F,
     file: LogFile,
     items: GatheredItems,
+    /// Where the texts of the item begin that kept frames say.
+    said: Vec<usize>,
     /// Frames that were kept for the item have been written.
     restored: bool,
     /// The items that come now were made from frames of ours, which follow.
@@ -119,6 +122,7 @@ impl<F: LogForm> LogWriter<F> {
             form,
             file: LogFile::new(const { &F::RULES }, options),
             items: GatheredItems::default(),
+            said: Vec::new(),
             restored: false,
             restoring: false,
             root_restoring: false,
@@ -179,16 +183,16 @@ impl<F: LogForm> LogWriter<F> {
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
         let now = self.now.as_mut().filter(|_| timeless && !is_within && !self.restoring);
-        let now = now.map(|(time, taken)| {
+        let clock = now.map(|(time, taken)| {
             *taken = true;
-            time.reborrow()
+            time.clone()
         });
-        self.items.start(head, now.as_ref());
+        self.items.start(head, clock);
     }
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         let Some(item) = self.items.item(delta.item) else { return };
-        let (place, value) = (ItemPlace { of: item.of(), author: item.author() }, &delta.value);
+        let (place, value) = (ItemPlace { of: item.of(), author: item.head().author }, &delta.value);
         if self.restoring {
             if let Part::Opaque(opaque) = value
                 && !opaque.is_of(F::RULES.issuer)
@@ -214,7 +218,7 @@ impl<F: LogForm> LogWriter<F> {
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
         self.items.complete(tail);
-        let whole = self.items.root().filter(|root| root.id() == tail.id);
+        let whole = self.items.root().filter(|root| root.head().id == tail.id);
         if !self.restoring && whole.is_some_and(|root| !root.says_anything()) {
             for field in OF_FRAME.into_iter().chain(OF_AGENT).chain([Field::ItemOrigin]) {
                 out.lose(field, Reason::NoSlot);
@@ -232,7 +236,7 @@ impl<F: LogForm> LogWriter<F> {
             None => NativeObject::default(),
         };
         self.restored = self.items.root().is_some();
-        self.file.restore(kept, space, &NativeValue::Object(native), F::class_of, &self.items, out);
+        self.file.restore(kept, space, &NativeValue::Object(native), F::class_of, &mut self.said, out);
     }
 
     /// Ends the item at hand: builds its frame, unless kept ones were given back.
@@ -240,8 +244,13 @@ impl<F: LogForm> LogWriter<F> {
         let Some(item) = self.items.root() else { return };
         if std::mem::take(&mut self.restored) {
             // A record in which someone changed one of the two says more than the frames that were kept for it.
-            for (field, bytes) in self.items.unsaid().filter(|(field, _)| KEPT.contains(field)) {
-                out.ledger.lose_late(field, Reason::Invalid, 1, bytes as u64);
+            self.said.sort_unstable();
+            for item in self.items.items() {
+                for_each_text(item, &mut |field, text| {
+                    if !text.is_empty() && self.said.binary_search(&address(text)).is_err() {
+                        out.ledger.lose_late(field, Reason::Invalid, 1, text.len() as u64);
+                    }
+                });
             }
         } else {
             self.file.begin(item);
@@ -250,6 +259,7 @@ impl<F: LogForm> LogWriter<F> {
             }
         }
         self.items.clear();
+        self.said.clear();
     }
 }
 
@@ -260,23 +270,26 @@ const OF_FRAME: [Field; 5] =
 /// What a frame says of the subagent it belongs to.
 const OF_AGENT: [Field; 2] = [Field::ItemAgent, Field::ItemParentCall];
 
-/// What every kept frame says, if its entry does. Others may be noted, made of other values, or said another way.
-const KEPT: [Field; 14] = [
-    Field::ItemId,
-    Field::ItemParent,
-    Field::ItemTime,
-    Field::ItemModel,
-    Field::MessageText,
-    Field::MessageMedia,
-    Field::MessageJson,
-    Field::ReasoningText,
-    Field::ReasoningSummary,
-    Field::Refusal,
-    Field::ResultText,
-    Field::ResultMedia,
-    Field::ResultJson,
-    Field::ResultCallId,
-];
+/// Shows what every kept frame says, if its entry does. Other values may be noted, made of others, or said another way.
+fn for_each_text(item: GatheredItem<'_>, show: &mut dyn FnMut(Field, &str)) {
+    let ItemHead { native_id, parent, time, model, .. } = item.head();
+    for (field, text) in [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
+    {
+        text.iter().for_each(|text| show(field, text.as_escaped()));
+    }
+    time.iter().for_each(|time| show(Field::ItemTime, time.as_str()));
+    let of = item.of();
+    for part in item.parts().filter(|_| of != Of::Notice) {
+        match part {
+            Part::Text(text) => show(of.text(), text.as_escaped()),
+            Part::Summary(text) => show(Field::ReasoningSummary, text.as_escaped()),
+            Part::Refusal(text) => show(Field::Refusal, text.as_escaped()),
+            Part::Json(json) => show(of.json(), json.as_str()),
+            Part::Media(media) => show(of.media(), media.source.text().as_escaped()),
+            Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => {}
+        }
+    }
+}
 
 /// Gives up what no frame under these rules says of an item that begins.
 fn lose_of_head(

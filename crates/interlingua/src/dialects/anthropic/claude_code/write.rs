@@ -54,12 +54,13 @@ impl LogForm for ClaudeForm {
         };
         let content = NativeValue::Either(one, Box::new(NativeValue::List(content)));
         let mut line = NativeObject::new();
-        line.put_some("uuid", item.text(Field::ItemId))
-            .put_some("parentUuid", item.text(Field::ItemParent))
-            .put_some("timestamp", item.time());
+        let ItemHead { native_id, parent, time, model, .. } = item.head();
+        line.put_some("uuid", native_id.as_ref())
+            .put_some("parentUuid", parent.as_ref())
+            .put_some("timestamp", time.as_ref());
         let mut holder = NativeObject::new();
         if kept.get("message").is_some() {
-            holder.put_some("model", item.text(Field::ItemModel)).put("content", content);
+            holder.put_some("model", model.as_ref()).put("content", content);
             line.put("message", holder);
         } else {
             holder.put("prompt", content);
@@ -78,7 +79,7 @@ impl LogForm for ClaudeForm {
         match &head.kind {
             ItemKind::Message => {
                 // Messages within one are not known: their content is that of the line.
-                if around.is_some_and(|around| around.author() != head.author) {
+                if around.is_some_and(|around| around.head().author != head.author) {
                     out.lose(Field::ItemAuthor, Reason::Narrowed);
                 }
             }
@@ -113,14 +114,15 @@ impl LogForm for ClaudeForm {
     }
 
     fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
-        let assistant = item.author() == Author::Assistant;
+        let ItemHead { author, agent, parent_call, .. } = item.head();
+        let assistant = *author == Author::Assistant;
         let word = if assistant { "assistant" } else { "user" };
         let id = file.id_of(item);
         let parent = file.parent_of(item).map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text);
         let mut line = NativeObject::new();
-        line.put("parentUuid", parent).put("isSidechain", item.text(Field::ItemAgent).is_some());
-        line.put_some("agentId", item.text(Field::ItemAgent));
-        line.put_some("parentToolUseID", item.text(Field::ItemParentCall)).literal("userType", "external");
+        line.put("parentUuid", parent).put("isSidechain", agent.is_some());
+        line.put_some("agentId", agent.as_ref()).put_some("parentToolUseID", parent_call.as_ref());
+        line.literal("userType", "external");
         for (name, field) in [
             ("cwd", Field::SessionCwd),
             ("sessionId", Field::SessionId),
@@ -165,10 +167,10 @@ impl ClaudeForm {
         file: &mut LogFile,
         message: &mut NativeObject<'g>,
     ) {
-        let made_up = || format!("msg_{}", file.made_up_id(item.id()).replace('-', ""));
+        let made_up = || format!("msg_{}", file.made_up_id(item.head().id).replace('-', ""));
         let response = self.response.get_or_insert_with(made_up);
         message.put("id", Str::from_plain(response)).literal("type", "message");
-        match item.text(Field::ItemModel) {
+        match &item.head().model {
             Some(model) => message.put("model", model),
             None => message.put("model", file.say(Field::SessionModel).unwrap_or(Raw::new("\"unknown\""))),
         };
@@ -178,7 +180,7 @@ impl ClaudeForm {
 /// Says whose words a line of the user holds. The log has no system messages: what a harness injects is a user line
 /// marked as meta.
 fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>, out: &mut Target<'_>) {
-    let meta = match (item.author(), item.origin()) {
+    let meta = match (item.head().author, item.head().origin) {
         (Author::System | Author::Developer, _) => {
             out.ledger.note("system message written as a meta user line");
             true
@@ -211,15 +213,15 @@ fn kept_blocks<'g>(item: GatheredItem<'g>, blocks: &mut Vec<NativeElement<'g>>) 
 
 fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut block = NativeObject::new();
-    match item.of() {
-        Of::Call => {
+    match &item.head().kind {
+        ItemKind::ToolCall(ToolCall { call_id, kind: _, namespace, name }) => {
             block
-                .put_some("id", item.text(Field::CallId))
-                .put_some("name", item.text(Field::CallName))
-                .put_some("server_name", item.text(Field::CallNamespace))
+                .put_some("id", call_id.as_ref())
+                .put("name", name)
+                .put_some("server_name", namespace.as_ref())
                 .put_some("input", input_of(item));
         }
-        Of::Result => {
+        ItemKind::ToolResult(_) => {
             let mut parts = Vec::new();
             let mut one = None;
             for part in item.parts() {
@@ -229,19 +231,19 @@ fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
                         continue;
                     }
                     Part::Text(text) if parts.is_empty() => {
-                        one = Some(Box::new(text.clone().into()));
-                        part_block(Part::Text(text))
+                        one = Some(Box::new(text.into()));
+                        part_block(part)
                     }
                     part => part_block(part),
                 };
                 parts.push(NativeElement { class: 0, value: value.into() });
             }
             block
-                .put_some("tool_use_id", item.text(Field::ResultCallId))
+                .put_some("tool_use_id", item.call_id())
                 .put("content", NativeValue::Either(one, Box::new(NativeValue::List(parts))))
-                .put_some("is_error", item.is_error());
+                .put_some("is_error", item.tail().is_error);
         }
-        Of::Message | Of::Reasoning | Of::Notice => {
+        ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {
             for part in item.parts() {
                 let (name, text) = match part {
                     Part::Text(text) | Part::Summary(text) => ("thinking", text),
@@ -257,11 +259,11 @@ fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
 }
 
 /// A part that is a block of its own, without its type.
-fn part_block(part: Part<'_>) -> NativeObject<'_> {
+fn part_block<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
     let mut block = NativeObject::new();
     match part {
         Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => _ = block.put("text", text),
-        Part::Json(json) => _ = block.put("text", Str::from_plain(json.as_str())),
+        Part::Json(json) => _ = block.put("text", Str::plain(json.as_str())),
         Part::Media(media) => {
             let Media { media_type, source, name, context: _, citable: _ } = media;
             let (kind, member, value) = match source {
@@ -271,8 +273,8 @@ fn part_block(part: Part<'_>) -> NativeObject<'_> {
                 MediaSource::Text(text) => ("text", "data", text),
             };
             let mut place = NativeObject::new();
-            place.literal("type", kind).put_some("media_type", media_type).put(member, value);
-            block.put("source", place).put_some("title", name);
+            place.literal("type", kind).put_some("media_type", media_type.as_ref()).put(member, value);
+            block.put("source", place).put_some("title", name.as_ref());
         }
         // No part of a message or a result in a log.
         Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => {}
@@ -287,9 +289,9 @@ fn built_blocks<'g>(
     file: &mut LogFile,
     out: &mut Target<'_>,
 ) {
-    match item.of() {
-        Of::Notice => {}
-        Of::Message => {
+    match &item.head().kind {
+        ItemKind::Notice(_) => {}
+        ItemKind::Message => {
             for content in item.content() {
                 match content {
                     GatheredContent::Part(part) => blocks.push(typed_part(part)),
@@ -297,25 +299,19 @@ fn built_blocks<'g>(
                 }
             }
         }
-        Of::Reasoning => built_thinking(item, blocks),
-        Of::Call => {
-            let call = ToolCall {
-                call_id: None,
-                kind: item.call_kind(),
-                namespace: item.text(Field::CallNamespace),
-                name: item.text(Field::CallName).unwrap_or_default(),
-            };
+        ItemKind::Reasoning => built_thinking(item, blocks),
+        ItemKind::ToolCall(call) => {
             if call.namespace.is_some() {
                 out.ledger.note("tool group put before the tool's name");
             }
             let mut block = typed("tool_use");
             block
                 .put("id", api_word(&file.call_id_of(item, out), usize::MAX))
-                .put("name", api_word(&tool_name(&call), 64))
+                .put("name", api_word(&tool_name(call), 64))
                 .put("input", tool_input(input_of(item), call.kind, out));
             blocks.push(block);
         }
-        Of::Result => {
+        ItemKind::ToolResult(_) => {
             let mut block = typed("tool_result");
             block.put("tool_use_id", api_word(&file.call_id_of(item, out), usize::MAX));
             let parts: Vec<_> = item.parts().map(typed_part).collect();
@@ -326,7 +322,7 @@ fn built_blocks<'g>(
                 None => block
                     .put("content", parts.into_iter().map(NativeValue::Object).collect::<NativeValue<'_>>()),
             };
-            block.put_some("is_error", item.is_error());
+            block.put_some("is_error", item.tail().is_error);
             blocks.push(block);
         }
     }
@@ -337,8 +333,8 @@ fn built_thinking<'g>(item: GatheredItem<'g>, blocks: &mut Vec<NativeObject<'g>>
     let (mut texts, mut signature, mut hidden) = (Vec::new(), None, None);
     for part in item.parts() {
         match part {
-            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => texts.push(text),
-            Part::Json(json) => texts.push(Str::from_plain(json.as_str())),
+            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => texts.push(text.reborrow()),
+            Part::Json(json) => texts.push(Str::plain(json.as_str())),
             Part::Opaque(Opaque { kind: OpaqueKind::Signature, value, .. }) => signature = Some(value),
             Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, value, .. }) => hidden = Some(value),
             Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Cache(_) => {}
@@ -350,7 +346,7 @@ fn built_thinking<'g>(item: GatheredItem<'g>, blocks: &mut Vec<NativeObject<'g>>
     }
     for text in texts {
         let mut block = typed("thinking");
-        block.put("thinking", text).put("signature", signature.clone().unwrap_or_default());
+        block.put("thinking", text).put("signature", signature.map_or(Str::default(), Str::reborrow));
         blocks.push(block);
     }
     if let Some(data) = hidden {
@@ -366,8 +362,8 @@ fn typed<'g>(kind: &'static str) -> NativeObject<'g> {
     block
 }
 
-fn typed_part(part: Part<'_>) -> NativeObject<'_> {
-    let kind = match &part {
+fn typed_part<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
+    let kind = match part {
         Part::Media(media) if media.media_type.as_ref().is_some_and(|kind| kind.is("application/pdf")) => {
             "document"
         }
@@ -391,10 +387,9 @@ fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
 }
 
 fn input_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
-    item.parts().find_map(|part| match part {
-        Part::Args(Args::Json(json)) => Some(json.into()),
-        Part::Args(Args::Text(text)) => Some(text.into()),
-        _ => None,
+    item.arguments().map(|args| match args {
+        Args::Json(json) => json.into(),
+        Args::Text(text) => text.into(),
     })
 }
 

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 
 use super::echo::is_image_mark;
 use crate::framing::Framing;
-use crate::json::{Raw, Str, escape_into};
+use crate::json::{Raw, Str};
 use crate::ledger::{Reason, is_hole};
 use crate::log::{
     GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules, NativeElement, NativeObject,
     NativeValue, is_date,
 };
 use crate::model::{
-    Args, Author, CallKind, Field, ItemId, Media, MediaSource, Of, Opaque, Origin, Part, issuers,
+    Args, Author, CallKind, Field, ItemId, ItemKind, Media, MediaSource, Of, Opaque, Origin, Part, ToolCall,
+    issuers,
 };
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
@@ -61,14 +62,14 @@ impl LogForm for CodexForm {
         // The oldest rollouts have items without an envelope.
         let payload = kept.get("payload").unwrap_or(kept);
         let mut line = NativeObject::new();
-        line.put_some("timestamp", item.time());
+        line.put_some("timestamp", item.head().time.as_ref());
         let mut values = own_values(item);
         for (name, val) in payload.members() {
             if let Some(name) = LISTS.iter().find(|known| name.as_escaped() == **known) {
                 values.put(name, self.kept_content(item, name, val));
             } else if let (true, true) = (name.as_escaped() == "item", val.kind() == Kind::Object) {
                 let mut inner = NativeObject::new();
-                inner.put_some("id", item.text(Field::ItemId));
+                inner.put_some("id", item.head().native_id.as_ref());
                 for (name, val) in val.members() {
                     if let Some(name) = LISTS.iter().find(|known| name.as_escaped() == **known) {
                         inner.put(name, self.kept_content(item, name, val));
@@ -138,7 +139,7 @@ impl LogForm for CodexForm {
     /// Content between the items within a message becomes a line, and so does each of these.
     fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
         if item.of() != Of::Message {
-            return self.build_item(item, item.parts().collect(), file, out);
+            return self.build_item(item, &item.parts().collect::<Vec<_>>(), file, out);
         }
         let mut parts = Vec::new();
         for content in item.content() {
@@ -146,7 +147,7 @@ impl LogForm for CodexForm {
                 GatheredContent::Part(part) => parts.push(part),
                 GatheredContent::Item(inner) => {
                     if !parts.is_empty() {
-                        self.build_item(item, std::mem::take(&mut parts), file, out);
+                        self.build_item(item, &std::mem::take(&mut parts), file, out);
                     }
                     if inner.says_anything() {
                         self.build(inner, file, out);
@@ -155,7 +156,7 @@ impl LogForm for CodexForm {
             }
         }
         if !parts.is_empty() {
-            self.build_item(item, parts, file, out);
+            self.build_item(item, &parts, file, out);
         }
     }
 }
@@ -172,10 +173,10 @@ impl CodexForm {
         }
         let one = if name == "text" && is_hole(val) {
             // Reasoning that is shown text by text.
-            let known = self.echoes.filter(|(known, _)| *known == item.id());
+            let known = self.echoes.filter(|(known, _)| *known == item.head().id);
             let shown = known.map_or(0, |(_, shown)| shown);
-            self.echoes = Some((item.id(), shown + 1));
-            item.parts().filter_map(text_of).nth(shown).map(NativeValue::Text)
+            self.echoes = Some((item.head().id, shown + 1));
+            item.parts().filter_map(text_of).nth(shown).map(NativeValue::from)
         } else {
             kept_string(item, name)
         };
@@ -185,48 +186,48 @@ impl CodexForm {
     fn build_item(
         &mut self,
         item: GatheredItem<'_>,
-        parts: Vec<Part<'_>>,
+        parts: &[&Part<'_>],
         file: &mut LogFile,
         out: &mut Target<'_>,
     ) {
         let mut payload = NativeObject::new();
         let mut echo = None;
-        match item.of() {
-            Of::Notice => return,
-            Of::Message => {
-                let (role, word, echoed) = match item.author() {
+        match &item.head().kind {
+            ItemKind::Notice(_) => return,
+            ItemKind::Message => {
+                let (role, word, echoed) = match item.head().author {
                     Author::Assistant => ("assistant", "output_text", Some("agent_message")),
                     Author::User | Author::Tool => ("user", "input_text", Some("user_message")),
                     Author::System => ("system", "input_text", None),
                     Author::Developer => ("developer", "input_text", None),
                 };
-                let text: String = parts.iter().filter_map(said_text).collect();
+                let text: String = parts.iter().filter_map(|part| said_text(part)).collect();
                 // The screen does not show what the program put there.
-                let shown = item.origin() != Some(Origin::Harness) && !text.is_empty();
+                let shown = item.head().origin != Some(Origin::Harness) && !text.is_empty();
                 echo = echoed.filter(|_| shown).map(|word| (word, text));
                 payload.literal("type", "message").literal("role", role);
-                payload.put("content", built_elements(&parts, word));
+                payload.put("content", built_elements(parts, word));
             }
-            Of::Reasoning => {
+            ItemKind::Reasoning => {
                 let state = parts.iter().find_map(|part| match part {
                     Part::Opaque(Opaque { value, .. }) => Some(NativeValue::Text(value.reborrow())),
                     _ => None,
                 });
-                payload.literal("type", "reasoning").put("summary", built_elements(&parts, "summary_text"));
+                payload.literal("type", "reasoning").put("summary", built_elements(parts, "summary_text"));
                 payload.put("encrypted_content", state.unwrap_or(Raw::new("null").into()));
             }
-            Of::Call => self.build_call(item, &mut payload, file, out),
-            Of::Result => {
+            ItemKind::ToolCall(call) => self.build_call(item, call, &mut payload, file, out),
+            ItemKind::ToolResult(_) => {
                 let call_id = file.call_id_of(item, out);
                 let free = self.free_calls.remove(call_id.as_escaped());
                 let word = if free { "custom_tool_call_output" } else { "function_call_output" };
                 payload.literal("type", word).put("call_id", call_id);
-                match &parts[..] {
+                match parts {
                     [] => payload.literal("output", ""),
                     [only] if said_text(only).is_some() => {
                         payload.put("output", said_text(only).map_or(Str::default(), Str::from))
                     }
-                    _ => payload.put("output", built_elements(&parts, "input_text")),
+                    _ => payload.put("output", built_elements(parts, "input_text")),
                 };
             }
         }
@@ -244,12 +245,13 @@ impl CodexForm {
     fn build_call<'g>(
         &mut self,
         item: GatheredItem<'g>,
+        call: &'g ToolCall<'_>,
         payload: &mut NativeObject<'g>,
         file: &mut LogFile,
         out: &mut Target<'_>,
     ) {
         let call_id = file.call_id_of(item, out);
-        let (word, member, empty) = match item.call_kind() {
+        let (word, member, empty) = match call.kind {
             CallKind::FreeText => {
                 self.free_calls.insert(call_id.as_escaped().to_owned());
                 ("custom_tool_call", "input", "")
@@ -262,8 +264,8 @@ impl CodexForm {
         };
         payload
             .literal("type", word)
-            .put_some("name", item.text(Field::CallName))
-            .put_some("namespace", item.text(Field::CallNamespace))
+            .put("name", &call.name)
+            .put_some("namespace", call.namespace.as_ref())
             .put(member, arguments_of(item).unwrap_or(Str::escaped(empty)))
             .put("call_id", call_id);
     }
@@ -272,24 +274,20 @@ impl CodexForm {
 /// The values of an item that stand under their own names in the payload.
 fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut values = NativeObject::new();
-    values.put_some("id", item.text(Field::ItemId)).put_some("status", item.text(Field::ItemStatus));
-    match item.of() {
-        Of::Call => {
-            values
-                .put_some("call_id", item.text(Field::CallId))
-                .put_some("name", item.text(Field::CallName))
-                .put_some("namespace", item.text(Field::CallNamespace))
-                .put_some("arguments", arguments_of(item))
-                .put_some("input", arguments_of(item));
-            if let Some(action) = item.parts().find_map(|part| match part {
-                Part::Args(Args::Json(json)) => Some(json),
-                _ => None,
-            }) {
-                values.put("action", action);
+    values
+        .put_some("id", item.head().native_id.as_ref())
+        .put_some("status", item.tail().native_status.as_ref())
+        .put_some("call_id", item.call_id());
+    match &item.head().kind {
+        ItemKind::ToolCall(ToolCall { call_id: _, kind: _, namespace, name }) => {
+            values.put("name", name).put_some("namespace", namespace.as_ref());
+            values.put_some("arguments", arguments_of(item)).put_some("input", arguments_of(item));
+            if let Some(Args::Json(json)) = item.arguments() {
+                values.put("action", json);
             }
         }
-        Of::Result => _ = values.put_some("call_id", item.text(Field::ResultCallId)),
-        Of::Reasoning | Of::Message | Of::Notice => {
+        ItemKind::ToolResult(_) => {}
+        ItemKind::Reasoning | ItemKind::Message | ItemKind::Notice(_) => {
             for part in item.parts() {
                 if let Part::Opaque(Opaque { value, .. }) = part {
                     values.put("encrypted_content", value);
@@ -302,9 +300,9 @@ fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
 
 /// The elements that kept lists have for an item. In some echoes a text is not a member of its element but the element.
 fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g>> {
-    let text_element = |member, text: Str<'g>| {
+    let text_element = |member, text: &'g Str<'static>| {
         let mut element = NativeObject::new();
-        element.put(member, text.clone());
+        element.put(member, text);
         let whole = bare.then(|| Box::new(text.into()));
         if bare { NativeValue::Either(whole, Box::new(element.into())) } else { element.into() }
     };
@@ -316,7 +314,8 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
             GatheredContent::Part(Part::Media(media)) => {
                 let mut element = NativeObject::new();
                 let (url, source) = image_url(media);
-                element.put("image_url", NativeValue::Made(Raw::owned(format!("\"{url}\"")), source));
+                element
+                    .put("image_url", NativeValue::Made(Raw::owned(format!("\"{url}\"")), source.reborrow()));
                 (Class::Image, element.into())
             }
             GatheredContent::Part(_) => return None,
@@ -337,25 +336,21 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
 
 /// What was said as one value: a JSON value, or all texts together.
 fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>> {
-    let json = item.parts().find_map(|part| match part {
-        Part::Json(json) => Some(json),
-        _ => None,
-    });
+    let json = item.parts().find_map(|part| if let Part::Json(json) = part { Some(json) } else { None });
     if let Some(json) = json {
         return Some(json.into());
     }
     // What the screen showed has no marks around pictures.
-    let shown = |text: &Str<'_>| name != "message" || !is_image_mark(text.as_escaped());
-    let mut texts = item.parts().filter_map(text_of).filter(shown);
-    let first = texts.next()?;
-    let Some(second) = texts.next() else { return Some(first.into()) };
-    let mut all = first.into_owned();
-    std::iter::once(second).chain(texts).for_each(|text| all.push(&text));
-    item.mark_parts_said();
-    Some(all.into())
+    let shown = |text: &&Str<'_>| name != "message" || !is_image_mark(text.as_escaped());
+    let texts: Vec<_> = item.parts().filter_map(text_of).filter(shown).collect();
+    match &texts[..] {
+        [] => None,
+        [only] => Some((*only).into()),
+        texts => Some(NativeValue::Joined(texts.iter().map(|text| text.reborrow()).collect())),
+    }
 }
 
-fn text_of(part: Part<'_>) -> Option<Str<'_>> {
+fn text_of<'g>(part: &'g Part<'static>) -> Option<&'g Str<'static>> {
     match part {
         Part::Text(text) | Part::Summary(text) => Some(text),
         _ => None,
@@ -380,11 +375,11 @@ fn said_text<'p>(part: &'p Part<'_>) -> Option<std::borrow::Cow<'p, str>> {
 }
 
 /// The list that a built line has for parts. Codex reads no other elements: a refusal is text.
-fn built_elements<'p>(parts: &'p [Part<'_>], word: &'static str) -> NativeValue<'p> {
-    let element = |part: &'p Part<'_>| {
+fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> NativeValue<'p> {
+    let element = |part: &&'p Part<'_>| {
         let mut element = NativeObject::new();
         if let Part::Media(media) = part {
-            let (url, _) = image_url(media.clone());
+            let (url, _) = image_url(media);
             element.literal("type", "input_image").put("image_url", Str::escaped(&url).into_owned());
         } else {
             element.literal("type", word).put("text", Str::from(said_text(part)?));
@@ -395,29 +390,22 @@ fn built_elements<'p>(parts: &'p [Part<'_>], word: &'static str) -> NativeValue<
 }
 
 /// The address of a picture, still escaped, and the text it is made of.
-fn image_url(media: Media<'_>) -> (String, Str<'_>) {
-    let Media { media_type, source, .. } = media;
-    match source {
-        MediaSource::Base64(data) => {
-            let media_type = media_type.as_ref().map_or("image/png", Str::as_escaped);
-            (format!("data:{media_type};base64,{}", data.as_escaped()), data)
-        }
-        MediaSource::Url(url) | MediaSource::File(url) | MediaSource::Text(url) => {
-            (url.as_escaped().to_owned(), url)
-        }
-    }
+fn image_url<'p>(media: &'p Media<'_>) -> (String, &'p Str<'p>) {
+    let text = media.source.text();
+    let url = if let MediaSource::Base64(data) = &media.source {
+        let media_type = media.media_type.as_ref().map_or("image/png", Str::as_escaped);
+        format!("data:{media_type};base64,{}", data.as_escaped())
+    } else {
+        text.as_escaped().to_owned()
+    };
+    (url, text)
 }
 
 /// Arguments as text: a JSON value is escaped once more.
 fn arguments_of(item: GatheredItem<'_>) -> Option<Str<'_>> {
-    item.parts().find_map(|part| match part {
-        Part::Args(Args::Text(text)) => Some(text),
-        Part::Args(Args::Json(json)) => {
-            let mut escaped = String::new();
-            escape_into(json.as_str(), &mut escaped);
-            Some(Str::from(std::borrow::Cow::Owned(escaped)))
-        }
-        _ => None,
+    item.arguments().map(|args| match args {
+        Args::Text(text) => text.reborrow(),
+        Args::Json(json) => Str::plain(json.as_str()),
     })
 }
 
