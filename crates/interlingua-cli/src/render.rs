@@ -170,6 +170,7 @@ pub(crate) fn frame_name(framing: Framing, frame: u64) -> String {
     match (framing, frame) {
         (_, 0) | (Framing::Whole, _) => "the input".to_owned(),
         (Framing::Lines, line) => format!("line {line}"),
+        (Framing::Documents, document) => format!("document {document}"),
         (Framing::Sse, event) => format!("event {event}"),
         (Framing::Elements(_), 1) => "the head".to_owned(),
         (Framing::Elements(_), part) => format!("entry {}", part - 2),
@@ -239,7 +240,8 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
         (Framing::Lines, 1) => "1 line".to_owned(),
         (Framing::Lines, lines) => format!("{} lines", number(lines)),
         (Framing::Sse, events) => format!("{} events", number(events)),
-        (Framing::Whole, _) => "1 document".to_owned(),
+        (Framing::Whole, _) | (Framing::Documents, 1) => "1 document".to_owned(),
+        (Framing::Documents, documents) => format!("{} documents", number(documents)),
         // The head and the tail are no entries.
         (Framing::Elements(_), 3) => "1 entry".to_owned(),
         (Framing::Elements(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),

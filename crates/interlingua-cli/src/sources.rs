@@ -236,7 +236,7 @@ impl Taken {
         let extension = match framing {
             Framing::Lines => "jsonl",
             Framing::Sse => "sse",
-            Framing::Whole | Framing::Elements(_) => "json",
+            Framing::Whole | Framing::Documents | Framing::Elements(_) => "json",
         };
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 1;

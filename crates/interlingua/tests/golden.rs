@@ -99,7 +99,7 @@ fn content(to: Way, out: &Outcome) -> (&'static str, Vec<u8>) {
         }
         Some(Framing::Lines) => ("jsonl", out.bytes.clone()),
         Some(Framing::Sse) => ("sse", out.bytes.clone()),
-        Some(Framing::Whole) | None => ("json", indent(&out.bytes)),
+        Some(Framing::Whole | Framing::Documents) | None => ("json", indent(&out.bytes)),
     }
 }
 

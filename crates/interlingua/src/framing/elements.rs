@@ -1,8 +1,11 @@
 //! One document with a long array inside, cut into its elements without holding the document.
 //!
-//! `{"a":1,"list":[X,Y],"b":2}` becomes the head `{"a":1,"list":[]}`, the elements `X` and `Y`, and the tail
-//! `{"b":2}`: each a document of its own, so readers need no second grammar. Spacing between elements is not kept.
+//! `{"a":1,"list":[X, Y],"b":2}` becomes the head `{"a":1,"list":[]}`, the elements `X` and ` Y`, and the tail
+//! `{"b":2}`: each a document of its own, so readers need no second grammar. What the framer adds and leaves out is
+//! always the same: the brackets that close a head and open a tail, and the comma before a frame. Every other byte is
+//! in one of the frames, so that [`crate::log`] can give the document back.
 
+use super::nesting::Nesting;
 use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The array framer.
@@ -12,39 +15,30 @@ pub struct ElementFramer {
     state: State,
     /// The document outside the array so far, or the element being gathered.
     buffer: Gathered,
-    /// Open brackets, as they must be closed.
+    /// Open brackets outside the array, as they must be closed.
     open: Vec<u8>,
     /// How many names of the path the open brackets match.
     matched: usize,
-    /// In a string, and whether the last byte was a backslash.
+    /// In a string outside the array, and whether the last byte was a backslash.
     string: Option<bool>,
     /// Where the last string outside the array stands in the buffer, quotes included.
     last_string: std::ops::Range<usize>,
-    comma: Comma,
+    /// The scan through an element.
+    element: Nesting,
+    /// Space that stands after the array's bracket.
+    space: Vec<u8>,
 }
-
-/// Whether a comma may stand between the elements here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comma {
-    /// No element yet.
-    None,
-    /// An element came last.
-    May,
-    /// A comma came last.
-    Came,
-}
-
-/// Stands on the stack of open brackets where an element begins.
-const ELEMENT: u8 = b',';
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Before the array.
     Head,
-    /// Between elements.
-    Between,
-    /// In an element.
+    /// After the array's bracket, where an element may follow or not.
+    Begun,
+    /// In an element, or in the space around it.
     Element,
+    /// After the array, before anything else; a comma has come or not.
+    Ended { comma: bool },
     /// After the array.
     Tail,
 }
@@ -60,7 +54,8 @@ impl ElementFramer {
             matched: 0,
             string: None,
             last_string: 0..0,
-            comma: Comma::None,
+            element: Nesting::default(),
+            space: Vec::new(),
         }
     }
 
@@ -71,7 +66,7 @@ impl ElementFramer {
         }
     }
 
-    /// One byte outside the array, or opening or closing it.
+    /// One byte outside the array and outside strings, or opening the array.
     fn outside(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) {
         match byte {
             b'"' => {
@@ -83,7 +78,9 @@ impl ElementFramer {
                 let last = self.matched + 1 == self.path.len();
                 if self.state == State::Head && named && self.open.len() == self.matched + 1 {
                     if last && byte == b'[' {
-                        return self.enter_array(each);
+                        self.add(b"[", each);
+                        self.state = State::Begun;
+                        return;
                     }
                     if !last && byte == b'{' {
                         self.matched += 1;
@@ -94,10 +91,6 @@ impl ElementFramer {
             b'}' | b']' => {
                 self.open.pop();
                 self.matched = self.matched.min(self.open.len().saturating_sub(1));
-            }
-            // The comma that followed the array has nothing before it in the tail.
-            b',' if self.state == State::Tail && self.buffer.bytes.trim_ascii_end().last() == Some(&b'{') => {
-                return;
             }
             _ => {}
         }
@@ -113,100 +106,124 @@ impl ElementFramer {
             && between.iter().filter(|byte| !byte.is_ascii_whitespace()).eq([&b':'])
     }
 
-    fn enter_array(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        self.add(b"[]", each);
+    /// The first byte after the array's bracket that is no space. Returns whether it is the bracket that ends the array.
+    fn end_head(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> bool {
+        let (space, ends) = (std::mem::take(&mut self.space), byte == b']');
+        // The space in an empty array is the head's, any other is the first element's.
+        if ends {
+            self.add(&space, each);
+        }
+        self.add(b"]", each);
         let closing: Vec<u8> = self.open.iter().rev().copied().collect();
         self.add(&closing, each);
         self.buffer.end(FrameKind::Head, each);
-        self.state = State::Between;
+        if ends {
+            self.state = State::Ended { comma: false };
+        } else {
+            self.state = State::Element;
+            self.add(&space, each);
+        }
+        ends
     }
 
-    /// One byte between elements.
-    fn between(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) {
-        match byte {
-            b' ' | b'\n' | b'\r' | b'\t' => {}
-            b',' if self.comma == Comma::May => self.comma = Comma::Came,
+    /// Goes on in an element. Returns how many of the bytes are dealt with.
+    fn inside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        let mut at = 0;
+        while let Some(found) = self.element.find(bytes, at) {
+            at = found + 1;
+            match bytes[found] {
+                b'{' | b'[' => self.element.depth += 1,
+                b'}' | b']' if self.element.depth > 0 => self.element.depth -= 1,
+                b',' if self.element.depth > 0 => {}
+                end => {
+                    self.end_element(&bytes[..found], each);
+                    if end != b',' {
+                        self.state = State::Ended { comma: false };
+                    }
+                    return at;
+                }
+            }
+        }
+        self.add(bytes, each);
+        bytes.len()
+    }
+
+    fn end_element(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        let blank = self.buffer.is_blank() && bytes.trim_ascii().is_empty();
+        if blank {
             // A comma too many is a frame of its own: it will not parse, and so be reported.
-            b',' => each(Frame { bytes: b",", kind: FrameKind::Element }),
-            b']' => {
-                if self.comma == Comma::Came {
-                    each(Frame { bytes: b",", kind: FrameKind::Element });
-                }
-                self.state = State::Tail;
-                self.add(b"{", each);
-                for name in &self.path[..self.path.len() - 1] {
-                    self.add(format!("\"{name}\":{{").as_bytes(), each);
-                }
-            }
-            _ => {
-                self.state = State::Element;
-                self.comma = Comma::May;
-                self.open.push(ELEMENT);
-                self.inside(byte, each);
-            }
+            self.buffer.bytes.clear();
+            each(Frame { bytes: b",", kind: FrameKind::Element });
+        } else {
+            self.buffer.end_with(bytes, FrameKind::Element, each);
         }
     }
 
-    /// One byte of an element. Returns whether the element ended before it.
-    fn inside(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> bool {
-        match byte {
-            b'"' => self.string = Some(false),
-            b'{' | b'[' => self.open.push(byte),
-            b',' | b']' | b'}' if self.open.last() == Some(&ELEMENT) => {
-                self.open.pop();
-                return true;
-            }
-            b'}' | b']' => {
-                self.open.pop();
-            }
-            _ => {}
+    /// One byte between the array's end and what follows. The space before a comma stands before the tail.
+    fn after(&mut self, comma: bool, byte: u8, each: &mut dyn FnMut(Frame<'_>)) {
+        if byte.is_ascii_whitespace() {
+            return self.add(&[byte], each);
         }
-        self.add(&[byte], each);
-        false
+        if !comma {
+            self.open_tail(each);
+        }
+        match (comma, byte) {
+            (false, b',') => return self.state = State::Ended { comma: true },
+            (false, b'}') | (true, b'"') => {}
+            // No document goes on like this; nor does the tail, and so it is reported.
+            (false, _) => self.add(b"]", each),
+            (true, _) => self.add(b",", each),
+        }
+        self.state = State::Tail;
+        self.outside(byte, each);
     }
 
-    fn end_element(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        let bytes = &mut self.buffer.bytes;
-        bytes.truncate(bytes.trim_ascii_end().len());
-        self.buffer.end(FrameKind::Element, each);
+    fn open_tail(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        self.add(b"{", each);
+        for name in self.path.iter().rev().skip(1).rev() {
+            self.add(format!("\"{name}\":{{").as_bytes(), each);
+        }
     }
 }
 
 impl Framer for ElementFramer {
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         while let Some(&byte) = bytes.first() {
-            if let Some(escaped) = self.string {
-                // Most bytes of a record are inside strings: copy up to the next quote or backslash.
-                let end = if escaped {
-                    1
-                } else {
-                    memchr::memchr2(b'"', b'\\', bytes).map_or(bytes.len(), |at| at + 1)
-                };
-                let (part, tail) = bytes.split_at(end);
-                self.add(part, each);
-                self.string = match part.last() {
-                    Some(b'"') if !escaped => None,
-                    Some(b'\\') if !escaped => Some(true),
-                    _ => Some(false),
-                };
-                if self.string.is_none() && self.last_string.end == usize::MAX {
-                    self.last_string.end = self.buffer.bytes.len();
-                }
-                bytes = tail;
-            } else {
-                bytes = &bytes[1..];
-                match self.state {
-                    State::Head | State::Tail => self.outside(byte, each),
-                    State::Between => self.between(byte, each),
-                    State::Element => {
-                        if self.inside(byte, each) {
-                            self.end_element(each);
-                            self.state = State::Between;
-                            self.between(byte, each);
-                        }
+            let done = match (self.string, self.state) {
+                (Some(escaped), _) => {
+                    let end = if escaped {
+                        1
+                    } else {
+                        memchr::memchr2(b'"', b'\\', bytes).map_or(bytes.len(), |at| at + 1)
+                    };
+                    let part = &bytes[..end];
+                    self.add(part, each);
+                    self.string = match part.last() {
+                        Some(b'"') if !escaped => None,
+                        Some(b'\\') if !escaped => Some(true),
+                        _ => Some(false),
+                    };
+                    if self.string.is_none() && self.last_string.end == usize::MAX {
+                        self.last_string.end = self.buffer.bytes.len();
                     }
+                    end
                 }
-            }
+                (None, State::Element) => self.inside(bytes, each),
+                (None, State::Begun) if byte.is_ascii_whitespace() => {
+                    self.space.push(byte);
+                    1
+                }
+                (None, State::Begun) => usize::from(self.end_head(byte, each)),
+                (None, State::Head | State::Tail) => {
+                    self.outside(byte, each);
+                    1
+                }
+                (None, State::Ended { comma }) => {
+                    self.after(comma, byte, each);
+                    1
+                }
+            };
+            bytes = &bytes[done..];
         }
     }
 
@@ -214,9 +231,17 @@ impl Framer for ElementFramer {
         match self.state {
             // No array was found: the whole document is the head.
             State::Head if !self.buffer.is_empty() => self.buffer.end(FrameKind::Head, each),
-            State::Element => self.end_element(each),
+            State::Head => {}
+            State::Begun => _ = self.end_head(b' ', each),
+            State::Element if self.buffer.is_blank() => {}
+            State::Element => self.buffer.end(FrameKind::Element, each),
+            State::Ended { comma } => {
+                if !comma {
+                    self.open_tail(each);
+                }
+                self.buffer.end(FrameKind::Tail, each);
+            }
             State::Tail => self.buffer.end(FrameKind::Tail, each),
-            State::Head | State::Between => {}
         }
     }
 }

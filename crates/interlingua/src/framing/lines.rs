@@ -43,12 +43,7 @@ impl Framer for LineFramer {
         let mut bytes = self.skip_mark(bytes, each);
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, tail) = (&bytes[..end], &bytes[end + 1..]);
-            if self.partial.is_empty() && line.len() <= self.partial.limit {
-                each(Frame { bytes: line, kind: FrameKind::Line });
-            } else {
-                self.partial.add(line, each);
-                self.partial.end(FrameKind::Line, each);
-            }
+            self.partial.end_with(line, FrameKind::Line, each);
             bytes = tail;
         }
         self.partial.add(bytes, each);

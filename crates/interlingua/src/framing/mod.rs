@@ -3,10 +3,13 @@
 //! A framer knows where a document begins and ends and nothing of what is in it. A frame over the limit is not
 //! gathered: it passes through in pieces, so memory stays bounded whatever comes in.
 
+mod documents;
 mod elements;
 mod lines;
+mod nesting;
 mod sse;
 
+pub use documents::DocumentFramer;
 pub use elements::ElementFramer;
 pub use lines::LineFramer;
 pub use sse::SseFramer;
@@ -27,7 +30,7 @@ pub enum FrameKind<'f> {
     Line,
     /// The last line, without its newline.
     LastLine,
-    /// The whole input.
+    /// The whole input, or one of the documents in it.
     Whole,
     /// One server-sent event, with its name.
     Sse(Option<&'f str>),
@@ -55,6 +58,8 @@ pub enum Framing {
     Sse,
     /// One document.
     Whole,
+    /// Documents one after the other, with or without space between them.
+    Documents,
     /// One document with a long array at this path, cut into its elements.
     Elements(&'static [&'static str]),
 }
@@ -66,6 +71,7 @@ impl Framing {
             Framing::Lines => Box::new(LineFramer::new(limit)),
             Framing::Sse => Box::new(SseFramer::new(limit)),
             Framing::Whole => Box::new(WholeFramer(Gathered::new(limit))),
+            Framing::Documents => Box::new(DocumentFramer::new(limit)),
             Framing::Elements(path) => Box::new(ElementFramer::new(path, limit)),
         }
     }
@@ -76,6 +82,7 @@ impl Framing {
             Framing::Lines => "lines",
             Framing::Sse => "sse",
             Framing::Whole => "whole",
+            Framing::Documents => "documents",
             Framing::Elements(_) => "elements",
         }
     }
@@ -152,6 +159,21 @@ impl Gathered {
         }
         self.append(bytes);
         passed
+    }
+
+    /// Whether there is nothing but space so far.
+    fn is_blank(&self) -> bool {
+        !self.oversized && self.bytes.trim_ascii().is_empty()
+    }
+
+    /// Ends the frame with these bytes. What came in one piece is not copied.
+    fn end_with(&mut self, bytes: &[u8], kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
+        if self.is_empty() && bytes.len() <= self.limit {
+            each(Frame { bytes, kind });
+        } else {
+            self.add(bytes, each);
+            self.end(kind, each);
+        }
     }
 
     /// Ends the frame.

@@ -98,6 +98,13 @@ impl<'a> Str<'a> {
     }
 }
 
+/// Text that already is the inside of a JSON string.
+impl<'a> From<Cow<'a, str>> for Str<'a> {
+    fn from(escaped: Cow<'a, str>) -> Self {
+        Self(escaped)
+    }
+}
+
 impl std::fmt::Debug for Str<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "\"{}\"", self.0)
@@ -160,6 +167,13 @@ impl<'a> Raw<'a> {
     /// A copy that owns its text.
     pub fn into_owned(self) -> Raw<'static> {
         Raw(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+/// Text that is exactly one JSON value.
+impl<'a> From<Cow<'a, str>> for Raw<'a> {
+    fn from(json: Cow<'a, str>) -> Self {
+        Self(json)
     }
 }
 

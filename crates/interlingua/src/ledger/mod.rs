@@ -227,6 +227,8 @@ pub struct Leftover<'t> {
     pub owner: &'t str,
     /// What there is.
     pub body: LeftoverBody<'t>,
+    /// What stood before a frame and is no document, if that is more than space.
+    pub before: &'t str,
 }
 
 /// What there is to keep.

@@ -8,12 +8,14 @@ use crate::model::{Field, Says};
 use crate::tape::{Claim, Name, Seen, Val, Visit};
 
 impl<'t> Leftover<'t> {
-    /// The spacing around the document, such as the carriage return of a foreign line end.
+    /// The spacing around the document, such as the carriage return of a foreign line end. What follows the list of a
+    /// document that was cut begins with the bracket that ends the list.
     pub fn space(&self) -> (&'t str, &'t str) {
         match self.body {
             LeftoverBody::Frame(tape) => {
                 let span = tape.root().span();
-                (&tape.text()[..span.start], &tape.text()[span.end..])
+                let before = if self.before.is_empty() { &tape.text()[..span.start] } else { self.before };
+                (before, &tape.text()[span.end..])
             }
             LeftoverBody::Kept { space, .. } => space,
             LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => ("", ""),

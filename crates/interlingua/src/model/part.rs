@@ -138,6 +138,18 @@ pub struct Media<'a> {
     pub citable: Option<bool>,
 }
 
+impl<'a> MediaSource<'a> {
+    /// The bytes, or the name of where they are.
+    pub const fn text(&self) -> &Str<'a> {
+        match self {
+            MediaSource::Base64(text)
+            | MediaSource::Url(text)
+            | MediaSource::File(text)
+            | MediaSource::Text(text) => text,
+        }
+    }
+}
+
 impl<'a> Media<'a> {
     /// Media of which no more is known.
     pub const fn new(media_type: Option<Str<'a>>, source: MediaSource<'a>) -> Self {

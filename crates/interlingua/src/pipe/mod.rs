@@ -274,14 +274,21 @@ impl Stages {
         match self.tape.parse(text, &self.limits) {
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
+                // Nothing but this bracket tells the tail of a document from the elements before it.
+                let before = match frame.kind {
+                    FrameKind::Tail => format!("]{}", &text[..tape.root().span().start]),
+                    _ => String::new(),
+                };
                 let (writer, order) = (&mut *self.writer, &mut self.order);
                 let at_frame = Target { frame: Some(&tape), ..out.reborrow() };
                 let mut events = Events { writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut events);
-                self.writer
-                    .leftover(Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape) }, &mut out);
+                self.writer.leftover(
+                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), before: &before },
+                    &mut out,
+                );
                 if !out.ledger.is_settled() {
-                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape) }
+                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), before: &before }
                         .lose(out.ledger, Reason::NoSlot);
                 }
                 out.ledger.frame_read();
@@ -308,9 +315,9 @@ impl Stages {
 
     fn unreadable(&mut self, bytes: &[u8], why: &'static str, more: bool, mut out: Target<'_>) {
         let body = LeftoverBody::Unparsed { bytes, why, more };
-        self.writer.leftover(Leftover { owner: self.owner, body }, &mut out);
+        self.writer.leftover(Leftover { owner: self.owner, body, before: "" }, &mut out);
         if !out.ledger.is_settled() {
-            Leftover { owner: self.owner, body }.lose(out.ledger, Reason::Invalid);
+            Leftover { owner: self.owner, body, before: "" }.lose(out.ledger, Reason::Invalid);
         }
     }
 
@@ -330,7 +337,10 @@ impl Stages {
             order.pass(&event, &mut **writer, &mut out);
         }
         if self.no_final_newline {
-            writer.leftover(Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline }, &mut out);
+            writer.leftover(
+                Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline, before: "" },
+                &mut out,
+            );
         }
         writer.finish(&mut out);
     }

@@ -40,6 +40,30 @@ pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
     out.complete(item);
 }
 
+/// What a log tells of a result beside its block.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ResultDetail {
+    pub(crate) exit_code: Option<i64>,
+    /// In milliseconds.
+    pub(crate) duration: Option<u64>,
+}
+
+/// Reads a whole block that may be a result with details.
+pub(crate) fn read_result_block(
+    block: Val<'_>,
+    number: u32,
+    message: ItemId,
+    detail: ResultDetail,
+    out: &mut Events<'_>,
+) {
+    if has_str(block, &["tool_use_id"]) {
+        block.note_str("type", Field::Structure);
+        read_result(block, message, detail, out);
+    } else {
+        read_block(block, number, message, out);
+    }
+}
+
 /// How much of a block there is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
@@ -93,7 +117,7 @@ pub(super) fn open_block(
             && (has_str(block, &["tool_use_id"]) || said(block, "content").is_some()) =>
         {
             block.note_str("type", Field::Structure);
-            read_result(block, message, out);
+            read_result(block, message, ResultDetail::default(), out);
             None
         }
         // Anything else keeps its bytes and its name; the report will show it.
@@ -159,7 +183,7 @@ pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
     }
 }
 
-fn read_result(block: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+fn read_result(block: Val<'_>, message: ItemId, detail: ResultDetail, out: &mut Events<'_>) {
     let content = said(block, "content");
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {
@@ -192,13 +216,14 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     }
     let is_error = block.take_bool("is_error", Field::ResultIsError);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+    let ResultDetail { exit_code, duration } = detail;
     out.event(&Event::ItemCompleted(ItemTail {
         id,
         status,
         native_status: None,
         is_error,
-        exit_code: None,
-        duration: None,
+        exit_code,
+        duration,
     }));
 }
 

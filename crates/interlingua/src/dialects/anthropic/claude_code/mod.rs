@@ -6,6 +6,7 @@ mod write;
 
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::log::LogWriter;
 use crate::model::issuers;
 use crate::sniff::Head;
 
@@ -22,7 +23,7 @@ pub static DIALECT: Dialect = Dialect {
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::ClaudeReader::default())),
         write: Some(WriteSpec {
-            make: |options| Box::new(write::ClaudeWriter::new(options)),
+            make: |options| Box::new(LogWriter::new(write::ClaudeForm::default(), options)),
             says: says::says,
         }),
     }],

@@ -1,9 +1,9 @@
 //! Lines to events. A `user` or `assistant` line is a message; every other line is a notice, whatever its type.
 
-use crate::dialects::anthropic::blocks;
+use crate::dialects::anthropic::blocks::{self, ResultDetail};
 use crate::error::Code;
 use crate::json::{Latest, Str};
-use crate::model::{Author, Event, Field, ItemHead, ItemKind, Notice, Session, Turn};
+use crate::model::{Author, Event, Field, ItemHead, ItemId, ItemKind, Notice, Origin, Session, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val, Wanted};
 
@@ -15,6 +15,7 @@ pub(super) struct ClaudeReader {
     version: Latest,
     branch: Latest,
     title: Latest,
+    mode: Latest,
 }
 
 /// The members that most lines have, found in one pass.
@@ -29,12 +30,14 @@ struct Line<'t> {
     id: Option<Val<'t>>,
     parent: Option<Val<'t>>,
     time: Option<Val<'t>>,
+    mode: Option<Val<'t>>,
+    sidechain: Option<Val<'t>>,
     root: Val<'t>,
 }
 
 impl<'t> Line<'t> {
     fn new(root: Val<'t>) -> Self {
-        const WANTED: Wanted<10> = Wanted::new([
+        const WANTED: Wanted<12> = Wanted::new([
             "type",
             "sessionId",
             "cwd",
@@ -45,9 +48,12 @@ impl<'t> Line<'t> {
             "uuid",
             "parentUuid",
             "timestamp",
+            "permissionMode",
+            "isSidechain",
         ]);
-        let [kind, session, cwd, version, branch, title, message, id, parent, time] = root.find(&WANTED);
-        Self { kind, session, cwd, version, branch, title, message, id, parent, time, root }
+        #[rustfmt::skip]
+        let [kind, session, cwd, version, branch, title, message, id, parent, time, mode, sidechain] = root.find(&WANTED);
+        Self { kind, session, cwd, version, branch, title, message, id, parent, time, mode, sidechain, root }
     }
 }
 
@@ -92,10 +98,11 @@ impl ClaudeReader {
         let cli_version = self.version.changed(text(line.version, Field::SessionVersion));
         let branch = self.branch.changed(text(line.branch, Field::SessionBranch));
         let title = self.title.changed(text(line.title, Field::SessionTitle));
-        if [&id, &cwd, &cli_version, &branch, &title].iter().all(|news| news.is_none()) {
+        let permission_mode = self.mode.changed(text(line.mode, Field::PermissionMode));
+        if [&id, &cwd, &cli_version, &branch, &title, &permission_mode].iter().all(|news| news.is_none()) {
             return;
         }
-        let session = Session { id, cwd, cli_version, branch, title, ..Session::default() };
+        let session = Session { id, cwd, cli_version, branch, title, permission_mode, ..Session::default() };
         if self.started {
             out.event(&Event::SessionUpdated(session));
         } else {
@@ -119,12 +126,15 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>)
     }
     let mut head = out.head(ItemKind::Message, author);
     begin(&mut head, line);
+    if author == Author::User {
+        head.origin = origin(line, content);
+    }
     head.model = model.and_then(|model| model.take_text(Field::ItemModel));
     head.shape = blocks::shape(content);
     let model = head.model.clone();
     let item = out.start(head);
     if let Some(content) = content {
-        blocks::read_content(content, item, out);
+        read_content(content, line, item, out);
     }
     out.complete(item);
     // One response may be spread over several lines, each with its usage so far; its id tells them apart.
@@ -161,6 +171,7 @@ fn queued(line: &Line<'_>, out: &mut Events<'_>) {
     }
     let mut head = out.head(ItemKind::Message, Author::User);
     begin(&mut head, line);
+    head.origin = Some(Origin::Own);
     head.shape = blocks::shape(Some(prompt));
     let item = out.start(head);
     blocks::read_content(prompt, item, out);
@@ -185,4 +196,71 @@ fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
     head.native_id = line.id.and_then(|id| id.take_text(Field::ItemId));
     head.parent = line.parent.and_then(|parent| parent.take_text(Field::ItemParent));
     head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
+    if let Some(sidechain) = line.sidechain.filter(|sidechain| sidechain.bool() == Some(true)) {
+        // Older logs do not name the subagent.
+        let named = line.root.note_str("agentId", Field::ItemAgent);
+        head.agent = named.or_else(|| {
+            sidechain.note(Field::ItemAgent);
+            Some(Str::escaped("sidechain"))
+        });
+        head.parent_call = ["parentToolUseID", "parent_tool_use_id"]
+            .into_iter()
+            .find_map(|name| line.root.note_str(name, Field::ItemParentCall));
+    }
+}
+
+/// Whose words a line of the user holds, where that shows: about a third of them are not the user's.
+fn origin(line: &Line<'_>, content: Option<Val<'_>>) -> Option<Origin> {
+    let marked = |name| line.root.get(name).filter(|mark| mark.bool() == Some(true));
+    for (name, origin) in [("isCompactSummary", Origin::Summary), ("isMeta", Origin::Harness)] {
+        if let Some(mark) = marked(name) {
+            mark.note(Field::ItemOrigin);
+            return Some(origin);
+        }
+    }
+    if let Some(kind) = line.root.get("origin").and_then(|origin| origin.note_str("kind", Field::ItemOrigin))
+    {
+        return Some(if kind.is("human") { Origin::Own } else { Origin::Harness });
+    }
+    let text = content
+        .and_then(|content| content.str().or_else(|| content.elements().next()?.get("text")?.str()))?;
+    if COMMANDS.iter().any(|tag| text.as_escaped().starts_with(tag)) {
+        return Some(Origin::Command);
+    }
+    // A chain of a subagent begins with the prompt that another agent wrote.
+    let begins = line.parent.is_none_or(|parent| parent.is_null());
+    line.sidechain.filter(|sidechain| begins && sidechain.bool() == Some(true)).map(|_| Origin::Agent)
+}
+
+/// What the texts of the program's own commands, and of what they printed, begin with.
+const COMMANDS: &[&str] =
+    &["<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>"];
+
+/// Reads content; a result has its details beside the message.
+fn read_content(content: Val<'_>, line: &Line<'_>, message: ItemId, out: &mut Events<'_>) {
+    let is_result = |block: &Val<'_>| block.str_or_empty("type") == "tool_result";
+    let results = content.elements().filter(is_result).count();
+    if results == 0 {
+        return blocks::read_content(content, message, out);
+    }
+    // With several results nobody knows whose the details are.
+    let beside = line.root.get("toolUseResult").filter(|_| results == 1);
+    for (number, block) in content.elements().enumerate() {
+        if is_result(&block) {
+            let duration = beside.and_then(|beside| beside.note_u64("durationMs", Field::ResultDuration));
+            let detail = ResultDetail { exit_code: exit_code(block), duration };
+            blocks::read_result_block(block, number as u32, message, detail, out);
+        } else {
+            blocks::read_block(block, number as u32, message, out);
+        }
+    }
+}
+
+/// What a command that failed returned: it stands before what the command printed.
+fn exit_code(result: Val<'_>) -> Option<i64> {
+    let failed = result.get("is_error").and_then(|is_error| is_error.bool()) == Some(true);
+    let content = result.get("content").filter(|_| failed)?;
+    let text = content.str().or_else(|| content.elements().next()?.get("text")?.str())?;
+    let code = text.as_escaped().strip_prefix("Exit code ")?;
+    code.split('\\').next()?.parse().ok()
 }

@@ -18,6 +18,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::SessionId | Field::SessionCwd | Field::SessionBranch => {
             Says::Less("what is said after the last line")
         }
+        Field::PermissionMode => Says::Less("only of lines of the user"),
         Field::SessionModel => Says::Less("said only of assistant lines that name no model themselves"),
         Field::SessionParent
         | Field::SessionVersion
@@ -36,6 +37,11 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemParent => Says::Less("only where the parent has a line; a block has none"),
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
+        Field::ItemOrigin => {
+            Says::Less("what a harness put there, and a summary; another agent's words are the user's")
+        }
+        Field::ItemAgent | Field::ItemParentCall => Says::Less("only of a line"),
+        Field::EventTime => Says::Less("only of a line that has no time of its own"),
         Field::ItemStatus => Says::No(Reason::NoSlot),
 
         Field::MessageMedia | Field::ResultMedia => {
@@ -61,14 +67,9 @@ pub(super) const fn says(field: Field) -> Says {
         notices!() => Says::No(Reason::NoSlot),
         oversight!() => Says::No(Reason::NoSlot),
         failures!() => Says::No(Reason::NoSlot),
-        Field::EventTime
-        | Field::SessionParentCall
-        | Field::PermissionMode
+        Field::SessionParentCall
         | Field::ApprovalPolicy
         | Field::SandboxPolicy
-        | Field::ItemOrigin
-        | Field::ItemAgent
-        | Field::ItemParentCall
         | Field::ItemAnswer
         | Field::MediaContext
         | Field::MediaCitable

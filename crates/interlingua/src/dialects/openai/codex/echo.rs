@@ -135,6 +135,12 @@ impl Echoes {
         self.now.ends.push((self.now.text.len(), sort));
     }
 
+    /// The first text of the line at hand, still escaped, if the line is worth remembering.
+    pub(super) fn first(&self) -> Option<&str> {
+        let (end, _) = self.now.ends.first()?;
+        self.now.text.get(..*end)
+    }
+
     /// Looks for the other form of what the line at hand says, and pairs the two.
     pub(super) fn find(&mut self, voice: Voice, form: Form, frame: u64) -> Found {
         let (said, now) = (&mut self.said[voice as usize], &self.now);

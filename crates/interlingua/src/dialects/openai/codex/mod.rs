@@ -1,6 +1,7 @@
 //! Codex's rollouts: one JSON document a line, an envelope around what was sent to and came from the model
 //! (`response_item`), what the screen showed (`event_msg`) and the settings in force.
 
+mod commands;
 mod echo;
 mod read;
 mod says;
@@ -8,6 +9,7 @@ mod write;
 
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::log::LogWriter;
 use crate::model::issuers;
 use crate::sniff::Head;
 
@@ -24,7 +26,7 @@ pub static DIALECT: Dialect = Dialect {
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::CodexReader::default())),
         write: Some(WriteSpec {
-            make: |options| Box::new(write::CodexWriter::new(options)),
+            make: |options| Box::new(LogWriter::new(write::CodexForm::default(), options)),
             says: says::says,
         }),
     }],

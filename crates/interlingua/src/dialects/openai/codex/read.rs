@@ -1,11 +1,13 @@
 //! Lines to events. A `response_item` is an item, its echo beside it the same item again (see [`super::echo`]); every
 //! other line is a notice, whatever its type.
 
+use super::commands::{Commands, Ran};
 use super::echo::{Echoes, Form, Found, Sort, Voice};
 use crate::json::{Latest, Raw, Str, escape_into};
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Of, Opaque, OpaqueKind, Part, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage, issuers,
+    Of, Opaque, OpaqueKind, Origin, Part, Rewind, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
+    issuers,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Limits, TapeBuf, Val, Wanted};
@@ -16,9 +18,12 @@ pub(super) struct CodexReader {
     cwd: Latest,
     version: Latest,
     model: Latest,
+    approval: Latest,
+    sandbox: Latest,
     total: Latest,
     echoes: Echoes,
     arguments: Arguments,
+    commands: Commands,
 }
 
 /// The members that every line has, found in one pass.
@@ -35,14 +40,21 @@ impl Reader for CodexReader {
         let [kind, payload, time] = doc.root.find(&WANTED);
         let payload = payload.filter(|payload| payload.kind() == Kind::Object);
         let word = word_of(kind);
-        // The oldest rollouts have items without an envelope; the Messages API has such messages, too.
+        // The oldest rollouts have items without an envelope, and a head that has no type at all.
         let bare = matches!(word, "message" | "reasoning" | "function_call" | "function_call_output");
-        if payload.is_none() && !bare {
+        let old_head =
+            kind.is_none() && doc.root.get("id").is_some() && doc.root.get("instructions").is_some();
+        if payload.is_none() && !bare && !old_head {
             doc.report_foreign(super::DIALECT.name, out);
         }
+        let old = payload.is_none().then_some(doc.root);
         let payload = payload.unwrap_or(doc.root);
         let line = Line { kind, time, payload, payload_kind: payload.get("type") };
-        let words = (word, word_of(line.payload_kind));
+        let words = match old {
+            Some(_) if bare => ("response_item", word),
+            Some(_) if old_head => ("session_meta", ""),
+            _ => (word, word_of(line.payload_kind)),
+        };
         if let Some((voice, form)) = spoken(words, payload) {
             return self.said(&line, voice, form, out);
         }
@@ -54,9 +66,22 @@ impl Reader for CodexReader {
             }
             ("session_meta", _) => self.session(payload, out),
             ("turn_context", _) => self.settings(payload, out),
+            ("event_msg", "exec_command_end") => {
+                self.commands.ended(payload.str_or_empty("call_id"), payload)
+            }
+            ("event_msg", "item_completed") => {
+                if let Some(item) = payload.get("item") {
+                    self.commands.ended(item.str_or_empty("id"), item);
+                }
+            }
             _ => {}
         }
         notice(&line, out);
+        if words == ("event_msg", "thread_rolled_back") {
+            note_tag(kind, Field::Structure);
+            let turns = payload.note_u64("num_turns", Field::RewindTurns);
+            out.event(&Event::Rewound(Rewind { to: None, turns }));
+        }
         if words == ("event_msg", "token_count") {
             note_tag(kind, Field::Structure);
             self.usage(payload, out);
@@ -80,6 +105,29 @@ fn word_of(kind: Option<Val<'_>>) -> &str {
 fn note_tag(kind: Option<Val<'_>>, field: Field) -> Option<Str<'_>> {
     kind.and_then(|kind| kind.note_text(field))
 }
+
+/// Whose words a message holds, where its first text shows that they are not the author's own.
+fn origin(voice: Voice, text: &str) -> Option<Origin> {
+    let begins = |tags: &[&str]| tags.iter().any(|tag| text.starts_with(tag));
+    match voice {
+        Voice::Agent => Some(Origin::Agent),
+        Voice::User if begins(INJECTED) => Some(Origin::Harness),
+        Voice::User if begins(SUMMARIES) => Some(Origin::Summary),
+        Voice::User | Voice::Assistant | Voice::Reasoning | Voice::Developer | Voice::System => None,
+    }
+}
+
+/// What the texts begin with that Codex puts into a conversation in the user's name.
+const INJECTED: &[&str] = &[
+    "<environment_context>",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "<skill>",
+    "# AGENTS.md instructions",
+];
+
+/// What the texts begin with that stand for a conversation which was compacted.
+const SUMMARIES: &[&str] = &["Another language model started to solve this problem and produced a summary"];
 
 /// Whose words a line holds, and whether as what was sent or as what the screen showed.
 fn spoken(words: (&str, &str), payload: Val<'_>) -> Option<(Voice, Form)> {
@@ -165,6 +213,7 @@ impl CodexReader {
                     self.close(out);
                     let mut head = out.head(voice.kind(), voice.author());
                     begin(&mut head, holder, line.time);
+                    head.origin = self.echoes.first().and_then(|text| origin(voice, text));
                     let list = voice == Voice::Reasoning || texts as u32 + others > 1;
                     head.shape = if list { Shape::List } else { Shape::One };
                     let form = if self.echoes.too_long { Form::Both } else { form };
@@ -194,7 +243,7 @@ impl CodexReader {
                     Opaque { kind: OpaqueKind::Encrypted, issuer: Str::escaped(issuers::OPENAI), value };
                 out.delta(item, number as u32, Part::Opaque(state));
             }
-            complete(item, payload, None, out);
+            complete(item, payload, None, Ran::default(), out);
         }
     }
 
@@ -235,7 +284,7 @@ impl CodexReader {
             "web_search_call" => (CallKind::Server, "web_search"),
             "function_call_output" | "custom_tool_call_output" | "tool_search_output" | "function_result" => {
                 val.note_str("type", Field::Structure);
-                read_result(val, within, time, out);
+                self.read_result(val, within, time, out);
                 return true;
             }
             _ => return false,
@@ -260,7 +309,7 @@ impl CodexReader {
         } else if let Some(arguments) = arguments {
             self.arguments.read(arguments, item, out);
         }
-        complete(item, val, None, out);
+        complete(item, val, None, Ran::default(), out);
         true
     }
 
@@ -300,8 +349,15 @@ impl CodexReader {
     fn settings(&mut self, context: Val<'_>, out: &mut Events<'_>) {
         let model = self.model.changed(context.note_str("model", Field::SessionModel));
         let cwd = self.cwd.changed(context.note_str("cwd", Field::SessionCwd));
-        if model.is_some() || cwd.is_some() {
-            out.event(&Event::SessionUpdated(Session { cwd, model, ..Session::default() }));
+        let changed = |latest: &mut Latest, name, field| {
+            let policy = context.get(name).filter(|policy| !policy.is_null())?;
+            latest.changed(Some(Str::escaped(policy.note(field).as_str()))).map(|_| policy.raw())
+        };
+        let approval_policy = changed(&mut self.approval, "approval_policy", Field::ApprovalPolicy);
+        let sandbox_policy = changed(&mut self.sandbox, "sandbox_policy", Field::SandboxPolicy);
+        let session = Session { cwd, model, approval_policy, sandbox_policy, ..Session::default() };
+        if session != Session::default() {
+            out.event(&Event::SessionUpdated(session));
         }
     }
 
@@ -366,33 +422,42 @@ impl Arguments {
     }
 }
 
-fn read_result(val: Val<'_>, within: Option<ItemId>, time: Option<Val<'_>>, out: &mut Events<'_>) {
-    let output = ["output", "result", "tools"].into_iter().find_map(|name| val.get(name));
-    // A list of texts and images is read part by part; any other value is one JSON value.
-    let list = output.is_some_and(|list| list.kind() == Kind::Array && list.elements().all(is_part));
-    let list = list && within.is_none();
-    let result = ToolResult { call_id: val.take_str("call_id", Field::ResultCallId), name: None };
-    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-    begin(&mut head, val, time);
-    head.within = within;
-    head.shape = if list { Shape::List } else { Shape::One };
-    let item = out.start(head);
-    let mut is_error = None;
-    if let Some(output) = output.filter(|output| !output.is_null()) {
-        if let Some(text) = output.take_text(Field::ResultText) {
-            out.delta(item, 0, Part::Text(text));
-        } else if list {
-            for (number, part) in output.elements().enumerate() {
-                if let Some(value) = read_part(part, Sort::Plain, Field::ResultText, Of::Result) {
-                    out.delta(item, number as u32, value);
+impl CodexReader {
+    fn read_result(
+        &mut self,
+        val: Val<'_>,
+        within: Option<ItemId>,
+        time: Option<Val<'_>>,
+        out: &mut Events<'_>,
+    ) {
+        let output = ["output", "result", "tools"].into_iter().find_map(|name| val.get(name));
+        // A list of texts and images is read part by part; any other value is one JSON value.
+        let list = output.is_some_and(|list| list.kind() == Kind::Array && list.elements().all(is_part));
+        let list = list && within.is_none();
+        let ran = self.commands.of(val.str_or_empty("call_id"), output);
+        let result = ToolResult { call_id: val.take_str("call_id", Field::ResultCallId), name: None };
+        let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
+        begin(&mut head, val, time);
+        head.within = within;
+        head.shape = if list { Shape::List } else { Shape::One };
+        let item = out.start(head);
+        let mut is_error = None;
+        if let Some(output) = output.filter(|output| !output.is_null()) {
+            if let Some(text) = output.take_text(Field::ResultText) {
+                out.delta(item, 0, Part::Text(text));
+            } else if list {
+                for (number, part) in output.elements().enumerate() {
+                    if let Some(value) = read_part(part, Sort::Plain, Field::ResultText, Of::Result) {
+                        out.delta(item, number as u32, value);
+                    }
                 }
+            } else {
+                is_error = output.get("success").and_then(|success| success.bool()).map(|success| !success);
+                out.delta(item, 0, Part::Json(output.take(Field::ResultJson)));
             }
-        } else {
-            is_error = output.get("success").and_then(|success| success.bool()).map(|success| !success);
-            out.delta(item, 0, Part::Json(output.take(Field::ResultJson)));
         }
+        complete(item, val, is_error, ran, out);
     }
-    complete(item, val, is_error, out);
 }
 
 /// What a line says about its item. `val` holds the item's own id.
@@ -401,7 +466,7 @@ fn begin<'t>(head: &mut ItemHead<'t>, val: Val<'t>, time: Option<Val<'t>>) {
     head.time = time.and_then(|time| time.take_time(Field::ItemTime));
 }
 
-fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Events<'_>) {
+fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, ran: Ran, out: &mut Events<'_>) {
     let native_status = val.take_str("status", Field::ItemStatus);
     let status = match native_status.as_ref().map(Str::as_escaped) {
         Some("incomplete") => Status::Interrupted,
@@ -414,8 +479,8 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, out: &mut Events<'
         status,
         native_status,
         is_error,
-        exit_code: None,
-        duration: None,
+        exit_code: ran.exit_code,
+        duration: ran.duration,
     }));
 }
 

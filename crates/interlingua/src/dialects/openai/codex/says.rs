@@ -36,6 +36,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemAuthor => Says::Less("a message of a tool is the user's; one without content has no line"),
         // An id of another provider would be refused when the item is sent on.
         Field::ItemId | Field::ItemParent | Field::ItemModel | Field::ItemStatus => Says::No(Reason::NoSlot),
+        Field::ItemOrigin => Says::Less("what a harness put there is not shown; no more is told apart"),
+        Field::EventTime => Says::Less("only of a line that has no time of its own"),
         Field::ItemTime => Says::Less("only as a date; reasoning that cannot be read has no line"),
 
         Field::MessageMedia | Field::ResultMedia => {
@@ -60,12 +62,10 @@ pub(super) const fn says(field: Field) -> Says {
         notices!() => Says::No(Reason::NoSlot),
         oversight!() => Says::No(Reason::NoSlot),
         failures!() => Says::No(Reason::NoSlot),
-        Field::EventTime
-        | Field::SessionParentCall
+        Field::SessionParentCall
         | Field::PermissionMode
         | Field::ApprovalPolicy
         | Field::SandboxPolicy
-        | Field::ItemOrigin
         | Field::ItemAgent
         | Field::ItemParentCall
         | Field::ItemAnswer

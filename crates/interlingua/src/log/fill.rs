@@ -1,0 +1,216 @@
+//! Giving a frame back: its holes are filled with native values, every other byte stays what it was.
+
+use super::values::{NativeElement, NativeValue};
+use crate::json::{JsonWriter, Str};
+use crate::ledger::is_hole;
+use crate::tape::{Kind, Val};
+
+/// How a dialect tells the elements of a kept list apart; the list is known by the name of its member.
+pub(super) type ClassOf = fn(&str, Val<'_>) -> usize;
+
+/// Writes a kept frame with its holes filled, and notes which texts it says. Returns the places for which there was no
+/// value.
+pub(super) fn fill(
+    kept: Val<'_>,
+    native: &NativeValue<'_>,
+    class_of: ClassOf,
+    said: &mut Vec<usize>,
+    json: &mut JsonWriter<'_>,
+) -> Vec<String> {
+    let (text, copied) = (kept.frame_text(), kept.span().start);
+    let mut fill = Fill { text, copied, class_of, said, path: Vec::new(), missing: Vec::new(), json };
+    fill.value(kept, Some(native));
+    fill.copy(kept.span().end);
+    fill.missing
+}
+
+struct Fill<'f, 'o> {
+    text: &'f str,
+    /// Where in the text what has been written ends.
+    copied: usize,
+    class_of: ClassOf,
+    /// Where the texts begin that the frame says.
+    said: &'f mut Vec<usize>,
+    path: Vec<Step<'f>>,
+    missing: Vec<String>,
+    json: &'f mut JsonWriter<'o>,
+}
+
+/// A step to a place.
+enum Step<'f> {
+    Member(Str<'f>),
+    Element(usize),
+}
+
+impl<'f> Fill<'f, '_> {
+    fn value(&mut self, val: Val<'f>, native: Option<&NativeValue<'_>>) {
+        let inner = match native {
+            Some(NativeValue::Either(_, inner)) => Some(&**inner),
+            native => native,
+        };
+        match (val.kind(), inner) {
+            (Kind::Object, inner) => {
+                let object = match inner {
+                    Some(NativeValue::Object(object)) => Some(object),
+                    _ => None,
+                };
+                for (name, member) in val.members() {
+                    let native = object.and_then(|object| object.get(name.as_escaped()));
+                    if native.is_some() || may_have_tildes(member) {
+                        self.path.push(Step::Member(name));
+                        self.value(member, native);
+                        self.path.pop();
+                    }
+                }
+            }
+            (Kind::Array, Some(NativeValue::List(elements))) => self.list(val, elements),
+            (Kind::Array, _) => {
+                for (number, element) in val.elements().enumerate() {
+                    self.path.push(Step::Element(number));
+                    self.value(element, None);
+                    self.path.pop();
+                }
+            }
+            (Kind::String, _) => {
+                let inner = &val.text().as_bytes()[1..val.text().len() - 1];
+                if inner.first() == Some(&b'~') && inner.iter().all(|byte| *byte == b'~') {
+                    self.tildes(val, inner.len(), native);
+                } else {
+                    self.stays(val, native);
+                }
+            }
+            (Kind::Null | Kind::Bool | Kind::Number, _) => self.stays(val, native),
+        }
+    }
+
+    /// The elements of a list that have a hole are ours, each the next of its class.
+    fn list(&mut self, val: Val<'f>, natives: &[NativeElement<'_>]) {
+        let name = match self.path.last() {
+            Some(Step::Member(name)) => name.clone(),
+            Some(Step::Element(_)) | None => Str::default(),
+        };
+        let mut next = [0; CLASSES];
+        for (number, element) in val.elements().enumerate() {
+            let mut native = None;
+            if has_hole(element) {
+                let class = (self.class_of)(name.as_escaped(), element).min(CLASSES - 1);
+                let ours = |(at, native): (usize, &NativeElement<'_>)| (native.class == class).then_some(at);
+                let at = natives.iter().enumerate().skip(next[class]).find_map(ours);
+                next[class] = at.map_or(natives.len(), |at| at + 1);
+                native = at.and_then(|at| natives.get(at)).map(|native| &native.value);
+            }
+            self.path.push(Step::Element(number));
+            self.value(element, native);
+            self.path.pop();
+        }
+    }
+
+    fn tildes(&mut self, val: Val<'f>, count: usize, native: Option<&NativeValue<'_>>) {
+        self.copy(val.span().start);
+        self.copied = val.span().end;
+        let value = match native {
+            Some(NativeValue::Either(one, _)) => one.as_deref(),
+            native => native,
+        };
+        match value {
+            // A genuine string of tildes: it was given one more.
+            _ if count > 1 => {
+                self.json.bytes(b"\"");
+                self.json.bytes(&val.text().as_bytes()[2..]);
+            }
+            Some(NativeValue::Text(text)) => {
+                self.said.push(address(text.as_escaped()));
+                self.json.bytes(b"\"");
+                self.json.bytes(text.as_escaped().as_bytes());
+                self.json.bytes(b"\"");
+            }
+            Some(NativeValue::Json(json)) => {
+                self.said.push(address(json.as_str()));
+                self.json.bytes(json.as_str().as_bytes());
+            }
+            Some(NativeValue::Made(json, source)) => {
+                self.said.push(address(source.as_escaped()));
+                self.json.bytes(json.as_str().as_bytes());
+            }
+            Some(NativeValue::Joined(texts)) => {
+                self.json.bytes(b"\"");
+                for text in texts {
+                    self.said.push(address(text.as_escaped()));
+                    self.json.bytes(text.as_escaped().as_bytes());
+                }
+                self.json.bytes(b"\"");
+            }
+            Some(NativeValue::Object(_) | NativeValue::List(_) | NativeValue::Either(..)) | None => {
+                self.json.bytes(b"null");
+                self.missing.push(self.path.iter().fold(String::new(), |path, step| match step {
+                    Step::Member(name) => path + "/" + name.as_escaped(),
+                    Step::Element(number) => format!("{path}/{number}"),
+                }));
+            }
+        }
+    }
+
+    /// A value that is no hole says what it says: perhaps the same as ours.
+    fn stays(&mut self, val: Val<'f>, native: Option<&NativeValue<'_>>) {
+        match native {
+            Some(NativeValue::Text(text)) if val.str().is_some_and(|own| own == *text) => {
+                self.said.push(address(text.as_escaped()));
+            }
+            Some(NativeValue::Json(json)) if val.text() == json.as_str() => {
+                self.said.push(address(json.as_str()));
+            }
+            Some(NativeValue::Made(json, source)) if val.text() == json.as_str() => {
+                self.said.push(address(source.as_escaped()));
+            }
+            Some(NativeValue::Either(Some(one), _)) => self.stays(val, Some(one)),
+            Some(_) | None => {}
+        }
+    }
+
+    fn copy(&mut self, end: usize) {
+        self.json.bytes(&self.text.as_bytes()[self.copied..end]);
+    }
+}
+
+/// Where a text begins: a value that has not been copied is known by it. Nothing is read through it.
+pub(super) fn address(text: &str) -> usize {
+    text.as_ptr() as usize
+}
+
+/// More classes no list has.
+const CLASSES: usize = 8;
+
+/// Whether a kept value has a hole in it.
+pub fn has_hole(val: Val<'_>) -> bool {
+    may_have_tildes(val) && val.strings().any(is_hole)
+}
+
+/// Whether a string in the value may begin with a tilde.
+fn may_have_tildes(val: Val<'_>) -> bool {
+    let text = val.text();
+    match val.kind() {
+        Kind::String => text.as_bytes()[1] == b'~',
+        Kind::Object | Kind::Array => memchr::memmem::find(text.as_bytes(), b"\"~").is_some(),
+        Kind::Null | Kind::Bool | Kind::Number => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{JsonBuffer, Raw};
+    use crate::log::NativeObject;
+    use crate::tape::{Limits, TapeBuf};
+
+    #[test]
+    fn a_genuine_tilde_loses_the_one_it_was_given() {
+        let mut buf = TapeBuf::default();
+        let kept = r#"{"a":"~~","b":"~","c":["~~~",{"d":"x\"~"}]}"#;
+        let tape = buf.parse(kept, &Limits::default()).expect("legal");
+        let mut native = NativeObject::new();
+        native.put("b", Raw::new("1"));
+        let mut out = JsonBuffer::default();
+        let missing = fill(tape.root(), &native.into(), |_, _| 0, &mut Vec::new(), &mut out.hold());
+        assert_eq!((out.held(), &missing[..]), (r#"{"a":"~","b":1,"c":["~~",{"d":"x\"~"}]}"#, &[][..]));
+    }
+}

@@ -1,0 +1,194 @@
+//! An item with all that belongs to it, gathered from its events: its head, its parts, the items within it, its end.
+//!
+//! A log writes an item when it is complete, and events borrow from a frame that is gone by then, so all is copied. An item
+//! is found by its number and a part by its own, never by looking through others.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use crate::json::{Raw, Str};
+use crate::ledger::Identity;
+use crate::model::{Args, Delta, ItemHead, ItemId, ItemKind, ItemTail, Of, Opaque, Part, Status};
+
+/// The items that are being gathered: one that stands alone, and those within it.
+#[derive(Debug, Default)]
+pub struct GatheredItems {
+    items: Vec<ItemNode>,
+    numbers: HashMap<ItemId, usize, BuildHasherDefault<Identity>>,
+    /// Where each part stands in the content of its item, by both their numbers.
+    parts: HashMap<u64, usize, BuildHasherDefault<Identity>>,
+}
+
+#[derive(Debug)]
+struct ItemNode {
+    head: ItemHead<'static>,
+    content: Vec<ContentNode>,
+    tail: ItemTail<'static>,
+    /// The time at the source when it began, if it has none of its own.
+    clock: Option<Raw<'static>>,
+}
+
+#[derive(Debug)]
+enum ContentNode {
+    Part(Part<'static>),
+    Item(usize),
+}
+
+impl GatheredItems {
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.numbers.clear();
+        self.parts.clear();
+    }
+
+    /// The item that stands alone.
+    pub fn root(&self) -> Option<GatheredItem<'_>> {
+        (!self.items.is_empty()).then_some(GatheredItem { all: self, at: 0 })
+    }
+
+    /// The item of that number, if it is being gathered.
+    pub fn item(&self, id: ItemId) -> Option<GatheredItem<'_>> {
+        self.numbers.get(&id).map(|&at| GatheredItem { all: self, at })
+    }
+
+    /// All of them.
+    pub fn items(&self) -> impl Iterator<Item = GatheredItem<'_>> {
+        (0..self.items.len()).map(|at| GatheredItem { all: self, at })
+    }
+
+    /// An item begins: the first stands alone, any other lies within one that is here.
+    pub fn start(&mut self, head: &ItemHead<'_>, clock: Option<Raw<'static>>) {
+        let (at, tail) = (self.items.len(), ItemTail::new(head.id, Status::Completed));
+        let around = head.within.and_then(|around| self.numbers.get(&around).copied());
+        if let Some(around) = around.and_then(|around| self.items.get_mut(around)) {
+            around.content.push(ContentNode::Item(at));
+        }
+        self.numbers.insert(head.id, at);
+        self.items.push(ItemNode { head: head.clone().into_owned(), content: Vec::new(), tail, clock });
+    }
+
+    /// An item grows. Pieces of one part join.
+    pub fn delta(&mut self, delta: &Delta<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        let Some(&at) = self.numbers.get(item) else { return };
+        let Some(ItemNode { content, .. }) = self.items.get_mut(at) else { return };
+        let known = self.parts.entry((at as u64) << 32 | u64::from(*part)).or_insert(content.len());
+        let joined = match content.get_mut(*known) {
+            Some(ContentNode::Part(so_far)) => join(so_far, value),
+            Some(ContentNode::Item(_)) | None => false,
+        };
+        if !joined {
+            *known = content.len();
+            content.push(ContentNode::Part(value.clone().into_owned()));
+        }
+    }
+
+    /// An item is complete.
+    pub fn complete(&mut self, tail: &ItemTail<'_>) {
+        let at = self.numbers.get(&tail.id);
+        if let Some(item) = at.and_then(|&at| self.items.get_mut(at)) {
+            item.tail = tail.clone().into_owned();
+        }
+    }
+}
+
+/// Adds a piece to a text of the same sort. Returns whether it is one.
+fn join(so_far: &mut Part<'static>, more: &Part<'_>) -> bool {
+    match (so_far, more) {
+        (Part::Text(text), Part::Text(more))
+        | (Part::Summary(text), Part::Summary(more))
+        | (Part::Refusal(text), Part::Refusal(more))
+        | (Part::Args(Args::Text(text)), Part::Args(Args::Text(more))) => text.push(more),
+        (Part::Opaque(Opaque { kind, value, .. }), Part::Opaque(more)) if *kind == more.kind => {
+            value.push(&more.value);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// An item that has been gathered.
+#[derive(Clone, Copy, Debug)]
+pub struct GatheredItem<'g> {
+    all: &'g GatheredItems,
+    at: usize,
+}
+
+/// What an item holds, in order.
+#[derive(Clone, Copy, Debug)]
+pub enum GatheredContent<'g> {
+    /// A part.
+    Part(&'g Part<'static>),
+    /// An item within it.
+    Item(GatheredItem<'g>),
+}
+
+impl<'g> GatheredItem<'g> {
+    fn node(self) -> &'g ItemNode {
+        // Only `GatheredItems` makes these, of numbers it has.
+        &self.all.items[self.at]
+    }
+
+    /// How it began.
+    pub fn head(self) -> &'g ItemHead<'static> {
+        &self.node().head
+    }
+
+    /// How it ended.
+    pub fn tail(self) -> &'g ItemTail<'static> {
+        &self.node().tail
+    }
+
+    /// The time at the source when it began, if it has none of its own.
+    pub fn clock(self) -> Option<&'g Raw<'static>> {
+        self.node().clock.as_ref()
+    }
+
+    /// What sort of item it is.
+    pub fn of(self) -> Of {
+        Of::item(&self.head().kind)
+    }
+
+    /// The id of a call, or of the call that a result answers.
+    pub fn call_id(self) -> Option<&'g Str<'static>> {
+        match &self.head().kind {
+            ItemKind::ToolCall(call) => call.call_id.as_ref(),
+            ItemKind::ToolResult(result) => result.call_id.as_ref(),
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => None,
+        }
+    }
+
+    /// The arguments of a call.
+    pub fn arguments(self) -> Option<&'g Args<'static>> {
+        self.parts().find_map(|part| if let Part::Args(args) = part { Some(args) } else { None })
+    }
+
+    /// Its parts and the items within it, in order.
+    pub fn content(self) -> impl Iterator<Item = GatheredContent<'g>> + use<'g> {
+        self.node().content.iter().map(move |content| match content {
+            ContentNode::Part(part) => GatheredContent::Part(part),
+            ContentNode::Item(at) => GatheredContent::Item(GatheredItem { all: self.all, at: *at }),
+        })
+    }
+
+    /// Its parts.
+    pub fn parts(self) -> impl Iterator<Item = &'g Part<'static>> + use<'g> {
+        self.content().filter_map(|content| match content {
+            GatheredContent::Part(part) => Some(part),
+            GatheredContent::Item(_) => None,
+        })
+    }
+
+    /// Whether there is anything to write: a message or reasoning without content is no frame.
+    pub fn says_anything(self) -> bool {
+        match self.of() {
+            Of::Call | Of::Result => true,
+            Of::Notice => false,
+            Of::Message | Of::Reasoning => self.content().any(|content| match content {
+                GatheredContent::Part(_) => true,
+                GatheredContent::Item(item) => item.says_anything(),
+            }),
+        }
+    }
+}

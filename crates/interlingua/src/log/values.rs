@@ -1,0 +1,150 @@
+//! Native values: an item as the dialect writes it. The same value fills the holes of a kept frame or becomes a frame.
+
+use crate::json::{JsonWriter, Raw, Str};
+
+/// A value in the dialect's own form.
+#[derive(Debug)]
+pub enum NativeValue<'g> {
+    /// A string.
+    Text(Str<'g>),
+    /// Any value, verbatim.
+    Json(Raw<'g>),
+    /// A value that was made of a text of the item: it says that text.
+    Made(Raw<'g>, Str<'g>),
+    /// A string that is several texts of the item, one after the other.
+    Joined(Vec<Str<'g>>),
+    /// An object.
+    Object(NativeObject<'g>),
+    /// A list.
+    List(Vec<NativeElement<'g>>),
+    /// Content that a kept frame has either as one value or as a list or object: what fills a hole in its place, and what
+    /// fills holes inside it. It is never built.
+    Either(Option<Box<NativeValue<'g>>>, Box<NativeValue<'g>>),
+}
+
+/// An element of a list. A kept list may have elements that nobody read, so elements find their places by their class:
+/// the second of a class is the second one of that class in the kept list that has a hole.
+#[derive(Debug)]
+pub struct NativeElement<'g> {
+    /// The class, as [`super::LogForm::class_of`] gives it to elements of kept lists.
+    pub class: usize,
+    /// The element.
+    pub value: NativeValue<'g>,
+}
+
+/// The members of an object, in the order the dialect writes them.
+#[derive(Debug, Default)]
+pub struct NativeObject<'g>(Vec<(&'static str, NativeValue<'g>)>);
+
+impl<'g> NativeObject<'g> {
+    /// No members.
+    pub fn new() -> Self {
+        Self(Vec::with_capacity(8))
+    }
+
+    /// Adds a member.
+    pub fn put(&mut self, name: &'static str, value: impl Into<NativeValue<'g>>) -> &mut Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// Adds a member, if there is a value.
+    pub fn put_some(&mut self, name: &'static str, value: Option<impl Into<NativeValue<'g>>>) -> &mut Self {
+        if let Some(value) = value {
+            self.put(name, value);
+        }
+        self
+    }
+
+    /// Adds a string that needs no escaping.
+    pub fn literal(&mut self, name: &'static str, word: &'g str) -> &mut Self {
+        self.put(name, Str::escaped(word))
+    }
+
+    /// The member of that name.
+    pub fn get(&self, name: &str) -> Option<&NativeValue<'g>> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds the members of another object.
+    pub fn append(&mut self, NativeObject(members): NativeObject<'g>) {
+        self.0.extend(members);
+    }
+}
+
+impl<'g> From<Str<'g>> for NativeValue<'g> {
+    fn from(text: Str<'g>) -> Self {
+        NativeValue::Text(text)
+    }
+}
+
+impl<'g> From<Raw<'g>> for NativeValue<'g> {
+    fn from(json: Raw<'g>) -> Self {
+        NativeValue::Json(json)
+    }
+}
+
+impl<'g> From<&'g Str<'_>> for NativeValue<'g> {
+    fn from(text: &'g Str<'_>) -> Self {
+        NativeValue::Text(text.reborrow())
+    }
+}
+
+impl<'g> From<&'g Raw<'_>> for NativeValue<'g> {
+    fn from(json: &'g Raw<'_>) -> Self {
+        NativeValue::Json(json.reborrow())
+    }
+}
+
+impl From<bool> for NativeValue<'_> {
+    fn from(value: bool) -> Self {
+        NativeValue::Json(Raw::new(if value { "true" } else { "false" }))
+    }
+}
+
+impl<'g> From<NativeObject<'g>> for NativeValue<'g> {
+    fn from(object: NativeObject<'g>) -> Self {
+        NativeValue::Object(object)
+    }
+}
+
+/// Elements of one class.
+impl<'g> FromIterator<NativeValue<'g>> for NativeValue<'g> {
+    fn from_iter<T: IntoIterator<Item = NativeValue<'g>>>(values: T) -> Self {
+        NativeValue::List(values.into_iter().map(|value| NativeElement { class: 0, value }).collect())
+    }
+}
+
+impl NativeValue<'_> {
+    /// Writes the value.
+    pub fn write(&self, json: &mut JsonWriter<'_>) {
+        match self {
+            NativeValue::Text(text) => _ = json.str(text),
+            NativeValue::Json(value) | NativeValue::Made(value, _) => _ = json.raw(value),
+            NativeValue::Joined(texts) => {
+                json.open_string();
+                texts.iter().for_each(|text| _ = json.piece(text));
+                json.close_string();
+            }
+            NativeValue::Object(NativeObject(members)) => {
+                json.object();
+                for (name, value) in members {
+                    json.key(name);
+                    value.write(json);
+                }
+                json.end_object();
+            }
+            NativeValue::List(elements) => {
+                json.array();
+                elements.iter().for_each(|element| element.value.write(json));
+                json.end_array();
+            }
+            NativeValue::Either(Some(value), _) | NativeValue::Either(None, value) => value.write(json),
+        }
+    }
+}

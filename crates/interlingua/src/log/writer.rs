@@ -1,0 +1,399 @@
+//! The writer of every log.
+
+use super::file::{LogFile, is_date};
+use super::fill::address;
+use super::gather::{GatheredItem, GatheredItems};
+use super::values::{NativeObject, NativeValue};
+use crate::dialects::Options;
+use crate::framing::Framing;
+use crate::json::{Raw, Str};
+use crate::ledger::{Leftover, LeftoverBody, Reason};
+use crate::model::{
+    Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemKind, ItemTail, Media, Of, Origin,
+    Part,
+};
+use crate::pipe::lifecycle::OneByOne;
+use crate::pipe::{Target, Writer};
+use crate::tape::Val;
+
+/// How a dialect writes items.
+///
+/// Notices, requests, turns and live events have no frame in another agent's log; the table of a log says `No` to all they
+/// hold. A kept frame says everything, whatever the table says: the table is about frames that are built.
+pub trait LogForm: Send {
+    /// What frames that are built can say.
+    const RULES: LogRules;
+
+    /// The values of an item, where a frame that was kept for it has them. Tags and made-up members may be left out: they
+    /// have no hole.
+    fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g>;
+
+    /// Which elements of a native list belong to an element of a kept one, by number; at most eight classes.
+    fn class_of(list: &str, element: Val<'_>) -> usize {
+        let _ = (list, element);
+        0
+    }
+
+    /// Writes an item that no kept frame was brought for, with [`LogFile::write`].
+    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>);
+
+    /// Gives up what a frame cannot say of an item that begins, beyond what the rules tell. `around` is the item it lies in.
+    fn lose_of_head(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        file: &LogFile,
+        out: &mut Target<'_>,
+    ) {
+        let _ = (head, around, file, out);
+    }
+
+    /// As much of media as a frame can say; gives up the rest.
+    fn media<'m>(
+        &self,
+        place: ItemPlace,
+        media: &'m Media<'m>,
+        out: &mut Target<'_>,
+    ) -> Result<Media<'m>, Reason> {
+        let _ = (place, media, out);
+        Err(Reason::NoSlot)
+    }
+
+    /// Whether the next frame can say a fact of the session that the rules name.
+    fn says_of_session(&self, field: Field, value: &Raw<'_>, file: &LogFile) -> bool {
+        let _ = (field, value, file);
+        true
+    }
+}
+
+/// What is the same for every frame of a log that is built. What is not in these lists is given up.
+#[derive(Debug)]
+pub struct LogRules {
+    /// The dialect's name.
+    pub dialect: &'static str,
+    /// How frames are cut.
+    pub framing: Framing,
+    /// Who issues the state in it that only the issuer can read.
+    pub issuer: &'static str,
+    /// Authors of messages that it tells apart.
+    pub authors: &'static [Author],
+    /// Whose words a message may hold, where that can be told.
+    pub origins: &'static [Origin],
+    /// The sorts of call.
+    pub calls: &'static [CallKind],
+    /// What a message or result that holds others says of those.
+    pub within: &'static [Field],
+    /// What it says of the session.
+    pub session: &'static [Field],
+}
+
+/// Where a part stands.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemPlace {
+    /// In what sort of item.
+    pub of: Of,
+    /// Who speaks there.
+    pub author: Author,
+}
+
+/// Writes a log, frame by frame.
+#[derive(Debug)]
+pub struct LogWriter<F> {
+    form: F,
+    file: LogFile,
+    items: GatheredItems,
+    /// Where the texts of the item begin that kept frames say.
+    said: Vec<usize>,
+    /// Frames that were kept for the item have been written.
+    restored: bool,
+    /// The items that come now were made from frames of ours, which follow.
+    restoring: bool,
+    /// They were, when the item at hand began.
+    root_restoring: bool,
+    /// The time at the source, and whether an item took it.
+    now: Option<(Raw<'static>, bool)>,
+    queue: OneByOne,
+}
+
+impl<F: LogForm> LogWriter<F> {
+    /// A writer for a new log.
+    pub fn new(form: F, options: &Options) -> Self {
+        Self {
+            form,
+            file: LogFile::new(const { &F::RULES }, options),
+            items: GatheredItems::default(),
+            said: Vec::new(),
+            restored: false,
+            restoring: false,
+            root_restoring: false,
+            now: None,
+            queue: OneByOne::default(),
+        }
+    }
+
+    fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
+                let form = &self.form;
+                let says = |field, value: &Raw<'_>, file: &LogFile| {
+                    F::RULES.session.contains(&field) && form.says_of_session(field, value, file)
+                };
+                self.file.learn(session, &says, out);
+            }
+            Event::Clock(time) => {
+                self.give_up_clock(out);
+                self.now = Some((time.clone().into_owned(), false));
+            }
+            Event::ItemStarted(head) => self.started(head, out),
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            // A kept frame has them; the table of a log says that a built one does not.
+            Event::Usage(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::SessionEnded(_)
+            | Event::Rewound(_)
+            | Event::Request(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => {}
+        }
+    }
+
+    /// The time at the source changes; if no item took it, it is lost.
+    fn give_up_clock(&mut self, out: &mut Target<'_>) {
+        if let Some((time, false)) = self.now.take() {
+            out.ledger.lose_late(Field::EventTime, Reason::Redundant, 1, time.as_str().len() as u64);
+        }
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+        let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
+        let is_within = around.is_some();
+        if !is_within {
+            self.end_item(out);
+            self.root_restoring = self.restoring;
+        }
+        if !self.restoring {
+            let around = head.within.and_then(|around| self.items.item(around));
+            lose_of_head(&F::RULES, head, around, out);
+            self.form.lose_of_head(head, around, &self.file, out);
+        }
+        let timeless = !head.time.as_ref().is_some_and(is_date);
+        let now = self.now.as_mut().filter(|_| timeless && !is_within && !self.restoring);
+        let clock = now.map(|(time, taken)| {
+            *taken = true;
+            time.clone()
+        });
+        self.items.start(head, clock);
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+        let Some(item) = self.items.item(delta.item) else { return };
+        let (place, value) = (ItemPlace { of: item.of(), author: item.head().author }, &delta.value);
+        if self.restoring {
+            if let Part::Opaque(opaque) = value
+                && !opaque.is_of(F::RULES.issuer)
+            {
+                // A record in which someone changed it: the frame that was kept has no word for it.
+                let bytes = opaque.issuer.as_escaped().len();
+                out.ledger.lose_late(Field::Issuer, Reason::Invalid, 1, bytes as u64);
+            }
+            return self.items.delta(delta);
+        }
+        let said = match value {
+            Part::Media(media) if place.of == Of::Message || place.of == Of::Result => {
+                self.form.media(place, media, out).map(|media| Some(Part::Media(media)))
+            }
+            value => takes_part(place.of, value, F::RULES.issuer).map(|()| None),
+        };
+        match said {
+            Ok(None) => self.items.delta(delta),
+            Ok(Some(value)) => self.items.delta(&Delta { value, ..delta.clone() }),
+            Err(reason) => out.lose_part(place.of, value, reason),
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
+        self.items.complete(tail);
+        let whole = self.items.root().filter(|root| root.head().id == tail.id);
+        if !self.restoring && whole.is_some_and(|root| !root.says_anything()) {
+            for field in OF_FRAME.into_iter().chain(OF_AGENT).chain([Field::ItemOrigin]) {
+                out.lose(field, Reason::NoSlot);
+            }
+        }
+    }
+
+    /// Gives back a frame that was kept for the item at hand.
+    fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Target<'_>) {
+        if !self.root_restoring {
+            self.end_item(out);
+        }
+        let native = match self.items.root() {
+            Some(item) => self.form.kept(item, kept),
+            None => NativeObject::default(),
+        };
+        self.restored = self.items.root().is_some();
+        self.file.restore(kept, space, &NativeValue::Object(native), F::class_of, &mut self.said, out);
+    }
+
+    /// Ends the item at hand: builds its frame, unless kept ones were given back.
+    fn end_item(&mut self, out: &mut Target<'_>) {
+        let Some(item) = self.items.root() else { return };
+        if std::mem::take(&mut self.restored) {
+            // A record in which someone changed one of the two says more than the frames that were kept for it.
+            self.said.sort_unstable();
+            for item in self.items.items() {
+                for_each_text(item, &mut |field, text| {
+                    if !text.is_empty() && self.said.binary_search(&address(text)).is_err() {
+                        out.ledger.lose_late(field, Reason::Invalid, 1, text.len() as u64);
+                    }
+                });
+            }
+        } else {
+            self.file.begin(item);
+            if item.says_anything() {
+                self.form.build(item, &mut self.file, out);
+            }
+        }
+        self.items.clear();
+        self.said.clear();
+    }
+}
+
+/// What only a frame says of an item; without one it is lost.
+const OF_FRAME: [Field; 5] =
+    [Field::ItemAuthor, Field::ItemId, Field::ItemParent, Field::ItemTime, Field::ItemModel];
+
+/// What a frame says of the subagent it belongs to.
+const OF_AGENT: [Field; 2] = [Field::ItemAgent, Field::ItemParentCall];
+
+/// Shows what every kept frame says, if its entry does. Other values may be noted, made of others, or said another way.
+fn for_each_text(item: GatheredItem<'_>, show: &mut dyn FnMut(Field, &str)) {
+    let ItemHead { native_id, parent, time, model, .. } = item.head();
+    for (field, text) in [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
+    {
+        text.iter().for_each(|text| show(field, text.as_escaped()));
+    }
+    time.iter().for_each(|time| show(Field::ItemTime, time.as_str()));
+    let of = item.of();
+    for part in item.parts().filter(|_| of != Of::Notice) {
+        match part {
+            Part::Text(text) => show(of.text(), text.as_escaped()),
+            Part::Summary(text) => show(Field::ReasoningSummary, text.as_escaped()),
+            Part::Refusal(text) => show(Field::Refusal, text.as_escaped()),
+            Part::Json(json) => show(of.json(), json.as_str()),
+            Part::Media(media) => show(of.media(), media.source.text().as_escaped()),
+            Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => {}
+        }
+    }
+}
+
+/// Gives up what no frame under these rules says of an item that begins.
+fn lose_of_head(
+    rules: &LogRules,
+    head: &ItemHead<'_>,
+    around: Option<GatheredItem<'_>>,
+    out: &mut Target<'_>,
+) {
+    match &head.kind {
+        ItemKind::Message if !rules.authors.contains(&head.author) => {
+            out.lose(Field::ItemAuthor, Reason::Narrowed);
+        }
+        ItemKind::ToolCall(call) if !rules.calls.contains(&call.kind) => {
+            out.lose(Field::CallKind, Reason::Narrowed);
+        }
+        ItemKind::Message
+        | ItemKind::Reasoning
+        | ItemKind::ToolCall(_)
+        | ItemKind::ToolResult(_)
+        | ItemKind::Notice(_) => {}
+    }
+    if head.origin.is_some_and(|origin| !rules.origins.contains(&origin)) {
+        out.lose(Field::ItemOrigin, Reason::Narrowed);
+    }
+    if around.is_some() {
+        head.clone().each_field(&mut |field, value| {
+            let of_frame = OF_FRAME.contains(&field) || OF_AGENT.contains(&field);
+            if let (true, Some(text)) = (of_frame && !rules.within.contains(&field), value.source()) {
+                out.lose_str(field, &Str::escaped(text), Reason::NoSlot);
+            }
+        });
+    } else if let Some(time) = head.time.as_ref().filter(|time| !is_date(time)) {
+        out.lose_raw(Field::ItemTime, time, Reason::Refused);
+    }
+}
+
+/// Whether a frame can say a part of such an item, and if not, why. Media are the dialect's to judge.
+fn takes_part(of: Of, part: &Part<'_>, issuer: &str) -> Result<(), Reason> {
+    match (of, part) {
+        (Of::Reasoning, Part::Opaque(opaque)) if opaque.is_of(issuer) => Ok(()),
+        (_, Part::Opaque(_)) => Err(Reason::Foreign),
+        (Of::Call, Part::Args(_)) => Ok(()),
+        (
+            Of::Message | Of::Reasoning | Of::Result,
+            Part::Text(_) | Part::Summary(_) | Part::Refusal(_) | Part::Json(_),
+        ) => Ok(()),
+        (
+            Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice,
+            Part::Text(_)
+            | Part::Summary(_)
+            | Part::Refusal(_)
+            | Part::Json(_)
+            | Part::Media(_)
+            | Part::Args(_)
+            | Part::File(_)
+            | Part::Citation(_)
+            | Part::Cache(_),
+        ) => Err(Reason::NoSlot),
+    }
+}
+
+impl<F: LogForm> Writer for LogWriter<F> {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        let notice = matches!(head.kind, ItemKind::Notice(_));
+        if notice && !self.restoring { Err(Reason::NoSlot) } else { Ok(()) }
+    }
+
+    fn kept_lines_follow(&mut self, owner: &str) {
+        self.restoring = owner == F::RULES.dialect;
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        if self.queue.must_wait(event) {
+            return;
+        }
+        self.say(event, out);
+        // Whatever waited belongs to earlier frames.
+        while let Some(events) = self.queue.next() {
+            for event in events {
+                self.say(&event, &mut out.of_earlier_frames());
+            }
+        }
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        match leftover.body {
+            LeftoverBody::Kept { line, space } if leftover.owner == F::RULES.dialect => {
+                self.restore(line, space, out);
+                out.ledger.frame_restored();
+                leftover.mark_kept(out.ledger);
+            }
+            LeftoverBody::Unparsed { .. } => {
+                self.end_item(out);
+                self.file.leftover(leftover, out);
+            }
+            LeftoverBody::Kept { .. } | LeftoverBody::Frame(_) | LeftoverBody::NoFinalNewline => {
+                self.file.leftover(leftover, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        self.end_item(out);
+        self.give_up_clock(out);
+        self.file.finish(out);
+    }
+}

@@ -1,0 +1,403 @@
+//! What logs share: a frame of any framing comes back byte for byte, an item of another agent becomes a frame, long logs
+//! take long only in proportion; and what the readers of logs tell beyond texts and calls.
+#![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use interlingua::framing::{FrameKind, Framing};
+use interlingua::json::{Raw, Str};
+use interlingua::ledger::{Leftover, Report};
+use interlingua::log::{GatheredItem, LogFile, LogForm, LogRules, LogWriter, NativeObject, NativeValue};
+use interlingua::model::{
+    Author, CallKind, Event, Field, ItemHead, ItemKind, ItemTail, Notice, Origin, Part, Session,
+    says_everything,
+};
+use interlingua::pipe::{Doc, Events, Pipe, Reader, Target, Writer};
+use interlingua::tape::Val;
+
+fn named(name: &str) -> &'static Dialect {
+    Dialect::named(name).expect("registered")
+}
+
+fn convert(from: (&Dialect, Role), to: (&Dialect, Role), bytes: &[u8]) -> (String, Report) {
+    let mut pipe = Pipe::new(from, to, &Options::default()).expect("readable and writable");
+    let mut out = Vec::new();
+    let report = pipe.finish_with(bytes, &mut out);
+    assert!(report.adds_up(), "{report:?}");
+    (String::from_utf8(out).expect("text"), report)
+}
+
+/// Hears every event.
+struct Listener(Arc<Mutex<Vec<Event<'static>>>>);
+
+impl Writer for Listener {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        self.0.lock().expect("no panic while held").push(event.clone().into_owned());
+    }
+
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
+}
+
+fn events(dialect: &str, log: &str) -> Vec<Event<'static>> {
+    let heard = Arc::default();
+    let from = (named(dialect), Role::Log);
+    let listener = Box::new(Listener(Arc::clone(&heard)));
+    let mut pipe = Pipe::with_writer(from, listener, &Options::default()).expect("readable");
+    pipe.finish_with(log.as_bytes(), &mut Vec::new());
+    std::mem::take(&mut *heard.lock().expect("no panic while held"))
+}
+
+fn heads(dialect: &str, log: &str) -> Vec<ItemHead<'static>> {
+    let heads = events(dialect, log).into_iter().filter_map(|event| match event {
+        Event::ItemStarted(head) => Some(head),
+        _ => None,
+    });
+    heads.collect()
+}
+
+fn tails(dialect: &str, log: &str) -> Vec<ItemTail<'static>> {
+    let tails = events(dialect, log).into_iter().filter_map(|event| match event {
+        Event::ItemCompleted(tail) => Some(tail),
+        _ => None,
+    });
+    tails.collect()
+}
+
+fn sessions(dialect: &str, log: &str) -> Vec<Session<'static>> {
+    let sessions = events(dialect, log).into_iter().filter_map(|event| match event {
+        Event::SessionStarted(session) | Event::SessionUpdated(session) => Some(session),
+        _ => None,
+    });
+    sessions.collect()
+}
+
+/// A log that is all messages, in any framing: 0 elements of a list, 1 documents, 2 one document, 3 lines.
+struct ThreadForm<const FRAMING: usize>;
+
+const FRAMINGS: [Framing; 4] =
+    [Framing::Elements(&["thread", "messages"]), Framing::Documents, Framing::Whole, Framing::Lines];
+
+impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
+    const RULES: LogRules = LogRules {
+        dialect: "thread",
+        framing: FRAMINGS[FRAMING],
+        issuer: "",
+        authors: &[Author::User, Author::Assistant],
+        origins: &[],
+        calls: &[CallKind::Function],
+        within: &[],
+        session: &[Field::SessionTitle],
+    };
+
+    fn kept<'g>(&mut self, item: GatheredItem<'g>, _: Val<'_>) -> NativeObject<'g> {
+        let mut message = NativeObject::new();
+        message.put_some("id", item.head().native_id.as_ref()).put_some("text", text_of(item));
+        message
+    }
+
+    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
+        if FRAMING == 0 && !file.has_frames() {
+            let (mut thread, mut head) = (NativeObject::new(), NativeObject::new());
+            thread.put_some("title", file.say(Field::SessionTitle));
+            thread.put("messages", NativeValue::List(Vec::new()));
+            head.put("thread", thread);
+            file.write_head(&NativeValue::Object(head), out);
+        }
+        let mut message = NativeObject::new();
+        message.put("id", Str::from_plain(&file.id_of(item))).put_some("text", text_of(item));
+        file.write(&NativeValue::Object(message), out);
+    }
+}
+
+fn text_of<'g>(item: GatheredItem<'g>) -> Option<&'g Str<'static>> {
+    item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
+}
+
+struct ThreadReader;
+
+impl Reader for ThreadReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        if matches!(doc.kind, FrameKind::Head | FrameKind::Tail) {
+            let item = out.head(ItemKind::Notice(Notice { event_type: None }), Author::System);
+            let item = out.start(item);
+            return out.complete(item);
+        }
+        let mut head = out.head(ItemKind::Message, Author::User);
+        head.native_id = doc.root.take_str("id", Field::ItemId);
+        let item = out.start(head);
+        if let Some(text) = doc.root.take_str("text", Field::MessageText) {
+            out.delta(item, 0, Part::Text(text));
+        }
+        out.complete(item);
+    }
+}
+
+const fn thread<const FRAMING: usize>(roles: &'static [RoleSpec]) -> Dialect {
+    Dialect {
+        name: "thread",
+        module: "thread",
+        plane: Plane::Log,
+        about: "",
+        detected_by: "",
+        issuer: None,
+        roles,
+        sniff: |_| None,
+    }
+}
+
+macro_rules! thread {
+    ($framing:literal) => {
+        &thread::<$framing>(
+            const {
+                &[RoleSpec {
+                    role: Role::Log,
+                    framing: FRAMINGS[$framing],
+                    read: Some(|_| Box::new(ThreadReader)),
+                    write: Some(WriteSpec {
+                        make: |options| Box::new(LogWriter::new(ThreadForm::<$framing>, options)),
+                        says: says_everything,
+                    }),
+                }]
+            },
+        )
+    };
+}
+
+fn comes_back(dialect: &Dialect, document: &str) {
+    let (record, report) = convert((dialect, Role::Log), (named("record"), Role::Log), document.as_bytes());
+    assert_eq!(report.lost, 0, "{report:?}");
+    let (back, _) = convert((named("record"), Role::Log), (dialect, Role::Log), record.as_bytes());
+    assert_eq!(back, document, "from {record}");
+}
+
+#[test]
+fn a_document_with_a_list_comes_back_byte_for_byte() {
+    for document in [
+        "{\"thread\":{\"messages\":[{\"id\":\"a\",\"text\":\"x\"},{\"id\":\"b\"}]}}",
+        "\n {\n  \"v\": 1,\n  \"thread\": {\n    \"title\": \"~\",\n    \"messages\": [\n      {\n        \"id\": \"a\",\n        \"text\": \"x\"\n      },\n      {\"text\":\"~~\"} , {\"text\" : \"y\"}\n    ],\n    \"end\": [1, 2]\n  },\n  \"last\": null\n}\n",
+        "{\"thread\":{\"messages\":[]}}",
+        "{\"thread\":{\"messages\":[ \n ] , \"x\":[\"~\"]} }",
+        "{\"thread\":{\"messages\":[ {\"text\":\"a]\\\"}\"} ]},\"z\":{}}",
+        "{\"thread\":{\"other\":[]}}",
+    ] {
+        comes_back(thread!(0), document);
+    }
+}
+
+#[test]
+fn documents_of_any_spacing_come_back_byte_for_byte() {
+    let two = "\n{\"id\":\"a\",\n \"text\":\"x}\"}\r\n\n{\"text\":\"y\"}{\"text\":\"~\"} \n";
+    comes_back(thread!(1), two);
+    comes_back(thread!(2), " {\n\t\"text\" : \"x\", \"more\":[ ]\n}\n\n");
+    comes_back(thread!(3), "{\"text\":\"x\"} \r\n\n{\"text\":\"y\"}");
+}
+
+#[test]
+fn another_agents_session_becomes_a_document_with_a_list() {
+    let log = r#"{"type":"custom-title","customTitle":"T","sessionId":"s"}
+{"type":"user","uuid":"u1","sessionId":"s","message":{"role":"user","content":"one"}}
+{"type":"assistant","uuid":"u2","sessionId":"s","message":{"role":"assistant","content":[{"type":"text","text":"two"}]}}
+"#;
+    let (document, _) = convert((named("claude-code"), Role::Log), (thread!(0), Role::Log), log.as_bytes());
+    assert_eq!(
+        document,
+        r#"{"thread":{"title":"T","messages":[{"id":"u1","text":"one"},{"id":"u2","text":"two"}]}}"#
+    );
+}
+
+fn claude(members: &str, content: &str) -> String {
+    format!(
+        r#"{{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s",{members}"message":{{"role":"user","content":{content}}}}}"#
+    ) + "\n"
+}
+
+#[test]
+fn a_line_of_the_user_tells_whose_words_it_holds() {
+    for (members, content, origin) in [
+        ("", r#""fix it""#, None),
+        (r#""isMeta":true,"#, r#""<caveat>""#, Some(Origin::Harness)),
+        (r#""isMeta":false,"#, r#""fix it""#, None),
+        (r#""isCompactSummary":true,"#, r#""This session""#, Some(Origin::Summary)),
+        (r#""origin":{"kind":"human"},"#, r#""fix it""#, Some(Origin::Own)),
+        (r#""origin":{"kind":"task-notification"},"#, r#""done""#, Some(Origin::Harness)),
+        ("", r#""<command-name>/clear</command-name>""#, Some(Origin::Command)),
+        ("", r#"[{"type":"text","text":"<local-command-stdout>x"}]"#, Some(Origin::Command)),
+        (r#""isSidechain":true,"agentId":"a1","#, r#""look""#, Some(Origin::Agent)),
+    ] {
+        assert_eq!(heads("claude-code", &claude(members, content))[0].origin, origin, "{members}{content}");
+    }
+}
+
+#[test]
+fn a_line_of_a_subagent_names_it_and_the_call_that_started_it() {
+    let line = claude(r#""isSidechain":true,"agentId":"a1","parentToolUseID":"t1","#, r#""look""#);
+    let head = &heads("claude-code", &line)[0];
+    assert_eq!(head.agent.as_ref().map(Str::as_escaped), Some("a1"));
+    assert_eq!(head.parent_call.as_ref().map(Str::as_escaped), Some("t1"));
+    let old = &heads("claude-code", &claude(r#""isSidechain":true,"#, r#""look""#))[0];
+    assert!(old.agent.is_some());
+    assert_eq!(
+        heads("claude-code", &claude(r#""isSidechain":false,"agentId":"a1","#, r#""x""#))[0].agent,
+        None
+    );
+}
+
+#[test]
+fn a_result_tells_what_the_command_returned_and_how_long_it_took() {
+    let block = r#"[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"Exit code 3\nno"}]"#;
+    let tail = &tails("claude-code", &claude(r#""toolUseResult":{"durationMs":12},"#, block))[0];
+    assert_eq!((tail.exit_code, tail.duration), (Some(3), Some(12)));
+    let two = format!("{},{}", &block[..block.len() - 1], &block[1..]);
+    let tail = &tails("claude-code", &claude(r#""toolUseResult":{"durationMs":12},"#, &two))[0];
+    assert_eq!((tail.exit_code, tail.duration), (Some(3), None));
+}
+
+#[test]
+fn modes_and_policies_are_told_when_they_change() {
+    let line = |mode: &str| claude(&format!(r#""permissionMode":"{mode}","#), r#""x""#);
+    let log = line("default") + &line("default") + &line("plan");
+    let modes: Vec<_> =
+        sessions("claude-code", &log).into_iter().filter_map(|it| it.permission_mode).collect();
+    assert_eq!(modes.iter().map(Str::as_escaped).collect::<Vec<_>>(), ["default", "plan"]);
+    let context = |policy: &str| {
+        codex(
+            "turn_context",
+            &format!(r#"{{"cwd":"/","approval_policy":"{policy}","sandbox_policy":{{"type":"x"}}}}"#),
+        )
+    };
+    let known = sessions("codex", &(context("never") + &context("never") + &context("on-request")));
+    let policies: Vec<_> =
+        known.iter().filter_map(|it| it.approval_policy.as_ref()).map(Raw::as_str).collect();
+    assert_eq!(policies, ["\"never\"", "\"on-request\""]);
+    let sandboxes = known.iter().filter_map(|it| it.sandbox_policy.as_ref()).map(Raw::as_str);
+    assert_eq!(sandboxes.collect::<Vec<_>>(), [r#"{"type":"x"}"#]);
+}
+
+fn codex(kind: &str, payload: &str) -> String {
+    format!(r#"{{"timestamp":"2026-02-01T00:00:00Z","type":"{kind}","payload":{payload}}}"#) + "\n"
+}
+
+#[test]
+fn codex_puts_words_into_the_users_mouth() {
+    let said = |text: &str| {
+        let payload = format!(
+            r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}"#
+        );
+        heads("codex", &codex("response_item", &payload))[0].origin
+    };
+    assert_eq!(said("fix it"), None);
+    for text in ["<environment_context>\\n", "<user_instructions>\\n", "# AGENTS.md instructions for /x"] {
+        assert_eq!(said(text), Some(Origin::Harness), "{text}");
+    }
+    assert_eq!(
+        said("Another language model started to solve this problem and produced a summary of its"),
+        Some(Origin::Summary)
+    );
+    let agent = r#"{"type":"agent_message","content":[{"type":"input_text","text":"done"}]}"#;
+    assert_eq!(heads("codex", &codex("response_item", agent))[0].origin, Some(Origin::Agent));
+}
+
+#[test]
+fn a_result_of_codex_tells_what_the_command_returned_wherever_it_stands() {
+    let output = |text: &str| {
+        let payload = format!(r#"{{"type":"function_call_output","call_id":"c","output":"{text}"}}"#);
+        codex("response_item", &payload)
+    };
+    for (text, exit_code, duration) in [
+        ("Exit code: 2\\nWall time: 1.5 seconds\\nOutput:\\nx", Some(2), Some(1500)),
+        (
+            "Chunk ID: a\\nWall time: 0.0512 seconds\\nProcess exited with code 127\\nOutput:\\n",
+            Some(127),
+            Some(51),
+        ),
+        (
+            r#"{\"output\":\"x\",\"metadata\":{\"exit_code\":-1,\"duration_seconds\":3.0}}"#,
+            Some(-1),
+            Some(3000),
+        ),
+        ("some text\\nExit code: 7", None, None),
+    ] {
+        let tail = &tails("codex", &output(text))[0];
+        assert_eq!((tail.exit_code, tail.duration), (exit_code, duration), "{text}");
+    }
+    let ended =
+        r#"{"type":"exec_command_end","call_id":"c","exit_code":4,"duration":{"secs":2,"nanos":7000000}}"#;
+    let item = r#"{"type":"item_completed","item":{"type":"CommandExecution","id":"c","exit_code":4,"duration":{"secs":2,"nanos":7000000}}}"#;
+    for event in [ended, item] {
+        let tails = tails("codex", &(codex("event_msg", event) + &output("x")));
+        assert_eq!((tails[1].exit_code, tails[1].duration), (Some(4), Some(2007)));
+    }
+}
+
+#[test]
+fn turns_that_were_taken_back_are_told() {
+    let log = codex("event_msg", r#"{"type":"thread_rolled_back","num_turns":2}"#);
+    let turns = events("codex", &log).into_iter().find_map(|event| match event {
+        Event::Rewound(rewind) => rewind.turns,
+        _ => None,
+    });
+    assert_eq!(turns, Some(2));
+}
+
+#[test]
+fn the_oldest_rollouts_have_items_without_an_envelope() {
+    let log = r#"{"id":"5973b6c0-94b8-487b-a530-2aeb6098ae0e","timestamp":"2025-05-07T17:24:21.123Z","instructions":null}
+{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}
+{"type":"function_call","id":"f","name":"shell","arguments":"{\"command\":[\"ls\"]}","call_id":"c"}
+{"type":"function_call_output","call_id":"c","output":"x"}
+{"record_type":"state"}
+"#;
+    let kinds: Vec<_> = heads("codex", log).into_iter().map(|head| head.kind).collect();
+    assert!(matches!(
+        kinds[..],
+        [
+            ItemKind::Notice(_),
+            ItemKind::Message,
+            ItemKind::ToolCall(_),
+            ItemKind::ToolResult(_),
+            ItemKind::Notice(_)
+        ]
+    ));
+    let id = sessions("codex", log)[0].id.clone();
+    assert_eq!(id.as_ref().map(Str::as_escaped), Some("5973b6c0-94b8-487b-a530-2aeb6098ae0e"));
+    comes_back(named("codex"), log);
+}
+
+#[test]
+fn long_logs_take_long_only_in_proportion() {
+    let time = |count: usize| {
+        let summaries = r#"{"type":"summary_text","text":"s"},"#.repeat(count);
+        let reasoning = format!(r#"{{"type":"reasoning","summary":[{}]}}"#, summaries.trim_end_matches(','));
+        let calls: String = (0..count)
+            .map(|n| format!(r#"{{"type":"function_call","name":"f","arguments":"{{}}","call_id":"c{n}"}}"#))
+            .map(|payload| codex("response_item", &payload))
+            .collect();
+        let results: String = (0..count)
+            .rev()
+            .map(|n| format!(r#"{{"type":"function_call_output","call_id":"c{n}","output":"x"}}"#))
+            .map(|payload| codex("response_item", &payload))
+            .collect();
+        let log = codex("response_item", &reasoning) + &calls + &results;
+        let children = r#"{"type":"tool_use","id":"t","name":"f","input":{}},"#.repeat(count);
+        let message = format!(
+            r#"{{"type":"assistant","uuid":"u","sessionId":"s","message":{{"role":"assistant","content":[{}]}}}}"#,
+            children.trim_end_matches(',')
+        );
+        let begin = Instant::now();
+        let way = |from: &str, to: &str, log: &str| {
+            convert((named(from), Role::Log), (named(to), Role::Log), log.as_bytes()).0
+        };
+        way("codex", "claude-code", &log);
+        way("claude-code", "codex", &message);
+        let record = way("claude-code", "record", &message);
+        assert_eq!(way("record", "claude-code", &record).trim_end(), message);
+        begin.elapsed()
+    };
+    time(100);
+    let (short, long) = (time(1000), time(8000));
+    assert!(long < short * 30 + Duration::from_millis(200), "{short:?} for 1,000, {long:?} for 8,000");
+}
