@@ -951,6 +951,7 @@ fn a_whole_response_says_the_same_as_its_stream() {
 /// What a journey to the other family and back changes, for every fixture; each line is in the report or in a note.
 const CHANGES: &[(&str, &str, &[&str])] = &[
     // A picture of a result leaves a label and stands in a message of its own.
+    (A, "request/full.json", &["/messages", "/thinking"]),
     (A, "request/orphans.json", &["/messages/0/content", "/messages/2/content"]),
     (
         A,

@@ -74,7 +74,10 @@ pub(crate) struct ResponseHead {
 
 impl ResponseHead {
     /// The counts that are not written yet, each with the one that replaces it, by name.
-    fn untold<'a>(&self, later: &'a Usage) -> impl Iterator<Item = (Field, Option<u64>, Option<u64>)> + use<'a> {
+    fn untold<'a>(
+        &self,
+        later: &'a Usage,
+    ) -> impl Iterator<Item = (Field, Option<u64>, Option<u64>)> + use<'a> {
         let (now, told) = (self.usage.unwrap_or_default().counts(), self.told.unwrap_or_default().counts());
         let pairs = now.into_iter().zip(told).zip(later.counts());
         pairs.map(|(((field, now), (_, told)), (_, later))| (field, now.filter(|_| now != told), later))
@@ -166,7 +169,13 @@ impl<T: AnswerForm> AnswerWriter<T> {
     }
 
     /// An answer stops: everything of it that waits goes out.
-    fn stopped<'a>(&mut self, answer: u64, turn: &'a Turn<'_>, event: &Event<'_>, out: &mut Target<'_>) -> Stopped<'a> {
+    fn stopped<'a>(
+        &mut self,
+        answer: u64,
+        turn: &'a Turn<'_>,
+        event: &Event<'_>,
+        out: &mut Target<'_>,
+    ) -> Stopped<'a> {
         let assistant = if answer == 0 { Some(&mut self.assistant) } else { self.others.get_mut(&answer) };
         let mut facts = super::words::AnswerFacts::default();
         if let Some(assistant) = assistant {

@@ -122,7 +122,11 @@ enum Open {
 
 /// What must wait until the item before it is complete.
 enum Waiting {
-    Item { head: ItemHead<'static>, deltas: Vec<Delta<'static>>, tail: Option<ItemTail<'static>> },
+    Item {
+        head: ItemHead<'static>,
+        deltas: Vec<Delta<'static>>,
+        tail: Option<ItemTail<'static>>,
+    },
     /// What the message itself said meanwhile.
     OfMessage(Delta<'static>),
 }

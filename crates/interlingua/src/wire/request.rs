@@ -32,7 +32,13 @@ pub(crate) trait RequestForm: Default + Send {
     /// Adds a picture or a document to the content of a message or a result, or gives it up.
     fn media(&mut self, media: PlacedMedia<'_>, content: &mut Content, out: &mut Target<'_>);
     /// Marks the part that was added last for the cache; returns whether the mark is written.
-    fn mark(&mut self, mark: &CacheMark<'_>, at: (ItemId, u32), content: &mut Content, out: &mut Target<'_>) -> bool;
+    fn mark(
+        &mut self,
+        mark: &CacheMark<'_>,
+        at: (ItemId, u32),
+        content: &mut Content,
+        out: &mut Target<'_>,
+    ) -> bool;
     /// A message of the user or the system is complete. Calls may still wait for their results.
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>);
     /// The result of the call of that id, escaped.

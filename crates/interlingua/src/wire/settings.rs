@@ -47,9 +47,10 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &How, setting: SettingMut<'_,
     match setting {
         SettingMut::Text(text) => {
             *text = value.take_text(field).map(|theirs| match how {
-                How::Words(words) => {
-                    words.iter().find(|(_, word)| theirs.is(word)).map_or(theirs, |(ours, _)| Str::escaped(ours))
-                }
+                How::Words(words) => words
+                    .iter()
+                    .find(|(_, word)| theirs.is(word))
+                    .map_or(theirs, |(ours, _)| Str::escaped(ours)),
                 How::AsIs | How::AtMost(_) | How::UserId(_) => theirs,
             });
             text.is_some()
@@ -197,7 +198,8 @@ impl CacheWords {
     /// Writes the member.
     pub(crate) fn write(&self, mark: &CacheMark<'_>, json: &mut JsonWriter<'_>) {
         json.key(self.name).object().key(self.kind.0).literal(self.kind.1);
-        json.opt_str("ttl", mark.lifetime.as_ref().filter(|lifetime| self.has_lifetime(lifetime))).end_object();
+        json.opt_str("ttl", mark.lifetime.as_ref().filter(|lifetime| self.has_lifetime(lifetime)))
+            .end_object();
     }
 
     /// Books what of a mark is not written.

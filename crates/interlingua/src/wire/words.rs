@@ -50,7 +50,8 @@ impl StopWords {
             class => self.words.word(class),
         };
         // A refusal that stands apart says so itself.
-        let exact = exact.or_else(|| Some(natural).filter(|_| stop.class == StopClass::Refusal && facts.refused));
+        let exact =
+            exact.or_else(|| Some(natural).filter(|_| stop.class == StopClass::Refusal && facts.refused));
         if exact.is_none() {
             out.lose_some(Field::StopReason, stop.raw.as_ref(), Reason::Narrowed);
         }

@@ -192,8 +192,7 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     let content = said(block, "content");
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {
-        list.kind() == Kind::Array
-            && list.elements().all(|part| is_text(part) || media_place(part).is_some())
+        list.kind() == Kind::Array && list.elements().all(|part| is_text(part) || media_place(part).is_some())
     });
     let result = ToolResult { call_id: block.take_str("tool_use_id", Field::ResultCallId), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);

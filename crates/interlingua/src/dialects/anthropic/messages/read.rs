@@ -104,7 +104,10 @@ fn failure(root: Val<'_>, out: &mut Events<'_>) {
     let class = kind.and_then(|kind| ERRORS.class(&kind.str()?));
     // A word that says its class needs no place beside it.
     let code = kind.and_then(|kind| match class {
-        Some(_) => kind.take_text(Field::ErrorClass).filter(|_| false),
+        Some(_) => {
+            kind.note(Field::ErrorClass);
+            None
+        }
         None => kind.take_text(Field::ErrorCode),
     });
     let class = match class.unwrap_or(FailureClass::Other) {

@@ -31,7 +31,9 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ToolChoice => Says::Less("without such a tool there is no choice"),
         Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
         Field::Effort => Says::Less("`minimal` becomes `low`; words the API does not know are lost"),
-        Field::ReasoningMode => Says::Less("words the API does not know, and any beside thinking switched off"),
+        Field::ReasoningMode => {
+            Says::Less("words the API does not know, and any beside thinking switched off")
+        }
         Field::ReasoningBudget => Says::Less("only thinking that is switched on has one"),
         Field::ReasoningVisibility => Says::Less("words the API does not know, and any without a mode"),
         Field::AnswerFormat => Says::Less("only a schema has a place"),
@@ -63,7 +65,9 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::CitationDocument
         | Field::CitationStart
         | Field::CitationEnd
-        | Field::CitationState => Says::Less("of the assistant, and of the API's own sorts, as far as each has it"),
+        | Field::CitationState => {
+            Says::Less("of the assistant, and of the API's own sorts, as far as each has it")
+        }
         // Newer models refuse both, and the third with them.
         Field::Temperature | Field::TopP | Field::TopK => Says::No(Reason::Refused),
         // Here an answer always matches its schema; and the call has the name.
@@ -80,7 +84,9 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::Metadata
         | Field::CacheKey => Says::No(Reason::NoSlot),
         // These are an answer's.
-        turns!() | usage!() | failures!() | Field::CitationFrom | Field::CitationTo => Says::No(Reason::NoSlot),
+        turns!() | usage!() | failures!() | Field::CitationFrom | Field::CitationTo => {
+            Says::No(Reason::NoSlot)
+        }
         Field::ItemAnswer => Says::No(Reason::NoSlot),
         unsaid!() => Says::No(Reason::NoSlot),
     }
@@ -89,9 +95,11 @@ pub(super) const fn request(field: Field) -> Says {
 /// An answer, whole or as a stream.
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::Structure | Field::Padding | Field::StopSequence | Field::StopDetail | Field::ReasoningText => {
-            Says::Exactly
-        }
+        Field::Structure
+        | Field::Padding
+        | Field::StopSequence
+        | Field::StopDetail
+        | Field::ReasoningText => Says::Exactly,
         Field::ErrorMessage | Field::ErrorRequestId => Says::Less("only of the first failure"),
         Field::CallName | Field::CallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")

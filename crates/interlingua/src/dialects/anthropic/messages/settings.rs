@@ -4,14 +4,10 @@ use super::blocks::CACHE;
 use super::{BACKEND, says};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
-use crate::model::{
-    CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words,
-};
+use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
 use crate::tape::{Limits, TapeBuf, Val};
-use crate::wire::settings::{
-    How, SETTINGS_MARK, Setting, is_offered, lose_choice, may_call, write_tools,
-};
+use crate::wire::settings::{How, SETTINGS_MARK, Setting, is_offered, lose_choice, may_call, write_tools};
 use crate::wire::{aliases, note_blanks, settings};
 
 /// Settings that are one value. Sampling is gone from the current types and refused by newer models, but older clients

@@ -35,7 +35,9 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ToolDescription | Field::ToolSchema | Field::ToolStrict => {
             Says::Less("not of tools that a vendor trained or runs")
         }
-        Field::ToolName => Says::Less("odd letters are replaced; tools that a vendor trained or runs are lost"),
+        Field::ToolName => {
+            Says::Less("odd letters are replaced; tools that a vendor trained or runs are lost")
+        }
         Field::CallName | Field::CallId | Field::ResultCallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
         }

@@ -1,16 +1,12 @@
 //! The settings of a request, read and written.
 
 use super::{BACKEND, says};
-use crate::ledger::Reason;
-use crate::model::{
-    CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words,
-};
 use crate::json::Str;
+use crate::ledger::Reason;
+use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
 use crate::tape::Val;
-use crate::wire::settings::{
-    How, Setting, is_offered, lose_choice, may_call, write_tools,
-};
+use crate::wire::settings::{How, Setting, is_offered, lose_choice, may_call, write_tools};
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
 /// Settings that are one value.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{BACKEND, CACHE, CLIENT, ERROR_MARK, ERRORS, OK_MARK, ROLES, STOPS, STREAM_CLIENT, says, settings};
+use super::{
+    BACKEND, CACHE, CLIENT, ERROR_MARK, ERRORS, OK_MARK, ROLES, STOPS, STREAM_CLIENT, says, settings,
+};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{
@@ -108,7 +110,6 @@ struct WholeMessage {
     /// The last call is still open.
     in_call: bool,
 }
-
 
 /// What becomes of several texts.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -378,7 +379,9 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
         (Some(kind), MediaSource::Base64(data)) => (kind, data),
         // Each provider has its own store of files.
         (_, MediaSource::File(_)) => return Err(Reason::Foreign),
-        (_, MediaSource::Url(_) | MediaSource::Base64(_) | MediaSource::Text(_)) => return Err(Reason::NoSlot),
+        (_, MediaSource::Url(_) | MediaSource::Base64(_) | MediaSource::Text(_)) => {
+            return Err(Reason::NoSlot);
+        }
     };
     let media_type = Str::plain(kind);
     let part = match kind {

@@ -271,7 +271,7 @@ fn failure(error: Val<'_>, out: &mut Events<'_>) {
         (Some(code), kind) => {
             let says_class = |kind: &Val<'_>| kind.str().is_some_and(|word| ERRORS.only_says(&word, class));
             if let Some(kind) = kind.filter(says_class) {
-                kind.take(Field::ErrorClass);
+                kind.note(Field::ErrorClass);
             }
             beside_class(code, class)
         }
@@ -290,6 +290,9 @@ fn failure(error: Val<'_>, out: &mut Events<'_>) {
 
 /// Takes a code. One that says its class and no more needs no place beside it.
 fn beside_class(word: Val<'_>, class: Option<FailureClass>) -> Option<Str<'_>> {
-    let says_class = ERRORS.only_says(&word.str()?, class);
-    word.take_text(if says_class { Field::ErrorClass } else { Field::ErrorCode }).filter(|_| !says_class)
+    if ERRORS.only_says(&word.str()?, class) {
+        word.note(Field::ErrorClass);
+        return None;
+    }
+    word.take_text(Field::ErrorCode)
 }

@@ -21,7 +21,9 @@ impl Reader for RequestReader {
         };
         for message in messages.elements() {
             // A role we do not know stays where it is, with all it says.
-            let Some(author) = message.get("role").and_then(|role| ROLES.value(&role.str()?)) else { continue };
+            let Some(author) = message.get("role").and_then(|role| ROLES.value(&role.str()?)) else {
+                continue;
+            };
             if author == Author::Tool {
                 message.note_str("role", Field::Structure);
                 note_blanks(message);
