@@ -136,6 +136,7 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::CitationStart
         | Field::CitationEnd
         | Field::CitationState => Says::Less("as far as the sort of citation has it"),
+        Field::ErrorCode => Says::Less("the word is that of the class; one that says more is lost"),
         Field::ErrorClass => Says::Less("classes without a word become `api_error`"),
         // Which of several answers: there is one. The place of a citation is the text block it stands in.
         Field::TurnAnswer | Field::ItemAnswer | Field::CitationFrom | Field::CitationTo => {
@@ -144,7 +145,6 @@ pub(super) const fn answer(field: Field) -> Says {
         Field::TurnTime
         | Field::Cost
         | Field::ErrorStatus
-        | Field::ErrorCode
         | Field::UsageInputAudio
         | Field::UsageOutputAudio => Says::No(Reason::NoSlot),
         // These are a request's.

@@ -591,8 +591,9 @@ fn write_stop(stop: &Stopped<'_>, json: &mut JsonWriter<'_>) {
 
 /// The body of an error, alone or as a stream event.
 fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
-    let Failure { class, status: _, code: _, message, request_id } = failure;
+    let Failure { class, status: _, code, message, request_id } = failure;
     let own = ERRORS.of_class(*class);
+    out.lose_some(Field::ErrorCode, code.as_ref(), Reason::NoSlot);
     if own.is_none() {
         out.lose(Field::ErrorClass, Reason::Narrowed);
     }
