@@ -199,22 +199,22 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     head.within = Some(message);
     head.shape = if list { Shape::List } else { Shape::One };
     let id = out.start(head);
-    let mut last = 0;
+    let mut number = 0;
     if let Some(content) = content {
         if let Some(text) = content.take_text(Field::ResultText) {
             out.delta(id, 0, Part::Text(text));
         } else if list {
-            for (number, part) in content.elements().enumerate() {
+            for (place, part) in content.elements().enumerate() {
                 let value = if is_text(part) {
                     part.note_str("type", Field::Structure);
                     part.take_str("text", Field::ResultText).map(Part::Text)
                 } else {
                     read_media(part, Of::Result).map(Part::Media)
                 };
-                last = number as u32;
+                number = place as u32;
                 if let Some(value) = value {
-                    out.delta(id, last, value);
-                    read_mark(part, id, last, out);
+                    out.delta(id, number, value);
+                    read_mark(part, id, number, out);
                 }
             }
         } else {
@@ -222,7 +222,7 @@ fn read_result(block: Val<'_>, message: ItemId, out: &mut Events<'_>) {
         }
     }
     // What is cached up to the end of a result is cached up to its last part.
-    read_mark(block, id, last, out);
+    read_mark(block, id, number, out);
     let is_error = block.take_bool("is_error", Field::ResultIsError);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     out.event(&Event::ItemCompleted(ItemTail {

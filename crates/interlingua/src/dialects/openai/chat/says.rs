@@ -5,6 +5,7 @@ use crate::model::{Field, Says, caches, citations, failures, settings, turns, us
 use crate::wire::unsaid;
 
 /// A request.
+#[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn request(field: Field) -> Says {
     match field {
         Field::Structure
@@ -87,6 +88,7 @@ pub(super) const fn request(field: Field) -> Says {
 }
 
 /// An answer, whole or as a stream.
+#[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn answer(field: Field) -> Says {
     match field {
         Field::Structure

@@ -152,10 +152,10 @@ impl StreamReader {
             return;
         }
         for (number, mut choice) in std::mem::take(&mut self.others) {
-            let (answer, stop) = (Some(number), choice.end(out));
+            let (answer, stop) = (Some(number), Some(choice.end(out)));
             out.event(&Event::TurnEnded(Turn { answer, stop, ..Turn::default() }));
         }
-        let stop = self.first.end(out);
+        let stop = Some(self.first.end(out));
         out.event(&Event::TurnEnded(Turn { stop, usage: self.usage.take(), ..Turn::default() }));
     }
 }
@@ -185,7 +185,7 @@ impl ChoiceReader {
     }
 
     /// Completes everything; returns why it stopped.
-    fn end(&mut self, out: &mut Events<'_>) -> Option<Stop<'static>> {
+    fn end(&mut self, out: &mut Events<'_>) -> Stop<'static> {
         let mut stop = self.stop.take().unwrap_or_else(|| {
             out.note("no finish_reason before the end");
             Stop { class: StopClass::End, raw: None, sequence: None, detail: None }
@@ -199,7 +199,7 @@ impl ChoiceReader {
         };
         let is_cut = stop.class == StopClass::MaxTokens;
         self.message.end(if is_cut { Status::Interrupted } else { Status::Completed }, out);
-        Some(stop)
+        stop
     }
 }
 
