@@ -19,7 +19,7 @@ const IMPLIED: &[&str] = &[
     "/object",
     "/type",
     "/role",
-    "/choices/0/message/role",
+    "/choices/*/message/role",
     "/choices/0/index",
     "/tools/0/type",
     "tool_calls/*/type",

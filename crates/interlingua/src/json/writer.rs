@@ -71,6 +71,25 @@ impl JsonBuffer {
         self.clear();
     }
 
+    /// Writes members that have been held into an object of `out`, if there are any, and forgets them.
+    pub(crate) fn pour_members(&mut self, out: &mut JsonWriter<'_>) {
+        if !self.buffer.is_empty() {
+            out.values(&self.buffer);
+            self.clear();
+        }
+    }
+
+    /// Takes back the end of the object that was held last, so that members can be added to it; returns whether there
+    /// is one.
+    pub(crate) fn reopen_object(&mut self) -> bool {
+        let is_object = self.buffer.last() == Some(&b'}');
+        if is_object {
+            self.buffer.pop();
+            self.comma = self.buffer.last() != Some(&b'{');
+        }
+        is_object
+    }
+
     /// Whether a byte has been passed on.
     pub(crate) fn has_written(&self) -> bool {
         self.written

@@ -116,6 +116,86 @@ impl<'a> Tool<'a> {
     }
 }
 
+/// The settings that are one value or a list of values, by name: a dialect's table reads and writes them all alike.
+macro_rules! by_name {
+    ($($field:ident = $kind:ident($($member:ident).+),)*) => {
+        impl<'a> Request<'a> {
+            /// The setting of that name, to be written.
+            pub const fn setting(&self, field: Field) -> Option<SettingRef<'_, 'a>> {
+                match field {
+                    $(Field::$field => Some(SettingRef::$kind(&self.$($member).+)),)*
+                    _ => None,
+                }
+            }
+
+            /// The setting of that name, to be read.
+            pub const fn setting_mut(&mut self, field: Field) -> Option<SettingMut<'_, 'a>> {
+                match field {
+                    $(Field::$field => Some(SettingMut::$kind(&mut self.$($member).+)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+by_name! {
+    RequestModel = Text(model),
+    MaxTokens = Number(max_tokens),
+    Temperature = Number(temperature),
+    TopP = Number(top_p),
+    TopK = Number(top_k),
+    Seed = Number(seed),
+    FrequencyPenalty = Number(frequency_penalty),
+    PresencePenalty = Number(presence_penalty),
+    Logprobs = Flag(logprobs),
+    TopLogprobs = Number(top_logprobs),
+    AnswerCount = Number(answers),
+    StopTexts = Texts(stop),
+    StreamAnswer = Flag(stream),
+    Effort = Text(reasoning.effort),
+    ReasoningMode = Text(reasoning.mode),
+    ReasoningBudget = Number(reasoning.budget),
+    ReasoningVisibility = Text(reasoning.visibility),
+    Verbosity = Text(verbosity),
+    Modalities = Texts(modalities),
+    ParallelCalls = Flag(parallel_calls),
+    EndUser = Text(user),
+    ServiceTier = Text(service_tier),
+    Metadata = Pairs(metadata),
+    CacheKey = Text(cache_key),
+}
+
+/// A setting to be written.
+#[derive(Clone, Copy, Debug)]
+pub enum SettingRef<'s, 'a> {
+    /// A word or a name.
+    Text(&'s Option<Str<'a>>),
+    /// A number, as spelled.
+    Number(&'s Option<Raw<'a>>),
+    /// Yes or no.
+    Flag(&'s Option<bool>),
+    /// Several words or texts.
+    Texts(&'s Vec<Str<'a>>),
+    /// Names and values.
+    Pairs(&'s Vec<(Str<'a>, Str<'a>)>),
+}
+
+/// A setting to be read.
+#[derive(Debug)]
+pub enum SettingMut<'s, 'a> {
+    /// A word or a name.
+    Text(&'s mut Option<Str<'a>>),
+    /// A number, as spelled.
+    Number(&'s mut Option<Raw<'a>>),
+    /// Yes or no.
+    Flag(&'s mut Option<bool>),
+    /// Several words or texts.
+    Texts(&'s mut Vec<Str<'a>>),
+    /// Names and values.
+    Pairs(&'s mut Vec<(Str<'a>, Str<'a>)>),
+}
+
 said_enum! {
     /// Which tools must or may be used.
     #[derive(Clone, Debug, PartialEq)]

@@ -1,15 +1,14 @@
 //! Order: the only file that knows which event may follow which.
 //!
 //! Start before delta before completed; every started item is completed; a turn that began ends. What a source leaves
-//! open when it stops is closed here as interrupted, so no writer has to wonder. Writers whose target cannot
-//! interleave items (Anthropic) put [`Sequential`] before themselves.
+//! open when it stops is closed here as interrupted, so no writer has to wonder.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
 use crate::json::Str;
 use crate::ledger::Identity;
-use crate::model::{Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Status};
+use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
 
 /// What is open.
 #[derive(Debug, Default)]
@@ -188,98 +187,5 @@ impl OneByOne {
 
     fn root(&self, item: ItemId) -> ItemId {
         self.roots.get(&item).copied().unwrap_or(item)
-    }
-}
-
-/// Holds back what may not interleave: reasoning, calls and the texts between them go out one after the other, in the
-/// order they began.
-#[derive(Debug, Default)]
-pub struct Sequential {
-    /// The block whose events pass through.
-    current: Option<ItemId>,
-    held: VecDeque<Held>,
-}
-
-#[derive(Debug)]
-enum Held {
-    Block {
-        head: ItemHead<'static>,
-        deltas: Vec<Delta<'static>>,
-        tail: Option<ItemTail<'static>>,
-    },
-    /// What the message itself said meanwhile.
-    Own(Delta<'static>),
-}
-
-impl Sequential {
-    /// Passes `event` on now or later. When the turn ends or fails, everything held goes first.
-    pub fn event(&mut self, event: &Event<'_>, write: &mut dyn FnMut(&Event<'_>)) {
-        match event {
-            Event::ItemStarted(head) if !matches!(head.kind, ItemKind::Message) => {
-                if self.current.is_none() {
-                    self.current = Some(head.id);
-                    write(event);
-                } else {
-                    let head = head.clone().into_owned();
-                    self.held.push_back(Held::Block { head, deltas: Vec::new(), tail: None });
-                }
-            }
-            Event::ItemDelta(delta) if self.current.is_none_or(|current| current == delta.item) => {
-                write(event);
-            }
-            Event::ItemDelta(delta) => {
-                let delta = delta.clone().into_owned();
-                match self.held(delta.item) {
-                    Some((deltas, _)) => deltas.push(delta),
-                    None => self.held.push_back(Held::Own(delta)),
-                }
-            }
-            Event::ItemCompleted(tail) => {
-                if let Some((_, held)) = self.held(tail.id) {
-                    *held = Some(tail.clone().into_owned());
-                } else {
-                    write(event);
-                    if self.current == Some(tail.id) {
-                        self.current = None;
-                        self.release(write);
-                    }
-                }
-            }
-            Event::TurnEnded(_) | Event::Error(_) => {
-                while !self.held.is_empty() {
-                    self.current = None;
-                    self.release(write);
-                }
-                write(event);
-            }
-            other => write(other),
-        }
-    }
-
-    fn held(&mut self, item: ItemId) -> Option<(&mut Vec<Delta<'static>>, &mut Option<ItemTail<'static>>)> {
-        self.held.iter_mut().find_map(|held| match held {
-            Held::Block { head, deltas, tail } if head.id == item => Some((deltas, tail)),
-            Held::Block { .. } | Held::Own(_) => None,
-        })
-    }
-
-    fn release(&mut self, write: &mut dyn FnMut(&Event<'_>)) {
-        while self.current.is_none() {
-            match self.held.pop_front() {
-                Some(Held::Own(delta)) => write(&Event::ItemDelta(delta)),
-                Some(Held::Block { head, deltas, tail }) => {
-                    self.current = Some(head.id);
-                    write(&Event::ItemStarted(head));
-                    for delta in deltas {
-                        write(&Event::ItemDelta(delta));
-                    }
-                    if let Some(tail) = tail {
-                        write(&Event::ItemCompleted(tail));
-                        self.current = None;
-                    }
-                }
-                None => return,
-            }
-        }
     }
 }

@@ -1,16 +1,23 @@
 //! Content blocks, as the Messages API, Claude Code's logs and its live output all write them.
 
-use crate::json::Str;
+use crate::json::{JsonWriter, Str};
+use crate::ledger::Reason;
 use crate::model::{
     Args, Author, CallKind, Citation, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
-    Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, issuers,
+    Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, Words, issuers,
 };
-use crate::pipe::Events;
+use crate::pipe::{Events, Target};
 use crate::tape::{Kind, Val, Wanted};
+use crate::wire::settings::{CacheWords, PART_MARK};
+use crate::wire::words::StopWords;
+
+/// A mark for the cache.
+pub(super) const CACHE: CacheWords =
+    CacheWords { name: "cache_control", kind: ("type", "ephemeral"), lifetimes: &["5m", "1h"] };
 
 /// How many of the content's blocks are parts of the message itself, not items within it.
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
-    let own = |block: &Val<'_>| is_text(*block) || media_member(*block).is_some();
+    let own = |block: &Val<'_>| is_text(*block) || media_place(*block).is_some();
     match content {
         // Most lists have one block, whatever it is.
         Some(list) if list.elements().nth(1).is_some() && list.elements().filter(own).nth(1).is_some() => {
@@ -37,6 +44,7 @@ pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
     if let Some(input) = said(block, "input").filter(|_| block.str_or_empty("type").ends_with("tool_use")) {
         out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
     }
+    read_mark(block, item, 0, out);
     out.complete(item);
 }
 
@@ -92,6 +100,10 @@ pub(super) fn open_block(
             if says(&text) {
                 out.delta(message, number, Part::Text(text));
             }
+            for source in block.get("citations").into_iter().flat_map(|list| list.elements()) {
+                out.delta(message, number, Part::Citation(citation(source)));
+            }
+            read_mark(block, message, number, out);
             None
         }
         // A block without anything we could take is not one of ours, whatever it calls itself.
@@ -110,6 +122,7 @@ pub(super) fn open_block(
         "image" | "document" => {
             let media = read_media(block, Of::Message)?;
             out.delta(message, number, Part::Media(media));
+            read_mark(block, message, number, out);
             None
         }
         // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
@@ -136,33 +149,52 @@ fn open_thinking(
     let item = out.start(head);
     let text = block.take_str("thinking", Field::ReasoningText);
     // A signature is one of a text; without it, it would pass for encrypted thinking.
-    let signature = text.as_ref().and_then(|_| block.take_str("signature", Field::Signature));
+    let signature = text.as_ref().and_then(|_| take_opaque(block, "signature", OpaqueKind::Signature));
     if let Some(text) = text.filter(says) {
         out.delta(item, 0, Part::Text(text));
     }
-    if let Some(value) = signature.filter(says) {
-        out.delta(
-            item,
-            1,
-            Part::Opaque(Opaque {
-                kind: OpaqueKind::Signature,
-                issuer: Str::escaped(issuers::ANTHROPIC),
-                value,
-            }),
-        );
+    if let Some(opaque) = signature.filter(|opaque| says(&opaque.value)) {
+        out.delta(item, 1, Part::Opaque(opaque));
     }
-    if let Some(value) = block.take_str("data", Field::Encrypted) {
-        out.delta(
-            item,
-            1,
-            Part::Opaque(Opaque {
-                kind: OpaqueKind::Encrypted,
-                issuer: Str::escaped(issuers::ANTHROPIC),
-                value,
-            }),
-        );
+    if let Some(opaque) = take_opaque(block, "data", OpaqueKind::Encrypted) {
+        out.delta(item, 1, Part::Opaque(opaque));
     }
     item
+}
+
+/// Before the state of another issuer that a client of this API was given, and will send back: then comes the issuer's
+/// name, a colon, and the state.
+const CARRIED: &str = "interlingua:";
+
+/// Takes state that only its issuer can read.
+pub(super) fn take_opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind) -> Option<Opaque<'t>> {
+    let val = block.get(name)?;
+    val.take_text(kind.field())?;
+    let text = val.text();
+    let text = text.get(1..text.len() - 1).unwrap_or_default();
+    let carried = text.strip_prefix(CARRIED).and_then(|rest| rest.split_once(':'));
+    let (issuer, value) = carried.unwrap_or((issuers::ANTHROPIC, text));
+    Some(Opaque { kind, issuer: Str::escaped(issuer), value: Str::escaped(value) })
+}
+
+/// The same as it is written.
+pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
+    let Opaque { kind: _, issuer, value } = opaque;
+    if issuer.is(issuers::ANTHROPIC) {
+        return value.reborrow();
+    }
+    let mut carried = Str::escaped(CARRIED).into_owned();
+    carried.push(issuer);
+    carried.push(&Str::escaped(":"));
+    carried.push(value);
+    carried
+}
+
+/// Reads the mark for the cache that a block has.
+fn read_mark(block: Val<'_>, item: ItemId, part: u32, out: &mut Events<'_>) {
+    if let Some(mark) = CACHE.read(block, PART_MARK) {
+        out.delta(item, part, Part::Cache(mark));
+    }
 }
 
 /// The call a `tool_use` block makes, without its input.
@@ -187,33 +219,37 @@ fn read_result(block: Val<'_>, message: ItemId, detail: ResultDetail, out: &mut 
     let content = said(block, "content");
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {
-        list.kind() == Kind::Array
-            && list.elements().all(|part| is_text(part) || media_member(part).is_some())
+        list.kind() == Kind::Array && list.elements().all(|part| is_text(part) || media_place(part).is_some())
     });
     let result = ToolResult { call_id: block.take_str("tool_use_id", Field::ResultCallId), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.within = Some(message);
     head.shape = if list { Shape::List } else { Shape::One };
     let id = out.start(head);
+    let mut number = 0;
     if let Some(content) = content {
         if let Some(text) = content.take_text(Field::ResultText) {
             out.delta(id, 0, Part::Text(text));
         } else if list {
-            for (number, part) in content.elements().enumerate() {
+            for (place, part) in content.elements().enumerate() {
                 let value = if is_text(part) {
                     part.note_str("type", Field::Structure);
                     part.take_str("text", Field::ResultText).map(Part::Text)
                 } else {
                     read_media(part, Of::Result).map(Part::Media)
                 };
+                number = place as u32;
                 if let Some(value) = value {
-                    out.delta(id, number as u32, value);
+                    out.delta(id, number, value);
+                    read_mark(part, id, number, out);
                 }
             }
         } else {
             out.delta(id, 0, Part::Json(content.take(Field::ResultJson)));
         }
     }
+    // What is cached up to the end of a result is cached up to its last part.
+    read_mark(block, id, number, out);
     let is_error = block.take_bool("is_error", Field::ResultIsError);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     let ResultDetail { exit_code, duration } = detail;
@@ -241,49 +277,71 @@ fn is_text(block: Val<'_>) -> bool {
     block.get("type").is_some_and(|kind| kind.is("text")) && has_str(block, &["text"])
 }
 
-/// The member that says where the media of an `image` or `document` block is, if we can carry it.
-fn media_member(block: Val<'_>) -> Option<&'static str> {
+/// What sort of place the media of an `image` or `document` block are at, and the value that says where, if we can carry
+/// them. A document of several texts has no place in the model.
+fn media_place(block: Val<'_>) -> Option<(&'static str, Val<'_>)> {
     let kind = block.get("type")?;
     let source = block.get("source").filter(|_| kind.is("image") || kind.is("document"))?;
     let place = source.get("type")?.str()?;
-    let member = match place.as_escaped() {
-        "base64" => "data",
-        "url" => "url",
-        "file" => "file_id",
+    let (place, value) = match place.as_escaped() {
+        "base64" => ("base64", source.get("data")?),
+        "url" => ("url", source.get("url")?),
+        "file" => ("file", source.get("file_id")?),
+        "text" => ("text", source.get("data")?),
+        "content" => {
+            let content = source.get("content")?;
+            let mut parts = content.elements();
+            match (parts.next(), parts.next()) {
+                (Some(only), None) if is_text(only) => ("content", only.get("text")?),
+                (None, _) => ("content", content),
+                _ => return None,
+            }
+        }
         _ => return None,
     };
-    has_str(source, &[member]).then_some(member)
+    Some((place, value)).filter(|_| value.kind() == Kind::String)
 }
 
 /// Reads the media of a block in an item of that kind.
 fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
-    let member = media_member(block)?;
+    let (place, value) = media_place(block)?;
     let source = block.get("source")?;
     block.note_str("type", Field::Structure);
     source.note_str("type", Field::Structure);
-    let place = source.take_str(member, of.media())?;
-    let place = match member {
-        "data" => MediaSource::Base64(place),
-        "url" => MediaSource::Url(place),
-        _ => MediaSource::File(place),
+    if let Some(part) = source.get("content").and_then(|content| content.elements().next()) {
+        part.note_str("type", Field::Structure);
+    }
+    let said = match place {
+        "text" | "content" => MediaSource::Text(value.note_text(of.media())?),
+        "base64" => MediaSource::Base64(value.take_text(of.media())?),
+        "url" => MediaSource::Url(value.take_text(of.media())?),
+        _ => MediaSource::File(value.take_text(of.media())?),
     };
     // A document by address is always a PDF; nothing else tells it from a picture once it is media.
-    let pdf =
-        || block.get("type").filter(|kind| kind.is("document")).map(|_| Str::escaped("application/pdf"));
-    let media_type = source.take_str("media_type", Field::MediaType).or_else(pdf);
-    Some(Media {
-        media_type,
-        source: place,
-        name: block.take_str("title", Field::MediaName),
-        context: None,
-        citable: None,
-    })
+    let is_document = block.get("type").is_some_and(|kind| kind.is("document"));
+    let pdf = || Some(Str::escaped("application/pdf")).filter(|_| is_document && place != "content");
+    let media_type = match place {
+        "text" => source.note_str("media_type", Field::MediaType),
+        _ => source.take_str("media_type", Field::MediaType).or_else(pdf),
+    };
+    let mut media = Media::new(media_type, said);
+    media.name = block.take_str("title", Field::MediaName);
+    if is_document {
+        media.context = block.note_str("context", Field::MediaContext);
+        let enabled = block.get("citations").and_then(|citations| citations.get("enabled"));
+        media.citable = enabled.and_then(|flag| flag.bool().inspect(|_| _ = flag.note(Field::MediaCitable)));
+    }
+    Some(media)
 }
 
-/// Reads where a statement comes from. Each sort of citation has names of its own for the same things.
+/// Reads where a statement comes from, which stays where it is. Each sort of citation has names of its own for the same
+/// things.
 pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
-    let text = |names: &[&str], field| names.iter().find_map(|name| citation.take_str(name, field));
-    let number = |names: &[&str], field| names.iter().find_map(|name| citation.take_raw(name, field));
+    let text = |names: &[&str], field| names.iter().find_map(|name| citation.note_str(name, field));
+    let number = |names: &[&str], field: Field| {
+        let found = names.iter().find_map(|name| citation.get(name).filter(|val| !val.is_null()));
+        found.map(|val| val.note(field))
+    };
     Citation {
         kind: text(&["type"], Field::CitationKind),
         quote: text(&["cited_text"], Field::CitationQuote),
@@ -296,6 +354,92 @@ pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
         from: None,
         to: None,
     }
+}
+
+/// The names that one sort of citation has for what citations say; an empty name is none.
+struct CitationNames {
+    kind: &'static str,
+    title: &'static str,
+    source: &'static str,
+    document: &'static str,
+    start: &'static str,
+    end: &'static str,
+    state: &'static str,
+}
+
+const WEB: CitationNames = CitationNames {
+    kind: "web_search_result_location",
+    title: "title",
+    source: "url",
+    document: "",
+    start: "",
+    end: "",
+    state: "encrypted_index",
+};
+
+const CITATIONS: [CitationNames; 5] = [
+    of_document("char_location", "start_char_index", "end_char_index"),
+    of_document("page_location", "start_page_number", "end_page_number"),
+    of_document("content_block_location", "start_block_index", "end_block_index"),
+    WEB,
+    CitationNames {
+        kind: "search_result_location",
+        title: "title",
+        source: "source",
+        document: "search_result_index",
+        start: "start_block_index",
+        end: "end_block_index",
+        state: "",
+    },
+];
+
+const fn of_document(kind: &'static str, start: &'static str, end: &'static str) -> CitationNames {
+    let (title, source, document, state) = ("document_title", "", "document_index", "");
+    CitationNames { kind, title, source, document, start, end, state }
+}
+
+/// Whether a citation is of a sort that the API knows.
+pub(super) fn is_own_citation(citation: &Citation<'_>) -> bool {
+    citation.kind.as_ref().is_some_and(|kind| CITATIONS.iter().any(|names| kind.is(names.kind)))
+}
+
+/// Writes where a statement comes from. What is of a sort that the API does not know is something found on the web.
+pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) {
+    let Citation { kind, quote, title, source, document, start, end, state, from: _, to: _ } = citation;
+    let own = kind.as_ref().and_then(|kind| CITATIONS.iter().find(|names| kind.is(names.kind)));
+    if own.is_none() {
+        out.lose_some(Field::CitationKind, kind.as_ref(), Reason::Narrowed);
+    }
+    let names = own.unwrap_or(&WEB);
+    json.object().key("type").literal(names.kind);
+    json.key("cited_text").str(&quote.clone().unwrap_or_default());
+    let texts = [
+        (names.title, title, Field::CitationTitle),
+        (names.source, source, Field::CitationSource),
+        (names.state, state, Field::CitationState),
+    ];
+    for (name, text, field) in texts {
+        match text {
+            Some(text) if name.is_empty() => out.lose_str(field, text, Reason::NoSlot),
+            Some(text) => _ = json.key(name).str(text),
+            // Clients expect these.
+            None if name == WEB.state || name == WEB.source => _ = json.key(name).literal(""),
+            None => {}
+        }
+    }
+    let numbers = [
+        (names.document, document, Field::CitationDocument),
+        (names.start, start, Field::CitationStart),
+        (names.end, end, Field::CitationEnd),
+    ];
+    for (name, number, field) in numbers {
+        match number {
+            Some(number) if name.is_empty() => out.lose_raw(field, number, Reason::NoSlot),
+            Some(number) => _ = json.key(name).raw(number),
+            None => {}
+        }
+    }
+    json.end_object();
 }
 
 /// Reads a usage object, which stays where it is.
@@ -331,17 +475,21 @@ pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
     }
 }
 
-/// Our word for a stop reason.
+/// The words of `stop_reason`.
+pub(super) static STOPS: StopWords = StopWords {
+    words: Words(&[
+        (StopClass::End, "end_turn"),
+        (StopClass::Sequence, "stop_sequence"),
+        (StopClass::ToolUse, "tool_use"),
+        (StopClass::MaxTokens, "max_tokens"),
+        (StopClass::ContextFull, "model_context_window_exceeded"),
+        (StopClass::Paused, "pause_turn"),
+        (StopClass::Refusal, "refusal"),
+    ]),
+    nearest: Words(&[(StopClass::Filter, "refusal")]),
+};
+
+/// Why it stopped.
 pub(crate) fn stop<'t>(raw: Str<'t>, sequence: Option<Str<'t>>) -> Stop<'t> {
-    let class = match raw.as_escaped() {
-        "end_turn" => StopClass::End,
-        "stop_sequence" => StopClass::Sequence,
-        "tool_use" => StopClass::ToolUse,
-        "max_tokens" => StopClass::MaxTokens,
-        "model_context_window_exceeded" => StopClass::ContextFull,
-        "pause_turn" => StopClass::Paused,
-        "refusal" => StopClass::Refusal,
-        _ => StopClass::Other,
-    };
-    Stop { class, raw: Some(raw), sequence, detail: None }
+    STOPS.stop(raw, sequence)
 }

@@ -35,8 +35,7 @@ pub(super) fn read_piece(delta: Val<'_>) -> Option<(u32, Part<'_>)> {
         }
         "thinking_delta" => (0, Part::Text(delta.take_str("thinking", Field::ReasoningText)?)),
         "signature_delta" => {
-            let value = delta.take_str("signature", Field::Signature)?;
-            (1, Part::Opaque(signature(value)))
+            (1, Part::Opaque(blocks::take_opaque(delta, "signature", OpaqueKind::Signature)?))
         }
         "input_json_delta" => {
             let text = delta.take_str("partial_json", Field::CallArgs)?;

@@ -2,14 +2,21 @@
 
 pub(crate) mod read;
 mod says;
+mod settings;
 mod write;
 
 use super::blocks;
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
-use crate::model::{FailureClass, issuers};
+use crate::model::{Author, CallKind, FailureClass, Words, issuers};
 use crate::sniff::Head;
-use crate::wire::{Answering, Asking};
+use crate::wire::Letters;
+use crate::wire::answer::AnswerWriter;
+use crate::wire::profile::{
+    ArgumentForm, BlankText, FreeText, Marks, NameRule, OpaquePolicy, Profile, Refusals,
+};
+use crate::wire::request::RequestWriter;
+use crate::wire::words::ErrorWords;
 
 /// The Messages API of Anthropic.
 pub static DIALECT: Dialect = Dialect {
@@ -25,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::RequestReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(Asking::<write::request::RequestWriter>::default()),
+                make: |_| Box::new(RequestWriter::<write::RequestBody>::default()),
                 says: says::request,
             }),
         },
@@ -34,7 +41,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::ResponseReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(Answering::<write::response::Response>::default()),
+                make: |_| Box::new(AnswerWriter::<write::WholeMessage>::default()),
                 says: says::answer,
             }),
         },
@@ -43,7 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::StreamReader::default())),
             write: Some(WriteSpec {
-                make: |_| Box::new(Answering::<write::stream::Stream>::default()),
+                make: |_| Box::new(AnswerWriter::<write::MessageEvents>::default()),
                 says: says::answer,
             }),
         },
@@ -51,23 +58,57 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// The words of `error.type`. The first word of a class is the one we write.
-pub(crate) const ERRORS: &[(&str, FailureClass)] = &[
-    ("invalid_request_error", FailureClass::InvalidRequest),
-    ("invalid_request_error", FailureClass::ContextTooLong),
-    ("authentication_error", FailureClass::Authentication),
-    ("billing_error", FailureClass::Billing),
-    ("permission_error", FailureClass::Permission),
-    ("not_found_error", FailureClass::NotFound),
-    ("conflict_error", FailureClass::Conflict),
-    ("request_too_large", FailureClass::TooLarge),
-    ("rate_limit_error", FailureClass::RateLimit),
-    ("timeout_error", FailureClass::Timeout),
-    ("api_error", FailureClass::Server),
-    ("api_error", FailureClass::Other),
-    ("api_error", FailureClass::Incomplete),
-    ("overloaded_error", FailureClass::Overloaded),
-];
+/// What the API takes.
+static BACKEND: Profile = Profile {
+    ids: NameRule { letters: Letters::Word, most: usize::MAX },
+    names: NameRule { letters: Letters::Word, most: 64 },
+    opaque: OpaquePolicy::Withhold { unless: Some(issuers::ANTHROPIC) },
+    refusals: Refusals::AsText,
+    arguments: ArgumentForm::Object,
+    free_text: FreeText::Wrapped,
+    blank_text: BlankText::Refuse,
+    marks: Marks::TextsAndCalls,
+    tool_types: &[
+        ("web_search_", CallKind::Server),
+        ("web_fetch_", CallKind::Server),
+        ("code_execution_", CallKind::Server),
+        ("tool_search_tool_", CallKind::Server),
+        ("advisor_", CallKind::Server),
+        ("mcp_toolset", CallKind::Mcp),
+        ("bash_", CallKind::Vendor),
+        ("text_editor_", CallKind::Vendor),
+        ("memory_", CallKind::Vendor),
+        ("computer_", CallKind::Vendor),
+        ("browser_", CallKind::Vendor),
+    ],
+};
+
+/// What its clients take: anything that can be read.
+static CLIENT: Profile =
+    Profile { opaque: OpaquePolicy::Carry, blank_text: BlankText::Take, marks: Marks::Nothing, ..BACKEND };
+
+/// The words of `role`.
+const ROLES: Words<Author> =
+    Words(&[(Author::User, "user"), (Author::Assistant, "assistant"), (Author::System, "system")]);
+
+/// The words of `error.type`.
+static ERRORS: ErrorWords = ErrorWords {
+    rows: &[
+        (FailureClass::InvalidRequest, "invalid_request_error", None),
+        (FailureClass::ContextTooLong, "invalid_request_error", None),
+        (FailureClass::Authentication, "authentication_error", None),
+        (FailureClass::Billing, "billing_error", None),
+        (FailureClass::Permission, "permission_error", None),
+        (FailureClass::NotFound, "not_found_error", None),
+        (FailureClass::Conflict, "conflict_error", None),
+        (FailureClass::TooLarge, "request_too_large", None),
+        (FailureClass::RateLimit, "rate_limit_error", None),
+        (FailureClass::Timeout, "timeout_error", None),
+        (FailureClass::Server, "api_error", None),
+        (FailureClass::Overloaded, "overloaded_error", None),
+    ],
+    more: Words(&[]),
+};
 
 /// How the API begins the message of an error when the conversation is too long; clients look for it.
 const TOO_LONG: &str = "prompt is too long";

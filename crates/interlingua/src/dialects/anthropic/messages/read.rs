@@ -3,23 +3,22 @@
 
 use super::super::stream::{BlockSort, read_piece, sort_of_piece, usage};
 use super::blocks::{self, Extent};
-use super::{ERRORS, TOO_LONG};
+use super::{ERRORS, ROLES, TOO_LONG, settings};
 use crate::error::Code;
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Failure, FailureClass, Field, Format, ItemId, ItemKind, Part, Reasoning,
-    Request, SchemaFormat, Stop, Tool, ToolChoice, Turn, Usage,
+    Args, Author, Event, Failure, FailureClass, Field, ItemId, ItemKind, Part, Stop, Turn, Usage,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Val};
-use crate::wire::{is_offered, may_call, note_blanks, note_tag};
+use crate::tape::{Claim, Kind, Val};
+use crate::wire::{note_blanks, note_tag};
 
 pub(super) struct RequestReader;
 
 impl Reader for RequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
-        out.event(&Event::Request(Box::new(request(root))));
+        out.event(&Event::Request(Box::new(settings::read(root))));
         if let Some(system) = root.get("system").filter(|system| !system.is_null()) {
             said(system, Author::System, out);
         }
@@ -27,15 +26,9 @@ impl Reader for RequestReader {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };
         for message in messages.elements() {
-            let role = message.get("role").and_then(|role| role.str());
-            let author = match role.as_ref().map(Str::as_escaped) {
-                Some("user") => Author::User,
-                Some("assistant") => Author::Assistant,
-                Some("system") => Author::System,
-                // A role we do not know stays where it is, with all it says.
-                _ => continue,
-            };
-            if let Some(content) = message.get("content") {
+            let author = message.get("role").and_then(|role| ROLES.value(&role.str()?));
+            // A role we do not know stays where it is, with all it says.
+            if let (Some(author), Some(content)) = (author, message.get("content")) {
                 message.note_str("role", Field::ItemAuthor);
                 said(content, author, out);
             }
@@ -49,97 +42,6 @@ fn said(content: Val<'_>, author: Author, out: &mut Events<'_>) {
     let item = out.start(head);
     blocks::read_content(content, item, out);
     out.complete(item);
-}
-
-fn request(root: Val<'_>) -> Request<'_> {
-    note_blanks(root);
-    let output = root.get("output_config");
-    let effort = output.and_then(|output| output.take_str("effort", Field::Effort));
-    let tools: Vec<Tool<'_>> =
-        root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect();
-    let choice = root.get("tool_choice");
-    let tool_choice = choice.and_then(|choice| tool_choice(choice, &tools));
-    Request {
-        model: root.take_str("model", Field::RequestModel),
-        max_tokens: root.take_raw("max_tokens", Field::MaxTokens),
-        // Gone from the current types, but older clients and models still use them.
-        temperature: root.take_raw("temperature", Field::Temperature),
-        top_p: root.take_raw("top_p", Field::TopP),
-        stop: texts(root.get("stop_sequences")),
-        stream: root.take_bool("stream", Field::StreamAnswer),
-        parallel_calls: choice
-            .filter(|_| may_call(tool_choice.as_ref(), &tools))
-            .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::ParallelCalls))
-            .map(|disabled| !disabled),
-        tools,
-        tool_choice,
-        reasoning: Reasoning { effort: effort.or_else(|| no_thinking(root)), ..Reasoning::default() },
-        format: output.and_then(|output| output.get("format")).and_then(|format| {
-            let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
-            let schema = format.take_raw("schema", Field::FormatSchema)?;
-            kind.note(Field::AnswerFormat);
-            Some(Format::Schema(SchemaFormat { name: None, schema, strict: None }))
-        }),
-        user: root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser)),
-        service_tier: root.take_str("service_tier", Field::ServiceTier),
-        ..Request::default()
-    }
-}
-
-fn texts(list: Option<Val<'_>>) -> Vec<Str<'_>> {
-    list.into_iter()
-        .flat_map(|list| list.elements())
-        .filter_map(|text| text.take_text(Field::StopTexts))
-        .collect()
-}
-
-/// A tool the client runs. Server tools and trained tools mean nothing elsewhere and stay where they are.
-fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
-    let kind = tool.get("type").filter(|kind| !kind.is_null());
-    if kind.is_some_and(|kind| !kind.is("custom")) {
-        return None;
-    }
-    let name = tool.take_str("name", Field::ToolName)?;
-    if let Some(kind) = kind {
-        kind.note(Field::ToolKind);
-    }
-    Some(Tool {
-        kind: CallKind::Function,
-        name,
-        description: tool.take_str("description", Field::ToolDescription),
-        schema: tool.take_raw("input_schema", Field::ToolSchema),
-        strict: tool.take_bool("strict", Field::ToolStrict),
-        vendor_type: None,
-        config: Vec::new(),
-        cache: None,
-    })
-}
-
-/// Which of the tools that we know to use; a choice among others stays where it is.
-fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
-    let kind = choice.get("type").filter(|_| !tools.is_empty())?;
-    let parsed = match kind.str()?.as_escaped() {
-        "auto" => ToolChoice::Auto,
-        "any" => ToolChoice::Required,
-        "none" => ToolChoice::None,
-        "tool" => {
-            let name = choice.get("name").filter(|name| is_offered(*name, tools))?;
-            let name = name.take_text(Field::ToolChoice)?;
-            // The name is the choice.
-            kind.note(Field::Structure);
-            return Some(ToolChoice::Named(name));
-        }
-        _ => return None,
-    };
-    kind.note(Field::ToolChoice);
-    Some(parsed)
-}
-
-/// Thinking switched off is the lowest effort.
-fn no_thinking(root: Val<'_>) -> Option<Str<'_>> {
-    let kind = root.get("thinking")?.get("type").filter(|kind| kind.is("disabled"))?;
-    kind.note(Field::Effort);
-    Some(Str::escaped("none"))
 }
 
 pub(super) struct ResponseReader;
@@ -189,27 +91,33 @@ fn input(message: Val<'_>) -> Option<Usage> {
 /// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.
 fn stop(place: Val<'_>) -> Option<Stop<'_>> {
     let reason = place.take_str("stop_reason", Field::StopReason)?;
-    Some(blocks::stop(reason, place.take_str("stop_sequence", Field::StopSequence)))
+    let sequence = place.take_str("stop_sequence", Field::StopSequence);
+    Some(Stop { detail: place.take_raw("stop_details", Field::StopDetail), ..blocks::stop(reason, sequence) })
 }
 
 fn failure(root: Val<'_>, out: &mut Events<'_>) {
     note_tag(root, "type", &["error"]);
     note_blanks(root);
     let error = root.get("error");
-    let word = error.and_then(|error| error.take_str("type", Field::ErrorCode));
     let message = error.and_then(|error| error.take_str("message", Field::ErrorMessage)).unwrap_or_default();
-    let known = ERRORS.iter().find(|(known, _)| word.as_ref().is_some_and(|word| word.is(known)));
-    let class = match known.map(|(_, class)| *class) {
-        Some(FailureClass::InvalidRequest) if message.decode().contains(TOO_LONG) => {
-            FailureClass::ContextTooLong
+    let kind = error.and_then(|error| error.get("type")).filter(|kind| kind.kind() == Kind::String);
+    let class = kind.and_then(|kind| ERRORS.class(&kind.str()?));
+    // A word that says its class needs no place beside it.
+    let code = kind.and_then(|kind| match class {
+        Some(_) => {
+            kind.note(Field::ErrorClass);
+            None
         }
-        Some(class) => class,
-        None => FailureClass::Other,
+        None => kind.take_text(Field::ErrorCode),
+    });
+    let class = match class.unwrap_or(FailureClass::Other) {
+        FailureClass::InvalidRequest if message.decode().contains(TOO_LONG) => FailureClass::ContextTooLong,
+        class => class,
     };
     out.event(&Event::Error(Failure {
         class,
         status: None,
-        code: word,
+        code,
         message,
         request_id: root.take_str("request_id", Field::ErrorRequestId),
     }));

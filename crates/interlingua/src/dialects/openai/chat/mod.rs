@@ -2,13 +2,21 @@
 
 mod read;
 mod says;
+mod settings;
 mod write;
 
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
-use crate::model::FailureClass;
+use crate::model::{Author, FailureClass, StopClass, Words};
 use crate::sniff::Head;
-use crate::wire::{Answering, Asking};
+use crate::wire::Letters;
+use crate::wire::answer::AnswerWriter;
+use crate::wire::profile::{
+    ArgumentForm, BlankText, FreeText, Marks, NameRule, OpaquePolicy, Profile, Refusals,
+};
+use crate::wire::request::RequestWriter;
+use crate::wire::settings::CacheWords;
+use crate::wire::words::{ErrorWords, StopWords};
 
 /// The Chat Completions API of OpenAI.
 pub static DIALECT: Dialect = Dialect {
@@ -24,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::request::RequestReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(Asking::<write::request::RequestWriter>::default()),
+                make: |_| Box::new(RequestWriter::<write::RequestBody>::default()),
                 says: says::request,
             }),
         },
@@ -33,7 +41,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::ResponseReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(Answering::<write::response::Response>::default()),
+                make: |_| Box::new(AnswerWriter::<write::Completion>::default()),
                 says: says::answer,
             }),
         },
@@ -42,7 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::StreamReader::default())),
             write: Some(WriteSpec {
-                make: |_| Box::new(Answering::<write::stream::Stream>::default()),
+                make: |_| Box::new(AnswerWriter::<write::Chunks>::default()),
                 says: says::answer,
             }),
         },
@@ -55,34 +63,83 @@ const ERROR_MARK: &str = "[tool error] ";
 /// Put before a good result that happens to begin with a mark, so that it is not mistaken for one.
 const OK_MARK: &str = "[tool ok] ";
 
-/// `error.type` and `error.code` per class, as we write them.
-const ERRORS: &[(FailureClass, &str, Option<&str>)] = &[
-    (FailureClass::InvalidRequest, "invalid_request_error", None),
-    (FailureClass::ContextTooLong, "invalid_request_error", Some("context_length_exceeded")),
-    (FailureClass::Authentication, "authentication_error", Some("invalid_api_key")),
-    (FailureClass::Billing, "insufficient_quota", Some("insufficient_quota")),
-    (FailureClass::Permission, "permission_error", Some("permission_denied")),
-    (FailureClass::NotFound, "not_found_error", Some("not_found")),
-    (FailureClass::Conflict, "conflict_error", Some("conflict")),
-    (FailureClass::TooLarge, "request_too_large", Some("request_too_large")),
-    (FailureClass::RateLimit, "rate_limit_error", Some("rate_limit_exceeded")),
-    (FailureClass::Server, "server_error", None),
-    (FailureClass::Incomplete, "server_error", Some("incomplete_stream")),
-    (FailureClass::Overloaded, "overloaded_error", Some("server_is_overloaded")),
-    (FailureClass::Timeout, "timeout_error", Some("timeout")),
-    (FailureClass::Other, "error", None),
-];
+/// What a server takes.
+static BACKEND: Profile = Profile {
+    ids: NameRule { letters: Letters::Any, most: 64 },
+    names: NameRule { letters: Letters::Word, most: 64 },
+    // A server that speaks this dialect issues no state.
+    opaque: OpaquePolicy::Withhold { unless: None },
+    refusals: Refusals::Apart,
+    arguments: ArgumentForm::Text,
+    free_text: FreeText::Native,
+    blank_text: BlankText::Take,
+    marks: Marks::Texts,
+    tool_types: &[],
+};
 
-/// Other words that servers use for these classes, as code or as type.
-const MORE_ERRORS: &[(&str, FailureClass)] = &[
-    ("model_not_found", FailureClass::NotFound),
-    ("requests", FailureClass::RateLimit),
-    ("tokens", FailureClass::RateLimit),
-    ("billing_hard_limit_reached", FailureClass::Billing),
-    ("overloaded", FailureClass::Overloaded),
-    ("api_error", FailureClass::Server),
-    ("internal_error", FailureClass::Server),
-];
+/// What its clients take of a whole response.
+static CLIENT: Profile = Profile { opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
+
+/// What they take of a stream, whose deltas are typed for functions only.
+static STREAM_CLIENT: Profile =
+    Profile { opaque: OpaquePolicy::Carry, marks: Marks::Nothing, free_text: FreeText::Wrapped, ..BACKEND };
+
+/// A mark for the cache.
+const CACHE: CacheWords =
+    CacheWords { name: "prompt_cache_breakpoint", kind: ("mode", "explicit"), lifetimes: &["30m", "12h"] };
+
+/// The words of `role`. A writer says `system` for a developer, and a result has `tool` written beside its id.
+const ROLES: Words<Author> = Words(&[
+    (Author::System, "system"),
+    (Author::Developer, "developer"),
+    (Author::User, "user"),
+    (Author::Assistant, "assistant"),
+    (Author::Tool, "tool"),
+    // The way of 2023, without ids.
+    (Author::Tool, "function"),
+]);
+
+/// The words of `finish_reason`.
+static STOPS: StopWords = StopWords {
+    words: Words(&[
+        (StopClass::End, "stop"),
+        (StopClass::ToolUse, "tool_calls"),
+        (StopClass::ToolUse, "function_call"),
+        (StopClass::MaxTokens, "length"),
+        (StopClass::Filter, "content_filter"),
+        (StopClass::Error, "error"),
+    ]),
+    nearest: Words(&[(StopClass::ContextFull, "length"), (StopClass::Refusal, "content_filter")]),
+};
+
+/// The words of `error.type` and `error.code`.
+static ERRORS: ErrorWords = ErrorWords {
+    rows: &[
+        (FailureClass::InvalidRequest, "invalid_request_error", None),
+        (FailureClass::ContextTooLong, "invalid_request_error", Some("context_length_exceeded")),
+        (FailureClass::Authentication, "authentication_error", Some("invalid_api_key")),
+        (FailureClass::Billing, "insufficient_quota", Some("insufficient_quota")),
+        (FailureClass::Permission, "permission_error", Some("permission_denied")),
+        (FailureClass::NotFound, "not_found_error", Some("not_found")),
+        (FailureClass::Conflict, "conflict_error", Some("conflict")),
+        (FailureClass::TooLarge, "request_too_large", Some("request_too_large")),
+        (FailureClass::RateLimit, "rate_limit_error", Some("rate_limit_exceeded")),
+        (FailureClass::Server, "server_error", None),
+        (FailureClass::Incomplete, "server_error", Some("incomplete_stream")),
+        (FailureClass::Overloaded, "overloaded_error", Some("server_is_overloaded")),
+        (FailureClass::Timeout, "timeout_error", Some("timeout")),
+        (FailureClass::Other, "error", None),
+    ],
+    more: Words(&[
+        (FailureClass::NotFound, "model_not_found"),
+        (FailureClass::RateLimit, "requests"),
+        (FailureClass::RateLimit, "tokens"),
+        (FailureClass::Billing, "billing_hard_limit_reached"),
+        (FailureClass::Overloaded, "overloaded"),
+        (FailureClass::Server, "api_error"),
+        (FailureClass::Server, "internal_error"),
+    ]),
+};
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;

@@ -1,11 +1,11 @@
 //! What requests and answers of the Chat Completions API say of each field of the model.
 
 use crate::ledger::Reason;
-use crate::model::{
-    Field, Says, caches, citations, failures, notices, oversight, revisions, session, settings, turns, usage,
-};
+use crate::model::{Field, Says, caches, citations, failures, settings, turns, usage};
+use crate::wire::unsaid;
 
 /// A request.
+#[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn request(field: Field) -> Says {
     match field {
         Field::Structure
@@ -14,18 +14,32 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::MaxTokens
         | Field::Temperature
         | Field::TopP
+        | Field::Seed
+        | Field::FrequencyPenalty
+        | Field::PresencePenalty
+        | Field::Logprobs
+        | Field::TopLogprobs
+        | Field::AnswerCount
         | Field::StreamAnswer
-        | Field::ToolDescription
-        | Field::ToolSchema
-        | Field::ToolStrict
+        | Field::Verbosity
+        | Field::Modalities
+        | Field::Metadata
+        | Field::CacheKey
         | Field::Effort
         | Field::AnswerFormat
         | Field::FormatName
         | Field::FormatSchema
         | Field::FormatStrict
+        | Field::ReasoningText
         | Field::ResultText
         | Field::CallArgs => Says::Exactly,
-        Field::ToolName | Field::CallName | Field::CallId | Field::ResultCallId => {
+        Field::ToolDescription | Field::ToolSchema | Field::ToolStrict => {
+            Says::Less("not of tools that a vendor trained or runs")
+        }
+        Field::ToolName => {
+            Says::Less("odd letters are replaced; tools that a vendor trained or runs are lost")
+        }
+        Field::CallName | Field::CallId | Field::ResultCallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
         }
         Field::CallNamespace => Says::Emulated("put before the name"),
@@ -37,18 +51,19 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
         Field::EndUser => Says::Less("a longer one than 64 characters is replaced by a hash"),
         Field::ServiceTier => Says::Less("words of other providers are lost"),
+        Field::CacheMark => Says::Less("on parts of content only, and every sort is `explicit`"),
+        Field::CacheLifetime => Says::Less("half an hour or half a day; others are lost"),
         Field::ItemAuthor => {
             Says::Less("developers are not told from the system; messages in a row are joined")
         }
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText | Field::Refusal => Says::Less("empty texts of the assistant are left out"),
-        Field::ReasoningText => Says::Exactly,
         Field::ReasoningSummary => Says::Emulated("written as reasoning"),
         Field::MessageMedia | Field::ResultMedia => Says::Less(
-            "of the user, and of results after them: pictures, sound and PDF documents, but no files of other providers",
+            "of the user, and of results after them: pictures, sound and PDF documents, texts as text, but no files of other providers",
         ),
-        Field::MediaType => Says::Less("media at an address have no type of their own"),
-        Field::MediaName => Says::Less("only documents have one"),
+        Field::MediaType => Says::Less("media at an address, and texts, have no type of their own"),
+        Field::MediaName => Says::Less("only PDF documents have one"),
         Field::ResultIsError => {
             Says::Less("a failed result begins with `[tool error]`; that it went well is not said")
         }
@@ -56,53 +71,32 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ResultName => Says::No(Reason::Redundant),
         // A backend gets no state that it did not issue, and this API issues none.
         Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
-        // No word on the wire is about sessions, or about what an agent asks a person.
-        session!() => Says::No(Reason::NoSlot),
-        oversight!() => Says::No(Reason::NoSlot),
-        // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
-        notices!() => Says::No(Reason::NoSlot),
-        Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
-        // These are an answer's.
-        turns!() => Says::No(Reason::NoSlot),
-        usage!() => Says::No(Reason::NoSlot),
-        failures!() => Says::No(Reason::NoSlot),
-        Field::EventTime
-        | Field::TopK
-        | Field::Seed
-        | Field::FrequencyPenalty
-        | Field::PresencePenalty
-        | Field::Logprobs
-        | Field::TopLogprobs
-        | Field::AnswerCount
+        Field::TopK
         | Field::ToolType
         | Field::ToolConfig
         | Field::ReasoningMode
         | Field::ReasoningBudget
         | Field::ReasoningVisibility
-        | Field::Verbosity
-        | Field::Modalities
-        | Field::Metadata
-        | Field::CacheKey
         | Field::SettingsCache
-        | Field::ItemOrigin
-        | Field::ItemAgent
-        | Field::ItemParentCall
-        | Field::ItemAnswer
         | Field::MediaContext
-        | Field::MediaCitable
-        | Field::ResultExitCode
-        | Field::ResultDuration => Says::No(Reason::NoSlot),
-        citations!() => Says::No(Reason::NoSlot),
-        caches!() => Says::No(Reason::NoSlot),
-        revisions!() => Says::No(Reason::NoSlot),
+        | Field::MediaCitable => Says::No(Reason::NoSlot),
+        // These are an answer's.
+        turns!() | usage!() | failures!() | citations!() => Says::No(Reason::NoSlot),
+        Field::ItemAnswer => Says::No(Reason::NoSlot),
+        unsaid!() => Says::No(Reason::NoSlot),
     }
 }
 
 /// An answer, whole or as a stream.
+#[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::Structure | Field::Padding | Field::CallArgs => Says::Exactly,
+        Field::Structure
+        | Field::Padding
+        | Field::CallArgs
+        | Field::ReasoningText
+        | Field::ItemAnswer
+        | Field::TurnAnswer => Says::Exactly,
         Field::ErrorMessage => Says::Less("only of the first failure"),
         Field::CallName | Field::CallId => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
@@ -114,35 +108,41 @@ pub(super) const fn answer(field: Field) -> Says {
         Field::UsageInput
         | Field::UsageCacheRead
         | Field::UsageCacheWrite
+        | Field::UsageInputAudio
         | Field::UsageOutput
-        | Field::UsageReasoning => {
+        | Field::UsageReasoning
+        | Field::UsageOutputAudio => {
             Says::Less("counts that later ones replace, and those of an answer that failed")
         }
         Field::StopReason => Says::Less("reasons without a word become `stop`, `length` or `content_filter`"),
         Field::ItemAuthor => Says::Less("only the assistant speaks"),
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText | Field::Refusal => Says::Less("empty texts are left out"),
-        Field::ReasoningText => Says::Exactly,
         Field::ReasoningSummary => Says::Emulated("written as reasoning"),
         Field::Signature | Field::Encrypted | Field::Issuer => {
             Says::Less("the last signature of a text; in `reasoning_details`, as other gateways write it")
         }
         Field::CallKind => Says::Less("functions and free-text calls only, and in streams functions"),
-        Field::ErrorClass | Field::ErrorCode => Says::Less("a code beside that of its class"),
-        Field::UsageCacheWriteLong
+        Field::CitationKind => Says::Less("every sort is `url_citation`"),
+        Field::CitationTitle | Field::CitationSource | Field::CitationFrom | Field::CitationTo => {
+            Says::Less("only of what is at an address")
+        }
+        Field::ErrorClass | Field::ErrorCode => Says::Less("only of the first failure"),
+        Field::CitationQuote
+        | Field::CitationDocument
+        | Field::CitationStart
+        | Field::CitationEnd
+        | Field::CitationState
+        | Field::UsageCacheWriteLong
         | Field::StopSequence
+        | Field::StopDetail
         | Field::Cost
         | Field::ErrorStatus
         | Field::ErrorRequestId => Says::No(Reason::NoSlot),
-        // No word on the wire is about sessions, or about what an agent asks a person.
-        session!() => Says::No(Reason::NoSlot),
-        oversight!() => Says::No(Reason::NoSlot),
-        // Messages have no id, time, parent or model of their own, and there are no notices, files or sources.
-        Field::ItemId | Field::ItemParent | Field::ItemTime | Field::ItemModel => Says::No(Reason::NoSlot),
-        notices!() => Says::No(Reason::NoSlot),
-        Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
         // These are a request's.
-        Field::ResultCallId
+        settings!()
+        | caches!()
+        | Field::ResultCallId
         | Field::ResultName
         | Field::ResultText
         | Field::ResultMedia
@@ -150,23 +150,9 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ResultIsError
         | Field::MessageMedia
         | Field::MediaType
-        | Field::MediaName => Says::No(Reason::NoSlot),
-        settings!() => Says::No(Reason::NoSlot),
-        Field::EventTime
-        | Field::TurnAnswer
-        | Field::StopDetail
-        | Field::UsageInputAudio
-        | Field::UsageOutputAudio
-        | Field::ItemOrigin
-        | Field::ItemAgent
-        | Field::ItemParentCall
-        | Field::ItemAnswer
+        | Field::MediaName
         | Field::MediaContext
-        | Field::MediaCitable
-        | Field::ResultExitCode
-        | Field::ResultDuration => Says::No(Reason::NoSlot),
-        citations!() => Says::No(Reason::NoSlot),
-        caches!() => Says::No(Reason::NoSlot),
-        revisions!() => Says::No(Reason::NoSlot),
+        | Field::MediaCitable => Says::No(Reason::NoSlot),
+        unsaid!() => Says::No(Reason::NoSlot),
     }
 }

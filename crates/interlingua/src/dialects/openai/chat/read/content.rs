@@ -1,9 +1,12 @@
 //! Content: a string, or a list of parts.
 
+use super::super::CACHE;
 use crate::json::Str;
 use crate::model::{Field, Media, MediaSource, Of, Part, Shape};
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
+use crate::wire::media::from_data_url;
+use crate::wire::settings::PART_MARK;
 
 pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
     match content {
@@ -34,22 +37,19 @@ pub(super) fn read_content(
             "file" => part.get("file").and_then(|inner| file(inner, of)),
             _ => None,
         };
-        match value {
-            Some(value) => each(number as u32, value, out),
-            None => tag.claim(Claim::Free),
+        let Some(value) = value else {
+            tag.claim(Claim::Free);
+            continue;
+        };
+        each(number as u32, value, out);
+        if let Some(mark) = CACHE.read(part, PART_MARK) {
+            each(number as u32, Part::Cache(mark), out);
         }
     }
 }
 
 fn picture(url: Val<'_>, of: Of) -> Option<Part<'_>> {
-    let by_address = |url| Media {
-        media_type: None,
-        source: MediaSource::Url(url),
-        name: None,
-        context: None,
-        citable: None,
-    };
-    let media = data_url(url).or_else(|| url.str().map(by_address))?;
+    let media = data_url(url).or_else(|| Some(Media::new(None, MediaSource::Url(url.str()?))))?;
     url.take(of.media());
     Some(Part::Media(media))
 }
@@ -63,36 +63,22 @@ fn sound(audio: Val<'_>, of: Of) -> Option<Part<'_>> {
     };
     let source = MediaSource::Base64(audio.take_str("data", of.media())?);
     format.note(Field::MediaType);
-    Some(Part::Media(Media {
-        media_type: Some(media_type),
-        source,
-        name: None,
-        context: None,
-        citable: None,
-    }))
+    Some(Part::Media(Media::new(Some(media_type), source)))
 }
 
 fn file(file: Val<'_>, of: Of) -> Option<Part<'_>> {
     let mut media = if let Some(data) = file.get("file_data") {
         data_url(data).inspect(|_| _ = data.take(of.media()))?
     } else {
-        let source = MediaSource::File(file.take_str("file_id", of.media())?);
-        Media { media_type: None, source, name: None, context: None, citable: None }
+        Media::new(None, MediaSource::File(file.take_str("file_id", of.media())?))
     };
     media.name = file.take_str("filename", Field::MediaName);
     Some(Part::Media(media))
 }
 
-/// `data:image/png;base64,…`, cut where it stands.
+/// The media of an address that holds its own bytes.
 fn data_url(val: Val<'_>) -> Option<Media<'_>> {
-    let text = val.str().map(|_| val.text())?;
-    let inner = text.get(1..text.len() - 1)?.strip_prefix("data:")?;
-    let (media_type, data) = inner.split_once(";base64,")?;
-    Some(Media {
-        media_type: Some(Str::escaped(media_type)),
-        source: MediaSource::Base64(Str::escaped(data)),
-        name: None,
-        context: None,
-        citable: None,
-    })
+    val.str()?;
+    let text = val.text();
+    from_data_url(text.get(1..text.len() - 1)?)
 }

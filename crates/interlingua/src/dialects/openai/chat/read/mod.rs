@@ -1,19 +1,19 @@
 //! Requests, responses and streams to events. A whole response is a stream of one chunk.
 
 mod content;
+mod message;
 pub(super) mod request;
-mod said;
 
-use super::{ERRORS, MORE_ERRORS};
+use std::collections::BTreeMap;
+
+use super::{ERRORS, STOPS};
 use crate::error::Code;
 use crate::json::{Raw, Str};
-use crate::model::{
-    Author, Event, Failure, FailureClass, Field, ItemKind, Status, Stop, StopClass, Turn, Usage,
-};
+use crate::model::{Event, Failure, FailureClass, Field, Status, Stop, StopClass, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val};
-use crate::wire::{class_of_status, note_blanks, note_tag};
-use said::Said;
+use crate::wire::{note_blanks, note_tag};
+use message::MessageReader;
 
 pub(super) struct ResponseReader;
 
@@ -23,7 +23,8 @@ impl Reader for ResponseReader {
         if root.get("error").is_none_or(|error| error.is_null()) && root.get("choices").is_none() {
             return out.problem(Code::UnknownShape, None, "a response has `choices` or `error`");
         }
-        let mut stream = StreamReader { said: Said::whole(), ..StreamReader::default() };
+        let first = ChoiceReader { message: MessageReader::whole(None), stop: None };
+        let mut stream = StreamReader { first, ..StreamReader::default() };
         stream.document(doc, out);
         stream.end(out);
     }
@@ -34,8 +35,9 @@ pub(super) struct StreamReader {
     begun: bool,
     /// What the first chunk said of the answer; the others repeat it.
     repeated: Repeated,
-    said: Said,
-    stop: Option<Stop<'static>>,
+    first: ChoiceReader,
+    /// The answers beside the first, by their number.
+    others: BTreeMap<u64, ChoiceReader>,
     usage: Option<Usage>,
 }
 
@@ -51,7 +53,7 @@ impl Reader for StreamReader {
         let root = doc.root;
         if let Some(error) = root.get("error").filter(|error| !error.is_null()) {
             // No end follows a failure.
-            (self.begun, self.stop) = (false, None);
+            (self.begun, self.first.stop) = (false, None);
             return failure(error, out);
         }
         let choices = root.get("choices");
@@ -63,39 +65,14 @@ impl Reader for StreamReader {
         // Padding that hides the length of tokens.
         root.note_str("obfuscation", Field::Padding);
         let choices = || choices.into_iter().flat_map(|choices| choices.elements());
-        let first = choices().next().is_some() && !std::mem::replace(&mut self.begun, true);
-        if first {
-            let id = root.take_str("id", Field::TurnId);
-            let model = root.take_str("model", Field::TurnModel);
-            let time = root.take_raw("created", Field::TurnTime);
-            self.repeated = Repeated {
-                id: id.clone().map(Str::into_owned),
-                model: model.clone().map(Str::into_owned),
-                created: time.clone().map(Raw::into_owned),
-            };
-            out.event(&Event::TurnStarted(Turn { id, model, time, ..Turn::default() }));
-            let head = out.head(ItemKind::Message, Author::Assistant);
-            self.said.message = Some(out.start(head));
+        let is_first = choices().next().is_some() && !std::mem::replace(&mut self.begun, true);
+        if is_first {
+            self.begin(root, out);
         } else {
             self.repeated.note(root);
         }
         for (place, choice) in choices().enumerate() {
-            // Only the first of several answers is told; the others stay where they are.
-            let index = choice.get("index").and_then(|index| index.u64());
-            if index.unwrap_or(place as u64) > 0 {
-                continue;
-            }
-            choice.note_u64("index", Field::Structure);
-            note_blanks(choice);
-            if let Some(said) = choice.get("delta").or_else(|| choice.get("message")) {
-                if said.kind() == Kind::Object && said.members().next().is_none() {
-                    said.note(Field::Structure);
-                }
-                self.said.say(said, out);
-            }
-            self.stop(choice);
-            // Kimi's place for it.
-            self.count(choice.get("usage"), out);
+            self.choice(choice, place as u64, out);
         }
         self.count(root.get("usage"), out);
     }
@@ -110,34 +87,52 @@ impl Reader for StreamReader {
 
     fn finish(&mut self, out: &mut Events<'_>) {
         // Not every server says [DONE], but each says why it stopped.
-        if self.stop.is_some() {
-            self.end(out);
-        } else {
-            self.said.cut_off(out);
+        if self.first.stop.is_some() {
+            return self.end(out);
+        }
+        for choice in std::iter::once(&mut self.first).chain(self.others.values_mut()) {
+            choice.message.cut_off(out);
         }
     }
 }
 
 impl StreamReader {
-    /// Why it stopped. The first reason stands; another one later stays where it is.
-    fn stop(&mut self, choice: Val<'_>) {
-        let Some(word) = choice.get("finish_reason").filter(|word| word.kind() == Kind::String) else {
-            return;
+    fn begin(&mut self, root: Val<'_>, out: &mut Events<'_>) {
+        let id = root.take_str("id", Field::TurnId);
+        let model = root.take_str("model", Field::TurnModel);
+        let time = root.take_raw("created", Field::TurnTime);
+        self.repeated = Repeated {
+            id: id.clone().map(Str::into_owned),
+            model: model.clone().map(Str::into_owned),
+            created: time.clone().map(Raw::into_owned),
         };
-        let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
-        if word.is("") {
-            // Some servers say nothing with an empty word.
-            word.note(Field::Structure);
-        } else if known.is_none_or(|known| word.text().trim_matches('"') == known.as_escaped())
-            && let Some(reason) = word.take_text(Field::StopReason)
-        {
-            self.stop = Some(Stop {
-                class: self.class(&reason),
-                raw: Some(reason.into_owned()),
-                sequence: None,
-                detail: None,
-            });
+        out.event(&Event::TurnStarted(Turn { id, model, time, ..Turn::default() }));
+        self.first.message.begin(out);
+    }
+
+    /// A choice, at that place of its list. Each is an answer of its own.
+    fn choice(&mut self, choice: Val<'_>, place: u64, out: &mut Events<'_>) {
+        let index = choice.get("index").and_then(|index| index.u64());
+        let number = index.unwrap_or(place);
+        let reader = if number == 0 {
+            choice.note_u64("index", Field::Structure);
+            &mut self.first
+        } else {
+            choice.note_u64("index", Field::ItemAnswer);
+            let another = || ChoiceReader { message: self.first.message.another(number), stop: None };
+            self.others.entry(number).or_insert_with(another)
+        };
+        note_blanks(choice);
+        if let Some(said) = choice.get("delta").or_else(|| choice.get("message")) {
+            if said.kind() == Kind::Object && said.members().next().is_none() {
+                said.note(Field::Structure);
+            }
+            reader.message.begin(out);
+            reader.message.read(said, out);
         }
+        reader.read_stop(choice);
+        // Kimi's place for it.
+        self.count(choice.get("usage"), out);
     }
 
     /// Counts are totals so far: the last ones stand, and those before them are told as they are replaced.
@@ -151,35 +146,60 @@ impl StreamReader {
         self.usage.get_or_insert_default().overwrite(&later);
     }
 
+    /// Ends every answer; the first one last, with the counts of all.
     fn end(&mut self, out: &mut Events<'_>) {
         if !std::mem::replace(&mut self.begun, false) {
             return;
         }
-        // Later chunks may have brought a call or a refusal.
-        let mut stop = self.stop.take();
-        match &mut stop {
-            Some(stop) => stop.class = stop.raw.as_ref().map_or(stop.class, |raw| self.class(raw)),
-            None => out.note("no finish_reason before the end"),
+        for (number, mut choice) in std::mem::take(&mut self.others) {
+            let (answer, stop) = (Some(number), Some(choice.end(out)));
+            out.event(&Event::TurnEnded(Turn { answer, stop, ..Turn::default() }));
         }
-        let cut = stop.as_ref().is_some_and(|stop| stop.class == StopClass::MaxTokens);
-        let class = self.class(&Str::escaped("stop"));
-        self.said.end(if cut { Status::Interrupted } else { Status::Completed }, out);
-        let stop = stop.or(Some(Stop { class, raw: None, sequence: None, detail: None }));
+        let stop = Some(self.first.end(out));
         out.event(&Event::TurnEnded(Turn { stop, usage: self.usage.take(), ..Turn::default() }));
     }
+}
 
-    /// Our word for a finish reason. Some servers say `stop` when they mean calls.
-    fn class(&self, reason: &Str<'_>) -> StopClass {
-        match reason.as_escaped() {
-            "length" => StopClass::MaxTokens,
-            "stop" | "content_filter" if self.said.refused => StopClass::Refusal,
-            "content_filter" => StopClass::Filter,
-            "tool_calls" | "function_call" => StopClass::ToolUse,
-            "stop" if !self.said.calls.is_empty() => StopClass::ToolUse,
-            "stop" => StopClass::End,
-            "error" => StopClass::Error,
-            _ => StopClass::Other,
+/// Reads one of the answers.
+#[derive(Default)]
+struct ChoiceReader {
+    message: MessageReader,
+    stop: Option<Stop<'static>>,
+}
+
+impl ChoiceReader {
+    /// Why it stopped. The first reason stands; another one later stays where it is.
+    fn read_stop(&mut self, choice: Val<'_>) {
+        let Some(word) = choice.get("finish_reason").filter(|word| word.kind() == Kind::String) else {
+            return;
+        };
+        let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
+        if word.is("") {
+            // Some servers say nothing with an empty word.
+            word.note(Field::Structure);
+        } else if known.is_none_or(|known| word.text().trim_matches('"') == known.as_escaped())
+            && let Some(reason) = word.take_text(Field::StopReason)
+        {
+            self.stop = Some(STOPS.stop(reason.into_owned(), None));
         }
+    }
+
+    /// Completes everything; returns why it stopped.
+    fn end(&mut self, out: &mut Events<'_>) -> Stop<'static> {
+        let mut stop = self.stop.take().unwrap_or_else(|| {
+            out.note("no finish_reason before the end");
+            Stop { class: StopClass::End, raw: None, sequence: None, detail: None }
+        });
+        // Some servers say `stop` when they mean calls, and a refusal is told by its text.
+        let facts = self.message.facts();
+        stop.class = match stop.class {
+            StopClass::End | StopClass::Filter if facts.refused => StopClass::Refusal,
+            StopClass::End if facts.calls => StopClass::ToolUse,
+            class => class,
+        };
+        let is_cut = stop.class == StopClass::MaxTokens;
+        self.message.end(if is_cut { Status::Interrupted } else { Status::Completed }, out);
+        stop
     }
 }
 
@@ -225,9 +245,10 @@ fn read_usage(usage: Val<'_>) -> Usage {
         cache_read,
         cache_write,
         cache_write_long: None,
+        input_audio: of(input, "audio_tokens", Field::UsageInputAudio),
         output: output_count,
         reasoning: of(output, "reasoning_tokens", Field::UsageReasoning),
-        ..Usage::default()
+        output_audio: of(output, "audio_tokens", Field::UsageOutputAudio),
     }
 }
 
@@ -238,26 +259,25 @@ fn failure(error: Val<'_>, out: &mut Events<'_>) {
         .take_text(Field::ErrorMessage)
         .or_else(|| error.take_str("message", Field::ErrorMessage))
         .unwrap_or_default();
-    let code = error.take_str("code", Field::ErrorCode);
     let status = error.get("code").and_then(|code| u16::try_from(code.u64()?).ok());
     if status.is_some() {
         error.take_u64("code", Field::ErrorStatus);
     }
-    let kind = error.get("type").filter(|kind| kind.kind() == Kind::String);
-    let by_code = code.as_ref().and_then(class_of);
-    let by_kind = kind.and_then(|kind| class_of(&kind.str()?));
-    let class = by_code.or(by_kind).or_else(|| status.map(class_of_status));
-    // Without a code the type stands for it. Beside one it is understood if it says the class, or what that class is
-    // called; a type that says anything else stays where it is.
-    let called = |class| ERRORS.iter().find(|(known, _, _)| *known == class).map(|(_, kind, _)| *kind);
-    let kind = kind.and_then(|kind| match (&code, by_code) {
-        (None, _) => kind.take_text(Field::ErrorCode),
-        (Some(_), Some(class)) if called(class).is_some_and(|word| kind.is(word)) => {
-            kind.take_text(Field::ErrorClass)
+    let word = |name| error.get(name).filter(|word: &Val<'_>| word.kind() == Kind::String);
+    let class_of = |word: Option<Val<'_>>| word.and_then(|word| ERRORS.class(&word.str()?));
+    let (kind, code) = (word("type"), word("code"));
+    let class = class_of(code).or(class_of(kind)).or(status.map(FailureClass::of_status));
+    let code = match (code, kind) {
+        (Some(code), kind) => {
+            let says_class = |kind: &Val<'_>| kind.str().is_some_and(|word| ERRORS.only_says(&word, class));
+            if let Some(kind) = kind.filter(says_class) {
+                kind.note(Field::ErrorClass);
+            }
+            beside_class(code, class)
         }
-        (Some(_), None) if by_kind.is_some() => kind.take_text(Field::ErrorClass),
-        (Some(_), Some(_) | None) => None,
-    });
+        // Without a code the type stands for it.
+        (None, kind) => kind.and_then(|kind| beside_class(kind, class)),
+    };
     let too_long =
         || ["context length", "context window"].iter().any(|words| message.decode().contains(words));
     let class = match class {
@@ -265,13 +285,14 @@ fn failure(error: Val<'_>, out: &mut Events<'_>) {
         Some(class) => class,
         None => FailureClass::Other,
     };
-    out.event(&Event::Error(Failure { class, status, code: code.or(kind), message, request_id: None }));
+    out.event(&Event::Error(Failure { class, status, code, message, request_id: None }));
 }
 
-fn class_of(word: &Str<'_>) -> Option<FailureClass> {
-    // A code is exact; the same type may stand for several classes, of which the first is the plain one.
-    let by_code = ERRORS.iter().find(|(_, _, code)| code.is_some_and(|code| word.is(code)));
-    let by_type = || ERRORS.iter().find(|(_, kind, _)| word.is(kind));
-    let ours = by_code.or_else(by_type).map(|(class, _, _)| *class);
-    ours.or_else(|| MORE_ERRORS.iter().find(|(known, _)| word.is(known)).map(|(_, class)| *class))
+/// Takes a code. One that says its class and no more needs no place beside it.
+fn beside_class(word: Val<'_>, class: Option<FailureClass>) -> Option<Str<'_>> {
+    if ERRORS.only_says(&word.str()?, class) {
+        word.note(Field::ErrorClass);
+        return None;
+    }
+    word.take_text(Field::ErrorCode)
 }

@@ -1,24 +1,32 @@
 //! One message as it comes: a `message` and a `delta` are read by the same code.
 
+use std::collections::HashMap;
+
 use super::content::read_content;
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Of, Opaque, OpaqueKind, Part, Status,
-    ToolCall, issuers,
+    Args, Author, CallKind, Citation, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Opaque,
+    OpaqueKind, Part, Status, ToolCall, issuers,
 };
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
+use crate::wire::words::AnswerFacts;
 use crate::wire::{is_blank, note_blanks};
 
 /// One message as it comes, whole or in pieces.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct MessageReader {
     pub(super) message: Option<ItemId>,
+    /// Which of several answers it is; `None` is the first.
+    answer: Option<u64>,
     /// There are no fragments: each entry is a call.
     whole: bool,
     thought: Option<Thought>,
-    pub(super) calls: Vec<Call>,
-    pub(super) refused: bool,
+    calls: Vec<Call>,
+    /// The last call with each index, and the call with each id.
+    by_index: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+    refused: bool,
     /// The number of the last entry of `reasoning_details`.
     last_entry: Option<u64>,
 }
@@ -33,7 +41,7 @@ struct Thought {
     signed: bool,
 }
 
-pub(super) struct Call {
+struct Call {
     index: Option<u64>,
     id: String,
     name: String,
@@ -61,16 +69,34 @@ impl Fragment<'_> {
 /// The part a refusal is: no list of content parts gets that long.
 const REFUSAL: u32 = u32::MAX;
 
-impl Said {
-    pub(super) fn whole() -> Self {
-        Self { whole: true, ..Self::default() }
+impl MessageReader {
+    pub(super) fn whole(message: Option<ItemId>) -> Self {
+        Self { whole: true, message, ..Self::default() }
+    }
+
+    /// What there is to read of another answer to the same request.
+    pub(super) fn another(&self, answer: u64) -> Self {
+        Self { whole: self.whole, answer: Some(answer), ..Self::default() }
+    }
+
+    /// Starts the message, if it has not begun.
+    pub(super) fn begin(&mut self, out: &mut Events<'_>) {
+        if self.message.is_none() {
+            let head = out.head(ItemKind::Message, Author::Assistant);
+            self.message = Some(out.start(ItemHead { answer: self.answer, ..head }));
+        }
+    }
+
+    /// What its stop reason depends on.
+    pub(super) fn facts(&self) -> AnswerFacts {
+        AnswerFacts { calls: !self.calls.is_empty(), refused: self.refused }
     }
 
     /// Reads a `message` or a `delta`: one pass to see what it has, then reasoning, content and calls in this order.
-    pub(super) fn say(&mut self, delta: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn read(&mut self, delta: Val<'_>, out: &mut Events<'_>) {
         let Some(message) = self.message else { return };
         let (mut shown, mut entries, mut content, mut refusal) = (None, None, None, None);
-        let (mut calls, mut lone) = (None, None);
+        let (mut calls, mut lone, mut annotations) = (None, None, None);
         for (name, value) in delta.members() {
             match name.as_escaped() {
                 _ if is_blank(value) => _ = value.note(Field::Structure),
@@ -85,6 +111,7 @@ impl Said {
                 // The one call of 2023, without an id.
                 "function_call" => lone = lone.or(Some(value)),
                 "reasoning_details" => entries = entries.or(Some(value)),
+                "annotations" => annotations = annotations.or(Some(value)),
                 // Vendors' places for the text of reasoning; the API itself has none. Some say it under two names.
                 "reasoning_content" | "reasoning" | "reasoning_text"
                     if value.kind() == Kind::String
@@ -106,6 +133,12 @@ impl Said {
                 self.refused |= matches!(part, Part::Refusal(_));
                 self.grow(message, number, part, out);
             });
+        }
+        for note in annotations.into_iter().flat_map(|list| list.elements()) {
+            if let Some(citation) = citation(note) {
+                self.end_thought(out);
+                self.grow(message, 0, Part::Citation(citation), out);
+            }
         }
         if let Some(text) = refusal.and_then(|refusal| refusal.take_text(Field::Refusal)) {
             self.end_thought(out);
@@ -210,7 +243,7 @@ impl Said {
     /// State that only its issuer can read.
     fn state(&self, kind: OpaqueKind, value: Val<'_>, entry: Val<'_>, item: ItemId, out: &mut Events<'_>) {
         let Some(value) = value.take_text(kind.field()) else { return };
-        let issuer = Str::escaped(issuer(entry));
+        let issuer = issuer(entry);
         self.grow(item, 1, Part::Opaque(Opaque { kind, issuer, value }), out);
     }
 
@@ -241,7 +274,7 @@ impl Said {
         }
         self.thought.get_or_insert_with(|| {
             let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-            head.within = Some(message);
+            (head.within, head.answer) = (Some(message), self.answer);
             Thought { item: out.start(head), text: String::new(), entry: None, signed: false }
         })
     }
@@ -262,7 +295,7 @@ impl Said {
                     // It only tells pieces apart: one that tells nothing stays where it is.
                     let next = if self.whole { place } else { self.calls.len() as u64 };
                     let index = value.u64();
-                    let known = !self.whole && self.calls.iter().any(|call| call.index == index);
+                    let known = !self.whole && index.is_some_and(|index| self.by_index.contains_key(&index));
                     if known || index == Some(next) {
                         value.note(Field::Structure);
                     }
@@ -284,19 +317,9 @@ impl Said {
     fn fragment(&mut self, fragment: Fragment<'_>, message: ItemId, out: &mut Events<'_>) {
         self.end_thought(out);
         let Fragment { index, id, inner, kind } = fragment;
-        let named = id.and_then(|id| id.str());
-        let same_id = |call: &Call| named.as_ref().is_some_and(|id| call.id == id.as_escaped());
-        let known = match index {
-            _ if self.whole => None,
-            Some(_) => self.calls.iter().rposition(|call| {
-                call.index == index && (id.is_none() || call.id.is_empty() || same_id(call))
-            }),
-            None if id.is_some() => self.calls.iter().position(same_id),
-            None => self.calls.len().checked_sub(1),
-        };
-        let at = known.unwrap_or_else(|| {
+        let at = self.known_call(index, id).unwrap_or_else(|| {
             if let Some(last) = self.calls.last_mut().filter(|_| self.whole)
-                && let Some(item) = last.end(message, out)
+                && let Some(item) = last.end(message, self.answer, out)
             {
                 out.complete(item);
             }
@@ -304,20 +327,25 @@ impl Said {
             self.calls.push(Call { index, id, name, kind, item: None, arguments, ended: false });
             self.calls.len() - 1
         });
+        if let Some(index) = index {
+            self.by_index.insert(index, at);
+        }
         let Some(call) = self.calls.get_mut(at) else { return };
         // Id and name come once; servers that repeat them in each fragment mean the same call.
-        learn(id, Field::CallId, &mut call.id);
+        if learn(id, Field::CallId, &mut call.id) && !self.whole {
+            self.by_id.insert(call.id.clone(), at);
+        }
         let mut arguments = None;
         for (name, value) in inner.into_iter().flat_map(|inner| inner.members()) {
             match name.as_escaped() {
                 _ if is_blank(value) => _ = value.note(Field::Structure),
-                "name" => learn(Some(value), Field::CallName, &mut call.name),
+                "name" => _ = learn(Some(value), Field::CallName, &mut call.name),
                 "arguments" | "input" => arguments = arguments.or(Some(value)),
                 _ => {}
             }
         }
         if !call.id.is_empty() && !call.name.is_empty() {
-            call.start(message, out);
+            call.start(message, self.answer, out);
         }
         match (call.item, arguments) {
             (Some(item), Some(arguments)) => {
@@ -347,12 +375,27 @@ impl Said {
         }
     }
 
+    /// The call that a fragment belongs to, if it has begun.
+    fn known_call(&self, index: Option<u64>, id: Option<Val<'_>>) -> Option<usize> {
+        if self.whole {
+            return None;
+        }
+        let named = id.and_then(|id| id.str()).and_then(|id| self.by_id.get(id.as_escaped())).copied();
+        let Some(index) = index else {
+            return if id.is_some() { named } else { self.calls.len().checked_sub(1) };
+        };
+        let call = |at: &usize| self.calls.get(*at);
+        let same = named.filter(|at| call(at).is_some_and(|call| call.index == Some(index)));
+        let last = self.by_index.get(&index).copied();
+        same.or(last.filter(|at| id.is_none() || call(at).is_some_and(|call| call.id.is_empty())))
+    }
+
     /// The source stops here: says the calls that waited for their id or name.
     pub(super) fn cut_off(&mut self, out: &mut Events<'_>) {
         let Some(message) = self.message else { return };
         self.end_thought(out);
         for call in &mut self.calls {
-            call.start(message, out);
+            call.start(message, self.answer, out);
         }
     }
 
@@ -362,16 +405,9 @@ impl Said {
         let Some(message) = self.message.take() else { return };
         let count = self.calls.len();
         for (number, call) in self.calls.iter_mut().enumerate() {
-            let Some(id) = call.end(message, out) else { continue };
+            let Some(id) = call.end(message, self.answer, out) else { continue };
             let status = if number + 1 == count { last } else { Status::Completed };
-            out.event(&Event::ItemCompleted(ItemTail {
-                id,
-                status,
-                native_status: None,
-                is_error: None,
-                exit_code: None,
-                duration: None,
-            }));
+            out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
         }
         out.complete(message);
     }
@@ -379,12 +415,12 @@ impl Said {
 
 impl Call {
     /// The item to complete, once.
-    fn end(&mut self, message: ItemId, out: &mut Events<'_>) -> Option<ItemId> {
-        self.start(message, out);
+    fn end(&mut self, message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -> Option<ItemId> {
+        self.start(message, answer, out);
         self.item.filter(|_| !std::mem::replace(&mut self.ended, true))
     }
 
-    fn start(&mut self, message: ItemId, out: &mut Events<'_>) {
+    fn start(&mut self, message: ItemId, answer: Option<u64>, out: &mut Events<'_>) {
         if self.item.is_some() {
             return;
         }
@@ -395,7 +431,7 @@ impl Call {
             name: Str::escaped(&self.name),
         };
         let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
-        head.within = Some(message);
+        (head.within, head.answer) = (Some(message), answer);
         let item = out.start(head);
         self.item = Some(item);
         if !self.arguments.is_empty() {
@@ -406,25 +442,43 @@ impl Call {
     }
 }
 
-/// Learns what a call is called, once. The same again is understood; anything else stays where it is.
-fn learn(val: Option<Val<'_>>, field: Field, known: &mut String) {
-    let Some((val, text)) = val.and_then(|val| Some((val, val.str()?))) else { return };
-    if known.is_empty() {
+/// Learns what a call is called, once; returns whether it was news. The same again is understood; anything else stays
+/// where it is.
+fn learn(val: Option<Val<'_>>, field: Field, known: &mut String) -> bool {
+    let Some((val, text)) = val.and_then(|val| Some((val, val.str()?))) else { return false };
+    let is_news = known.is_empty();
+    if is_news {
         text.as_escaped().clone_into(known);
     }
     if *known == text.as_escaped() {
         val.take(field);
     }
+    is_news
 }
 
-/// Whose state an entry of `reasoning_details` holds. We write Anthropic's without a format, others with their name; a
-/// format that says more than the name stays where it is.
-fn issuer(entry: Val<'_>) -> &'static str {
-    let Some(format) = entry.get("format").and_then(|format| format.str()) else { return issuers::ANTHROPIC };
+/// Where a statement comes from: an entry of `annotations`.
+fn citation(note: Val<'_>) -> Option<Citation<'_>> {
+    let kind = note.get("type").filter(|kind| kind.is("url_citation"))?;
+    let inner = note.get("url_citation")?;
+    Some(Citation {
+        kind: kind.take_text(Field::CitationKind),
+        title: inner.take_str("title", Field::CitationTitle),
+        source: Some(inner.take_str("url", Field::CitationSource)?),
+        from: inner.take_raw("start_index", Field::CitationFrom),
+        to: inner.take_raw("end_index", Field::CitationTo),
+        ..Citation::default()
+    })
+}
+
+/// Whose state an entry of `reasoning_details` holds. We write Anthropic's without a format, others with their name.
+/// Gateways add a version to a name that they know; it stays where it is.
+fn issuer(entry: Val<'_>) -> Str<'_> {
+    let Some(format) = entry.get("format").and_then(|format| format.str()) else {
+        return Str::escaped(issuers::ANTHROPIC);
+    };
     let known = [issuers::ANTHROPIC, issuers::OPENAI, issuers::GOOGLE, issuers::XAI];
-    let issuer = known.into_iter().find(|name| format.as_escaped().starts_with(name)).unwrap_or("unknown");
-    if format.is(issuer) {
-        entry.note_str("format", Field::Issuer);
+    match known.into_iter().find(|name| format.as_escaped().starts_with(name)) {
+        Some(issuer) if !format.is(issuer) => Str::escaped(issuer),
+        _ => entry.note_str("format", Field::Issuer).unwrap_or_default(),
     }
-    issuer
 }

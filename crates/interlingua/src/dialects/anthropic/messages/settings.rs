@@ -1,0 +1,345 @@
+//! The settings of a request, read and written.
+
+use super::blocks::CACHE;
+use super::{BACKEND, says};
+use crate::json::{JsonWriter, Raw, Str};
+use crate::ledger::{Ledger, Reason};
+use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
+use crate::pipe::Target;
+use crate::tape::{Limits, TapeBuf, Val};
+use crate::wire::settings::{How, SETTINGS_MARK, Setting, is_offered, lose_choice, may_call, write_tools};
+use crate::wire::{aliases, note_blanks, settings};
+
+/// Settings that are one value. Sampling is gone from the current types and refused by newer models, but older clients
+/// still send it: it is read and, as the table of what a request says has it, never written.
+const SETTINGS: &[Setting] = &[
+    Setting { names: &["model"], field: Field::RequestModel, how: How::AsIs },
+    Setting { names: &["max_tokens"], field: Field::MaxTokens, how: How::AsIs },
+    Setting { names: &["temperature"], field: Field::Temperature, how: How::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: How::AsIs },
+    Setting { names: &["top_k"], field: Field::TopK, how: How::AsIs },
+    Setting { names: &["stop_sequences"], field: Field::StopTexts, how: How::AtMost(usize::MAX) },
+    Setting { names: &["stream"], field: Field::StreamAnswer, how: How::AsIs },
+    Setting {
+        names: &["service_tier"],
+        field: Field::ServiceTier,
+        how: How::Words(&[("auto", "auto"), ("default", "standard_only")]),
+    },
+];
+
+/// Sent when the source sets no limit, which the API requires.
+const MAX_TOKENS: u64 = 4096;
+/// The API takes no longer id of an end user than this.
+const USER: usize = 256;
+/// The words of `tool_choice.type`, but for one that is named.
+const CHOICES: Words<Choice> =
+    Words(&[(Choice::Auto, "auto"), (Choice::Required, "any"), (Choice::None, "none")]);
+/// The words of `output_config.effort`.
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+/// The words of `thinking.display`.
+const DISPLAYS: [&str; 2] = ["summarized", "omitted"];
+
+/// A choice among tools that names none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Auto,
+    Required,
+    None,
+}
+
+/// Reads the settings.
+pub(super) fn read(root: Val<'_>) -> Request<'_> {
+    note_blanks(root);
+    let mut request = settings::read(root, SETTINGS);
+    let output = root.get("output_config");
+    request.reasoning = reasoning(root, output);
+    request.tools =
+        root.get("tools").into_iter().flat_map(|tools| tools.elements()).filter_map(tool).collect();
+    let choice = root.get("tool_choice");
+    request.tool_choice = choice.and_then(|choice| tool_choice(choice, &request.tools));
+    request.parallel_calls = choice
+        .filter(|_| may_call(request.tool_choice.as_ref(), &request.tools))
+        .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::ParallelCalls))
+        .map(|disabled| !disabled);
+    request.format = output.and_then(|output| output.get("format")).and_then(|format| {
+        let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
+        let schema = format.take_raw("schema", Field::FormatSchema)?;
+        kind.note(Field::AnswerFormat);
+        Some(Format::Schema(SchemaFormat { name: None, schema, strict: None }))
+    });
+    request.user = root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser));
+    request.cache = CACHE.read(root, SETTINGS_MARK);
+    request
+}
+
+/// How to think. Thinking switched off is the lowest effort.
+fn reasoning<'t>(root: Val<'t>, output: Option<Val<'t>>) -> Reasoning<'t> {
+    let effort = output.and_then(|output| output.take_str("effort", Field::Effort));
+    let Some(thinking) = root.get("thinking") else { return Reasoning { effort, ..Reasoning::default() } };
+    match thinking.get("type").filter(|kind| kind.is("disabled")) {
+        Some(kind) if effort.is_none() => {
+            kind.note(Field::Effort);
+            Reasoning { effort: Some(Str::escaped("none")), ..Reasoning::default() }
+        }
+        Some(_) => Reasoning { effort, ..Reasoning::default() },
+        None => Reasoning {
+            effort,
+            mode: thinking.take_str("type", Field::ReasoningMode),
+            budget: thinking.take_raw("budget_tokens", Field::ReasoningBudget),
+            visibility: thinking.take_str("display", Field::ReasoningVisibility),
+        },
+    }
+}
+
+/// A tool that the client describes, or one of the vendor's own types.
+fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
+    let kind = tool.get("type").filter(|kind| !kind.is_null());
+    let name = tool.take_str("name", Field::ToolName)?;
+    let cache = CACHE.read(tool, SETTINGS_MARK);
+    if let Some(kind) = kind.filter(|kind| !kind.is("custom")) {
+        let vendor_type = kind.take_text(Field::ToolType)?;
+        let runs = BACKEND.own_type(&vendor_type).unwrap_or(CallKind::Vendor);
+        let own = ["type", "name", CACHE.name];
+        let config = tool.members().filter(|(member, _)| !own.iter().any(|own| member.is(own)));
+        let config = config.map(|(member, value)| (member, value.take(Field::ToolConfig))).collect();
+        return Some(Tool { vendor_type: Some(vendor_type), config, cache, ..Tool::new(runs, name) });
+    }
+    if let Some(kind) = kind {
+        kind.note(Field::ToolKind);
+    }
+    Some(Tool {
+        description: tool.take_str("description", Field::ToolDescription),
+        schema: tool.take_raw("input_schema", Field::ToolSchema),
+        strict: tool.take_bool("strict", Field::ToolStrict),
+        cache,
+        ..Tool::new(CallKind::Function, name)
+    })
+}
+
+/// Which of the tools that we know to use; a choice among others stays where it is.
+fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
+    let kind = choice.get("type").filter(|_| !tools.is_empty())?;
+    if kind.is("tool") {
+        let name = choice.get("name").filter(|name| is_offered(*name, tools))?;
+        let name = name.take_text(Field::ToolChoice)?;
+        // The name is the choice.
+        kind.note(Field::Structure);
+        return Some(ToolChoice::Named(name));
+    }
+    let word = CHOICES.value(&kind.str()?)?;
+    kind.note(Field::ToolChoice);
+    Some(match word {
+        Choice::Auto => ToolChoice::Auto,
+        Choice::Required => ToolChoice::Required,
+        Choice::None => ToolChoice::None,
+    })
+}
+
+/// Opens the request and writes everything before `system` and `messages`.
+pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
+    out.json.object();
+    settings::write(request, SETTINGS, says::request, out);
+    if request.max_tokens.is_none() {
+        out.ledger.note("no output limit given: 4096 tokens");
+        out.json.key("max_tokens").u64(MAX_TOKENS);
+    }
+    write_thinking(&request.reasoning, out);
+    write_output(request.reasoning.effort.as_ref(), request.format.as_ref(), out);
+    if let Some(user) = &request.user {
+        let user = aliases::user_id(user, USER, out);
+        out.json.key("metadata").object().key("user_id").str(&user).end_object();
+    }
+    if let Some(mark) = &request.cache {
+        CACHE.lose_rest(mark, SETTINGS_MARK, out);
+        CACHE.write(mark, &mut out.json);
+    }
+    let mut tape = TapeBuf::default();
+    let tools = write_tools(&request.tools, &BACKEND, out, |tool, out| write_tool(tool, &mut tape, out));
+    write_choice(request.tool_choice.as_ref(), request.parallel_calls, &tools, out);
+}
+
+/// `thinking`. A budget switches it on; nothing but a budget may.
+fn write_thinking(reasoning: &Reasoning<'_>, out: &mut Target<'_>) {
+    let Reasoning { effort, mode, budget, visibility } = reasoning;
+    let is_off = effort.as_ref().is_some_and(|effort| effort.is("none"));
+    let mode_is = |word: &str| mode.as_ref().is_some_and(|mode| mode.is(word));
+    let word = match budget {
+        _ if is_off => "disabled",
+        Some(_) if mode.is_none() || mode_is("enabled") => "enabled",
+        _ if mode_is("adaptive") => "adaptive",
+        _ if mode_is("between_tools") => "between_tools",
+        _ => "",
+    };
+    let budget_fits = word == "enabled";
+    let display = visibility.as_ref().filter(|_| !word.is_empty() && !is_off);
+    let display = display.filter(|visibility| DISPLAYS.iter().any(|known| visibility.is(known)));
+    out.lose_some(Field::ReasoningMode, mode.as_ref().filter(|_| is_off || word.is_empty()), Reason::Refused);
+    if let Some(budget) = budget.as_ref().filter(|_| !budget_fits) {
+        out.lose_raw(Field::ReasoningBudget, budget, Reason::Refused);
+    }
+    let hidden = visibility.as_ref().filter(|_| display.is_none());
+    out.lose_some(Field::ReasoningVisibility, hidden, Reason::Refused);
+    if !word.is_empty() {
+        out.json.key("thinking").object().key("type").literal(word);
+        out.json.opt_raw("budget_tokens", budget.as_ref().filter(|_| budget_fits));
+        out.json.opt_str("display", display).end_object();
+    }
+}
+
+/// `output_config`: how hard to think, and in which form to answer.
+fn write_output(effort: Option<&Str<'_>>, format: Option<&Format<'_>>, out: &mut Target<'_>) {
+    let effort = effort.filter(|effort| !effort.is("none"));
+    let mut word = effort.and_then(|effort| EFFORTS.into_iter().find(|known| effort.is(known)));
+    if effort.is_some_and(|effort| effort.is("minimal")) {
+        out.ledger.note("effort `minimal` raised to `low`");
+        word = Some("low");
+    }
+    out.lose_some(Field::Effort, effort.filter(|_| word.is_none()), Reason::Refused);
+    let schema = match format {
+        Some(Format::Schema(SchemaFormat { name: _, schema, strict })) => {
+            // Here an answer always matches its schema.
+            if *strict == Some(false) {
+                out.lose(Field::FormatStrict, Reason::Narrowed);
+            }
+            Some(schema)
+        }
+        Some(Format::JsonObject) => {
+            out.lose(Field::AnswerFormat, Reason::NoSlot);
+            None
+        }
+        Some(Format::Text) => {
+            out.lose(Field::AnswerFormat, Reason::Redundant);
+            None
+        }
+        None => None,
+    };
+    if word.is_none() && schema.is_none() {
+        return;
+    }
+    let json = out.json.key("output_config").object();
+    if let Some(word) = word {
+        json.key("effort").literal(word);
+    }
+    if let Some(schema) = schema {
+        json.key("format").object().key("type").literal("json_schema").key("schema").raw(schema).end_object();
+    }
+    json.end_object();
+}
+
+fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, out: &mut Target<'_>) {
+    let Tool { kind, vendor_type, name, description, schema, strict, config, cache } = tool;
+    if let Some(mark) = cache {
+        CACHE.lose_rest(mark, SETTINGS_MARK, out);
+    }
+    let new = aliases::tool_name(name, BACKEND.names, out.ledger);
+    out.json.object().opt_str("type", vendor_type.as_ref()).key("name").str(&new);
+    if vendor_type.is_some() {
+        for (name, value) in config {
+            out.json.key(name.as_escaped()).raw(value);
+        }
+        out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
+        if let Some(schema) = schema {
+            out.lose_raw(Field::ToolSchema, schema, Reason::Refused);
+        }
+        if strict.is_some() {
+            out.lose(Field::ToolStrict, Reason::Refused);
+        }
+    } else {
+        if *kind == CallKind::Vendor {
+            out.lose(Field::ToolKind, Reason::Narrowed);
+        }
+        for (_, value) in config {
+            out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
+        }
+        out.json.opt_str("description", description.as_ref()).opt_bool("strict", *strict);
+        out.json.key("input_schema");
+        if *kind == CallKind::FreeText {
+            if let Some(schema) = schema {
+                out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
+            }
+            out.ledger.note("free-text tool offered as a function with the member `input`");
+            out.json.raw(&Raw::new(FREE_TEXT));
+        } else {
+            write_schema(schema.as_ref(), tape, &mut out.json, out.ledger);
+        }
+    }
+    if let Some(mark) = cache {
+        CACHE.write(mark, &mut out.json);
+    }
+    out.json.end_object();
+}
+
+const NO_ARGUMENTS: &str = "{\"type\":\"object\",\"properties\":{}}";
+const FREE_TEXT: &str =
+    "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}";
+
+/// The API takes object schemas only, and none may be missing.
+fn write_schema(
+    schema: Option<&Raw<'_>>,
+    tape: &mut TapeBuf,
+    json: &mut JsonWriter<'_>,
+    ledger: &mut Ledger,
+) {
+    // Nearly every schema says so first.
+    if let Some(schema) = schema
+        && ["{\"type\":\"object\"", "{\"type\": \"object\""]
+            .iter()
+            .any(|head| schema.as_str().starts_with(head))
+    {
+        json.raw(schema);
+        return;
+    }
+    let parsed = schema.and_then(|schema| tape.parse(schema.as_str(), &Limits::default()).ok());
+    let root = parsed.as_ref().map(|tape| tape.root());
+    match (schema, root) {
+        (Some(schema), Some(root)) if root.get("type").is_some() => _ = json.raw(schema),
+        (Some(_), Some(root)) if root.members().next().is_some() => {
+            ledger.note("schema without a type is one of an object");
+            json.object().key("type").literal("object");
+            for (name, value) in root.members() {
+                json.key(name.as_escaped()).raw(&value.raw());
+            }
+            json.end_object();
+        }
+        (None | Some(_), _) => {
+            ledger.note("tool without a schema takes an empty object");
+            json.raw(&Raw::new(NO_ARGUMENTS));
+        }
+    }
+}
+
+fn write_choice(
+    choice: Option<&ToolChoice<'_>>,
+    parallel: Option<bool>,
+    tools: &[&Tool<'_>],
+    out: &mut Target<'_>,
+) {
+    if tools.is_empty() {
+        return lose_choice(choice, parallel, out);
+    }
+    let offered = |name: &Str<'_>| tools.iter().any(|tool| tool.name == *name);
+    let (word, name) = match choice {
+        Some(ToolChoice::None) => (CHOICES.word(Choice::None), None),
+        Some(ToolChoice::Required) => (CHOICES.word(Choice::Required), None),
+        Some(ToolChoice::Named(name)) if offered(name) => (Some("tool"), Some(name)),
+        Some(ToolChoice::Named(_)) => {
+            lose_choice(choice, None, out);
+            (CHOICES.word(Choice::Auto), None)
+        }
+        Some(ToolChoice::Auto) | None => (CHOICES.word(Choice::Auto), None),
+    };
+    // What the API does anyway need not be said.
+    if parallel.is_none() && matches!(choice, None | Some(ToolChoice::Named(_))) && name.is_none() {
+        return;
+    }
+    out.json.key("tool_choice").object().key("type").literal(word.unwrap_or_default());
+    if let Some(name) = name {
+        out.json.key("name").str(&aliases::tool_name(name, BACKEND.names, out.ledger));
+    }
+    match parallel {
+        Some(_) if choice == Some(&ToolChoice::None) => lose_choice(None, parallel, out),
+        Some(parallel) => _ = out.json.key("disable_parallel_tool_use").bool(!parallel),
+        None => {}
+    }
+    out.json.end_object();
+}

@@ -1,0 +1,609 @@
+//! Events to messages of content blocks: whole ones, gathered, and events of a stream.
+
+use super::blocks::{self, CACHE, STOPS};
+use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, says, settings};
+use crate::json::{JsonBuffer, JsonWriter, Str};
+use crate::ledger::Reason;
+use crate::model::{
+    Args, Author, CacheMark, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request,
+    SaysTable, Usage,
+};
+use crate::pipe::Target;
+use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
+use crate::wire::arguments::ArgumentObject;
+use crate::wire::assistant::{AssistantForm, Growth, Opening};
+use crate::wire::content::{Content, HeldText};
+use crate::wire::profile::Profile;
+use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
+use crate::wire::settings::PART_MARK;
+use crate::wire::turns::Speaker;
+use crate::wire::words::StopWords;
+
+/// Whole blocks, gathered.
+struct BlockList {
+    content: Content,
+    rules: BlockRules,
+    open: OpenBlock,
+    thinking: Vec<HeldText>,
+    signature: Option<String>,
+    input: ArgumentObject,
+    /// Members that follow what the open block says.
+    citations: JsonBuffer,
+    mark: JsonBuffer,
+    count: u32,
+}
+
+/// Which blocks may be written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BlockRules {
+    /// The API refuses thinking without a signature and citations that it did not make.
+    Request,
+    /// A client may read anything.
+    Answer,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpenBlock {
+    Text,
+    Thinking,
+    ToolUse,
+    Redacted,
+}
+
+impl BlockList {
+    fn new(rules: BlockRules, profile: &Profile) -> Self {
+        Self {
+            content: Content::new(profile.blank_text),
+            rules,
+            open: OpenBlock::Text,
+            thinking: Vec::new(),
+            signature: None,
+            input: ArgumentObject::default(),
+            citations: JsonBuffer::default(),
+            mark: JsonBuffer::default(),
+            count: 0,
+        }
+    }
+
+    /// Where the open text is in the content: each block is a part of its own, whatever item it came from.
+    const fn place(&self) -> (ItemId, u32) {
+        (ItemId(0), self.count)
+    }
+
+    fn close_text(&mut self, out: &mut Target<'_>) {
+        let (item, part) = self.place();
+        let (citations, mark) = (&mut self.citations, &mut self.mark);
+        if !citations.bytes().is_empty() || !mark.bytes().is_empty() {
+            self.content.add_members(item, part, |json| {
+                if !citations.bytes().is_empty() {
+                    json.key("citations").array().values(citations.bytes()).end_array();
+                }
+                mark.pour_members(json);
+            });
+            citations.clear();
+            mark.clear();
+        }
+        self.content.end(out);
+    }
+}
+
+impl AssistantForm for BlockList {
+    fn cites(&self, citation: &Citation<'_>) -> bool {
+        blocks::is_own_citation(citation) || self.rules == BlockRules::Answer && citation.source.is_some()
+    }
+
+    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+        self.count += 1;
+        self.open = match opening {
+            Opening::Text(..) => OpenBlock::Text,
+            Opening::Thinking => OpenBlock::Thinking,
+            Opening::Encrypted(opaque) => {
+                let mut json = self.content.part(out);
+                json.object().key("type").literal("redacted_thinking");
+                json.key("data").str(&blocks::carried(opaque)).end_object();
+                OpenBlock::Redacted
+            }
+            Opening::Call(call) => {
+                let mut json = self.content.part(out);
+                json.object().key("type").literal("tool_use").key("id").str(call.id);
+                json.key("name").str(call.name);
+                OpenBlock::ToolUse
+            }
+        };
+    }
+
+    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+        match growth {
+            // Refusals do not stand apart here.
+            Growth::Text(text) | Growth::Refusal(text) => {
+                let (item, part) = self.place();
+                self.content.text(item, part, text, out);
+            }
+            Growth::Thinking(text) => self.thinking.push(HeldText::new(text, out)),
+            Growth::Signature(opaque) => {
+                self.signature = Some(blocks::carried(opaque).as_escaped().to_owned());
+            }
+            Growth::Arguments(args) => self.input.add(args),
+            Growth::Citation(citation) => {
+                blocks::write_citation(citation, &mut self.citations.hold(), out);
+            }
+            Growth::Cache(mark) => {
+                self.mark.clear();
+                CACHE.lose_rest(mark, PART_MARK, out);
+                CACHE.write(mark, &mut self.mark.hold());
+            }
+        }
+    }
+
+    fn close(&mut self, out: &mut Target<'_>) {
+        let (thinking, signature) = (std::mem::take(&mut self.thinking), self.signature.take());
+        match self.open {
+            OpenBlock::Text => self.close_text(out),
+            OpenBlock::Redacted => {}
+            OpenBlock::Thinking if signature.is_none() && self.rules == BlockRules::Request => {
+                for text in thinking.iter().rev() {
+                    text.lose(Field::ReasoningText, Reason::Refused, out);
+                }
+            }
+            OpenBlock::Thinking => {
+                let mut json = self.content.part(out);
+                json.object().key("type").literal("thinking").key("thinking").open_string();
+                for text in &thinking {
+                    json.piece(&text.text());
+                }
+                json.close_string().key("signature").literal(signature.as_deref().unwrap_or_default());
+                json.end_object();
+            }
+            OpenBlock::ToolUse => {
+                let mut json = self.content.more();
+                json.key("input");
+                self.input.write(&mut json, out.ledger);
+                self.mark.pour_members(&mut json);
+                json.end_object();
+                self.mark.clear();
+            }
+        }
+    }
+}
+
+/// A request. Settings first, then `system`, then `messages`, each written as soon as its turn is known to be over:
+/// results directly after their calls and before anything else, system messages only where they may stand.
+pub(super) struct RequestBody {
+    /// `messages` is open; before, a system message belongs to `system`.
+    messages: bool,
+    blocks: BlockList,
+    /// `tool_result` blocks of the user's turn, which come first, and what else it says.
+    results: Content,
+    said: Content,
+    /// A system message whose place is not decided yet.
+    system: Content,
+    last: Speaker,
+}
+
+impl Default for RequestBody {
+    fn default() -> Self {
+        Self {
+            messages: false,
+            blocks: BlockList::new(BlockRules::Request, &BACKEND),
+            results: Content::default(),
+            said: Content::default(),
+            system: Content::default(),
+            last: Speaker::Nobody,
+        }
+    }
+}
+
+impl RequestForm for RequestBody {
+    const PROFILE: &'static Profile = &BACKEND;
+
+    fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
+        settings::write(request, out);
+    }
+
+    fn assistant(&mut self) -> &mut dyn AssistantForm {
+        &mut self.blocks
+    }
+
+    fn end_assistant(&mut self, out: &mut Target<'_>) -> bool {
+        let said = !self.blocks.content.is_empty();
+        if said {
+            self.open_messages(out);
+            out.json.object().key("role").literal("assistant").key("content");
+            self.blocks.content.write(&mut out.json);
+            out.json.end_object();
+            self.last = Speaker::Assistant;
+        }
+        said
+    }
+
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut Content, out: &mut Target<'_>) {
+        let PlacedMedia { of, call: _, delta, media } = placed;
+        let mut block = JsonBuffer::default();
+        match write_media(media, &mut block.hold(), out) {
+            Ok(()) => content.item_part(delta.item, delta.part, &block, out),
+            Err(reason) => out.lose_part(of, &delta.value, reason),
+        }
+    }
+
+    fn mark(
+        &mut self,
+        mark: &CacheMark<'_>,
+        (item, part): (ItemId, u32),
+        content: &mut Content,
+        out: &mut Target<'_>,
+    ) -> bool {
+        let marked = content.add_members(item, part, |json| CACHE.write(mark, json));
+        if marked {
+            CACHE.lose_rest(mark, PART_MARK, out);
+        }
+        marked
+    }
+
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
+        let GatheredMessage { author, content, waited, waits } = message;
+        if content.is_empty() {
+            return;
+        }
+        if author == Author::System {
+            return self.system.absorb(content);
+        }
+        let answers = !self.results.is_empty() && self.said.is_empty() && self.system.is_empty();
+        if !(waited || waits || answers) {
+            self.settle(Speaker::User, out);
+        }
+        self.said.absorb(content);
+    }
+
+    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut Content, out: &mut Target<'_>) {
+        let mut block = self.results.part(out);
+        block.object().key("type").literal("tool_result").key("tool_use_id").literal(id);
+        block.opt_bool("is_error", is_error);
+        if !content.is_empty() {
+            content.write(block.key("content"));
+        }
+        block.end_object();
+    }
+
+    /// Writes the user's turn, then the system message that waits: in `system` if nothing was said before, as a message
+    /// of its own where that may stand (after the user, before the assistant or at the end), else as marked user text.
+    /// Never earlier.
+    fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
+        self.end_user(out);
+        if self.system.is_empty() {
+            return;
+        }
+        if !self.messages {
+            self.system.write(out.json.key("system"));
+            return self.open_messages(out);
+        }
+        let json = &mut out.json;
+        if self.last == Speaker::User && next != Speaker::User {
+            json.object().key("role").literal("system").key("content");
+            self.system.write(json);
+            json.end_object();
+            self.last = Speaker::Nobody;
+        } else {
+            out.ledger.note("system message written as marked user text, where it stood");
+            json.object().key("role").literal("user").key("content").array();
+            json.object().key("type").literal("text").key("text").literal("<system>").end_object();
+            self.system.write_parts(json);
+            json.object().key("type").literal("text").key("text").literal("</system>").end_object();
+            json.end_array().end_object();
+            self.last = Speaker::User;
+        }
+    }
+
+    fn end(&mut self, out: &mut Target<'_>) {
+        self.open_messages(out);
+        if self.last == Speaker::Assistant {
+            out.ledger.note("the conversation ends with the assistant, which newer models refuse");
+        }
+        out.json.end_array().end_object();
+    }
+}
+
+impl RequestBody {
+    fn end_user(&mut self, out: &mut Target<'_>) {
+        if self.results.is_empty() && self.said.is_empty() {
+            return;
+        }
+        self.open_messages(out);
+        let json = &mut out.json;
+        json.object().key("role").literal("user").key("content");
+        if self.results.is_empty() {
+            self.said.write(json);
+        } else {
+            json.array();
+            self.results.write_parts(json);
+            self.said.write_parts(json);
+            json.end_array();
+        }
+        json.end_object();
+        self.last = Speaker::User;
+    }
+
+    /// Opens `messages`, once.
+    fn open_messages(&mut self, out: &mut Target<'_>) {
+        if !std::mem::replace(&mut self.messages, true) {
+            out.json.key("messages").array();
+        }
+    }
+}
+
+/// Writes a picture or a document, or says why the API takes no such thing.
+fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
+    let Media { media_type, source, name, context, citable } = media;
+    let known = media_type.as_ref().map(Str::decode);
+    let kind = match (known.as_deref(), source) {
+        // Each provider has its own store of files.
+        (_, MediaSource::File(_)) => return Err(Reason::Foreign),
+        (_, MediaSource::Text(_)) | (Some("application/pdf"), _) => "document",
+        (Some("image/jpeg" | "image/png" | "image/gif" | "image/webp"), _) | (None, MediaSource::Url(_)) => {
+            "image"
+        }
+        (Some(_), MediaSource::Url(_)) | (_, MediaSource::Base64(_)) => return Err(Reason::Refused),
+    };
+    json.object().key("type").literal(kind).key("source").object().key("type");
+    let mut unsaid = None;
+    match source {
+        MediaSource::Base64(data) => {
+            json.literal("base64").opt_str("media_type", media_type.as_ref()).key("data").str(data);
+        }
+        MediaSource::Text(text) if media_type.is_some() => {
+            json.literal("text").key("media_type").literal("text/plain").key("data").str(text);
+            unsaid = media_type.as_ref().filter(|media_type| !media_type.is("text/plain"));
+        }
+        MediaSource::Text(text) => {
+            json.literal("content").key("content").array().object().key("type").literal("text");
+            json.key("text").str(text).end_object().end_array();
+        }
+        MediaSource::Url(place) | MediaSource::File(place) => {
+            json.literal("url").key("url").str(place);
+            // A document at an address is a PDF, a picture is any.
+            unsaid = media_type.as_ref().filter(|_| kind == "image");
+        }
+    }
+    out.lose_some(Field::MediaType, unsaid, Reason::Narrowed);
+    json.end_object();
+    if kind == "document" {
+        json.opt_str("title", name.as_ref()).opt_str("context", context.as_ref());
+        if let Some(citable) = citable {
+            json.key("citations").object().key("enabled").bool(*citable).end_object();
+        }
+    } else {
+        out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
+        out.lose_some(Field::MediaContext, context.as_ref(), Reason::NoSlot);
+        if citable.is_some() {
+            out.lose(Field::MediaCitable, Reason::NoSlot);
+        }
+    }
+    json.end_object();
+    Ok(())
+}
+
+/// A whole response, or an error in its place. Nothing is written before the end is known.
+pub(super) struct WholeMessage {
+    blocks: BlockList,
+}
+
+impl Default for WholeMessage {
+    fn default() -> Self {
+        Self { blocks: BlockList::new(BlockRules::Answer, &CLIENT) }
+    }
+}
+
+impl AnswerForm for WholeMessage {
+    const HEAD: HeadPlace = HeadPlace::Last;
+    const SEVERAL: bool = false;
+    const SAYS: SaysTable = says::answer;
+    const STOPS: &'static StopWords = &STOPS;
+    const PROFILE: &'static Profile = &CLIENT;
+
+    fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
+
+    fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
+        &mut self.blocks
+    }
+
+    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
+
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+        write_head(head, out.json.object());
+        out.json.key("content").array();
+        self.blocks.content.write_parts(&mut out.json);
+        out.json.end_array();
+        write_stop(stop, &mut out.json);
+        write_usage(head, &mut out.json);
+        out.json.end_object();
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+        write_failure(failure, out);
+    }
+}
+
+/// A stream: `message_start`, blocks one after the other, `message_delta`, `message_stop`; or `error` and nothing more.
+#[derive(Default)]
+pub(super) struct MessageEvents {
+    /// Blocks so far.
+    count: u64,
+}
+
+impl AnswerForm for MessageEvents {
+    const HEAD: HeadPlace = HeadPlace::FirstWithCounts;
+    const SEVERAL: bool = false;
+    const SAYS: SaysTable = says::answer;
+    const STOPS: &'static StopWords = &STOPS;
+    const PROFILE: &'static Profile = &CLIENT;
+
+    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
+        begin("message_start", out).key("message").object();
+        write_head(head, &mut out.json);
+        let json = &mut out.json;
+        json.key("content").array().end_array().key("stop_reason").null().key("stop_sequence").null();
+        write_usage(head, json);
+        json.end_object();
+        end(out);
+    }
+
+    fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
+        self
+    }
+
+    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
+
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+        begin("message_delta", out).key("delta").object();
+        write_stop(stop, &mut out.json);
+        out.json.end_object();
+        // All counts once more: what was not known at the start is known now.
+        write_usage(head, &mut out.json);
+        end(out);
+        begin("message_stop", out);
+        end(out);
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+        out.json.frame("event: error\ndata: ");
+        write_failure(failure, out);
+        out.json.frame("\n\n");
+    }
+}
+
+impl MessageEvents {
+    fn delta(&self, kind: &str, member: &str, text: &Str<'_>, out: &mut Target<'_>) {
+        // Nothing is said by saying nothing.
+        if text.is_empty() {
+            return;
+        }
+        self.begin_delta(kind, out).key(member).str(text).end_object();
+        end(out);
+    }
+
+    fn begin_delta<'a, 'o>(&self, kind: &str, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
+        let json = begin("content_block_delta", out).key("index").u64(self.count.saturating_sub(1));
+        json.key("delta").object().key("type").literal(kind)
+    }
+}
+
+impl AssistantForm for MessageEvents {
+    fn cites(&self, citation: &Citation<'_>) -> bool {
+        blocks::is_own_citation(citation) || citation.source.is_some()
+    }
+
+    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+        let json =
+            begin("content_block_start", out).key("index").u64(self.count).key("content_block").object();
+        self.count += 1;
+        json.key("type");
+        match opening {
+            Opening::Text(..) => json.literal("text").key("text").literal(""),
+            Opening::Thinking => {
+                json.literal("thinking").key("thinking").literal("").key("signature").literal("")
+            }
+            Opening::Encrypted(opaque) => {
+                json.literal("redacted_thinking").key("data").str(&blocks::carried(opaque))
+            }
+            Opening::Call(call) => {
+                json.literal("tool_use").key("id").str(call.id).key("name").str(call.name);
+                json.key("input").object().end_object()
+            }
+        };
+        json.end_object();
+        end(out);
+    }
+
+    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+        match growth {
+            // Refusals do not stand apart here.
+            Growth::Text(text) | Growth::Refusal(text) => self.delta("text_delta", "text", text, out),
+            Growth::Thinking(text) => self.delta("thinking_delta", "thinking", text, out),
+            Growth::Signature(opaque) => {
+                self.delta("signature_delta", "signature", &blocks::carried(opaque), out);
+            }
+            Growth::Arguments(Args::Text(text)) => self.delta("input_json_delta", "partial_json", text, out),
+            // No arguments are said by saying nothing.
+            Growth::Arguments(Args::Json(json)) if json.as_str() == "{}" => {}
+            Growth::Arguments(Args::Json(json)) => {
+                self.delta("input_json_delta", "partial_json", &Str::plain(json.as_str()), out);
+            }
+            Growth::Citation(citation) => {
+                let mut written = JsonBuffer::default();
+                blocks::write_citation(citation, &mut written.hold(), out);
+                self.begin_delta("citations_delta", out).key("citation").values(written.bytes()).end_object();
+                end(out);
+            }
+            // An answer has no marks, as the profile of its clients says.
+            Growth::Cache(_) => {}
+        }
+    }
+
+    fn close(&mut self, out: &mut Target<'_>) {
+        begin("content_block_stop", out).key("index").u64(self.count.saturating_sub(1));
+        end(out);
+    }
+}
+
+/// Begins an event; its name also stands in its data.
+fn begin<'a, 'o>(name: &str, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
+    out.json.frame("event: ").frame(name).frame("\ndata: ").object().key("type").literal(name)
+}
+
+fn end(out: &mut Target<'_>) {
+    out.json.end_object().frame("\n\n");
+}
+
+/// `"id":…,"type":"message","role":"assistant","model":…`
+fn write_head(head: &ResponseHead, json: &mut JsonWriter<'_>) {
+    let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
+    json.key("id").str(&text(&head.id, "msg_unknown")).key("type").literal("message");
+    json.key("role").literal("assistant").key("model").str(&text(&head.model, "unknown"));
+}
+
+/// `"usage":{…}`; both sums are required.
+fn write_usage(head: &ResponseHead, json: &mut JsonWriter<'_>) {
+    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } =
+        head.usage.unwrap_or_default();
+    json.key("usage").object().key("input_tokens").u64(input.unwrap_or(0));
+    json.opt_u64("cache_creation_input_tokens", cache_write);
+    json.opt_u64("cache_read_input_tokens", cache_read);
+    if let Some(long) = cache_write_long {
+        let short = cache_write.unwrap_or(0).saturating_sub(long);
+        json.key("cache_creation").object().key("ephemeral_5m_input_tokens").u64(short);
+        json.key("ephemeral_1h_input_tokens").u64(long).end_object();
+    }
+    json.key("output_tokens").u64(output.unwrap_or(0));
+    if let Some(reasoning) = reasoning {
+        json.key("output_tokens_details").object().key("thinking_tokens").u64(reasoning).end_object();
+    }
+    json.end_object();
+}
+
+/// `"stop_reason":…,"stop_sequence":…`
+fn write_stop(stop: &Stopped<'_>, json: &mut JsonWriter<'_>) {
+    json.key("stop_reason").literal(stop.word).key("stop_sequence");
+    match stop.sequence {
+        Some(sequence) => json.str(sequence),
+        None => json.null(),
+    };
+    json.opt_raw("stop_details", stop.detail);
+}
+
+/// The body of an error, alone or as a stream event.
+fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
+    let Failure { class, status: _, code, message, request_id } = failure;
+    let own = ERRORS.of_class(*class);
+    out.lose_some(Field::ErrorCode, code.as_ref(), Reason::NoSlot);
+    if own.is_none() {
+        out.lose(Field::ErrorClass, Reason::Narrowed);
+    }
+    let word = own.or(ERRORS.of_class(FailureClass::Server)).map_or("", |(word, _)| word);
+    out.json.object().key("type").literal("error").key("error").object().key("type").literal(word);
+    out.json.key("message").open_string();
+    if *class == FailureClass::ContextTooLong && !message.decode().contains(TOO_LONG) {
+        out.ledger.note("message begun with the words by which clients know that the prompt is too long");
+        out.json.piece(&Str::escaped(TOO_LONG)).piece(&Str::escaped(": "));
+    }
+    out.json.piece(message).close_string().end_object();
+    out.json.opt_str("request_id", request_id.as_ref()).end_object();
+}

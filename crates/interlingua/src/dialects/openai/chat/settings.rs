@@ -1,0 +1,215 @@
+//! The settings of a request, read and written.
+
+use super::{BACKEND, says};
+use crate::json::Str;
+use crate::ledger::Reason;
+use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
+use crate::pipe::Target;
+use crate::tape::Val;
+use crate::wire::settings::{How, Setting, is_offered, lose_choice, may_call, write_tools};
+use crate::wire::{aliases, note_blanks, note_tag, settings};
+
+/// Settings that are one value.
+const SETTINGS: &[Setting] = &[
+    Setting { names: &["model"], field: Field::RequestModel, how: How::AsIs },
+    // The second is the name of 2023.
+    Setting { names: &["max_completion_tokens", "max_tokens"], field: Field::MaxTokens, how: How::AsIs },
+    Setting { names: &["temperature"], field: Field::Temperature, how: How::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: How::AsIs },
+    Setting { names: &["frequency_penalty"], field: Field::FrequencyPenalty, how: How::AsIs },
+    Setting { names: &["presence_penalty"], field: Field::PresencePenalty, how: How::AsIs },
+    Setting { names: &["seed"], field: Field::Seed, how: How::AsIs },
+    Setting { names: &["logprobs"], field: Field::Logprobs, how: How::AsIs },
+    Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: How::AsIs },
+    Setting { names: &["n"], field: Field::AnswerCount, how: How::AsIs },
+    Setting { names: &["stop"], field: Field::StopTexts, how: How::AtMost(4) },
+    Setting { names: &["stream"], field: Field::StreamAnswer, how: How::AsIs },
+    Setting { names: &["reasoning_effort"], field: Field::Effort, how: How::AsIs },
+    Setting { names: &["verbosity"], field: Field::Verbosity, how: How::AsIs },
+    Setting { names: &["modalities"], field: Field::Modalities, how: How::AsIs },
+    Setting { names: &["user", "safety_identifier"], field: Field::EndUser, how: How::UserId(64) },
+    Setting {
+        names: &["service_tier"],
+        field: Field::ServiceTier,
+        how: How::Words(&[
+            ("auto", "auto"),
+            ("default", "default"),
+            ("flex", "flex"),
+            ("scale", "scale"),
+            ("priority", "priority"),
+            ("fast", "fast"),
+        ]),
+    },
+    Setting { names: &["metadata"], field: Field::Metadata, how: How::AsIs },
+    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: How::AsIs },
+];
+
+/// The types of tools.
+const TOOLS: Words<CallKind> = Words(&[(CallKind::Function, "function"), (CallKind::FreeText, "custom")]);
+
+/// Reads the settings.
+pub(super) fn read(root: Val<'_>) -> Request<'_> {
+    note_blanks(root);
+    let mut request = settings::read(root, SETTINGS);
+    // Usage at the end of a stream is what every other API gives unasked.
+    if request.stream == Some(true)
+        && let Some(options) = root.get("stream_options")
+        && let Some(usage) = options.get("include_usage").filter(|usage| usage.bool() == Some(true))
+    {
+        usage.note(Field::StreamAnswer);
+    }
+    // The words of 2023 say the same, in fewer ways.
+    let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
+    let of_2023 = |inner| named(inner, CallKind::Function);
+    request.tools = list("tools").filter_map(tool).chain(list("functions").filter_map(of_2023)).collect();
+    let choice = root.get("tool_choice").or_else(|| root.get("function_call"));
+    request.tool_choice = choice.and_then(|choice| tool_choice(choice, &request.tools));
+    if may_call(request.tool_choice.as_ref(), &request.tools) {
+        request.parallel_calls = root.take_bool("parallel_tool_calls", Field::ParallelCalls);
+    }
+    // Last, because a writer that has no word for it looks for the last claim.
+    request.format = root.get("response_format").and_then(format);
+    request
+}
+
+/// A tool without `type` is a function. Kinds we do not know stay where they are, whatever they hold.
+fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
+    let word = tool.get("type").and_then(|kind| kind.str()).unwrap_or(Str::escaped("function"));
+    let kind = TOOLS.value(&word)?;
+    let offered = named(tool.get(TOOLS.word(kind)?)?, kind)?;
+    tool.note_str("type", Field::ToolKind);
+    Some(offered)
+}
+
+fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
+    let name = inner.take_str("name", Field::ToolName)?;
+    note_blanks(inner);
+    Some(Tool {
+        description: inner.take_str("description", Field::ToolDescription),
+        schema: inner.take_raw("parameters", Field::ToolSchema),
+        strict: inner.take_bool("strict", Field::ToolStrict),
+        ..Tool::new(kind, name)
+    })
+}
+
+/// Which of the tools that we know to use; a choice among others stays where it is.
+fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
+    if let Some(word) = choice.str().filter(|_| !tools.is_empty()) {
+        let parsed = match word.as_escaped() {
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
+            "required" => ToolChoice::Required,
+            _ => return None,
+        };
+        choice.note(Field::ToolChoice);
+        return Some(parsed);
+    }
+    // `function_call` has the name itself.
+    let (kind, inner) = match (choice.get("function"), choice.get("custom")) {
+        (Some(inner), _) => ("function", inner),
+        (None, Some(inner)) => ("custom", inner),
+        (None, None) => ("function", choice),
+    };
+    let name = inner.get("name").filter(|name| is_offered(*name, tools))?.take_text(Field::ToolChoice)?;
+    note_tag(choice, "type", &[kind]);
+    Some(ToolChoice::Named(name))
+}
+
+fn format(format: Val<'_>) -> Option<Format<'_>> {
+    let kind = format.get("type")?;
+    let parsed = match kind.str()?.as_escaped() {
+        "text" => Format::Text,
+        "json_object" => Format::JsonObject,
+        "json_schema" => {
+            let inner = format.get("json_schema")?;
+            let schema = inner.take_raw("schema", Field::FormatSchema)?;
+            note_blanks(inner);
+            let name = inner.take_str("name", Field::FormatName);
+            Format::Schema(SchemaFormat {
+                name,
+                schema,
+                strict: inner.take_bool("strict", Field::FormatStrict),
+            })
+        }
+        _ => return None,
+    };
+    kind.note(Field::AnswerFormat);
+    Some(parsed)
+}
+
+/// Opens the request and writes everything before the first message.
+pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
+    out.json.object();
+    settings::write(request, SETTINGS, says::request, out);
+    if request.stream == Some(true) {
+        out.json.key("stream_options").object().key("include_usage").bool(true).end_object();
+        out.ledger.note("usage in the stream asked for");
+    }
+    write_format(request.format.as_ref(), out);
+    let tools = write_tools(&request.tools, &BACKEND, out, write_tool);
+    write_choice(request.tool_choice.as_ref(), request.parallel_calls, &tools, out);
+    out.json.key("messages").array();
+}
+
+fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
+    let Some(format) = format else { return };
+    let json = out.json.key("response_format").object().key("type");
+    match format {
+        Format::Text => _ = json.literal("text"),
+        Format::JsonObject => _ = json.literal("json_object"),
+        Format::Schema(SchemaFormat { name, schema, strict }) => {
+            json.literal("json_schema").key("json_schema").object();
+            json.key("name").str(&name.clone().unwrap_or(Str::escaped("response")));
+            json.opt_bool("strict", *strict).key("schema").raw(schema).end_object();
+            if name.is_none() {
+                out.ledger.note("schema of the answer called `response`");
+            }
+        }
+    }
+    out.json.end_object();
+}
+
+fn write_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
+    // Marks for the cache and the settings of vendors' own tools have no place, as the table says.
+    let Tool { kind, vendor_type: _, name, description, schema, strict, config: _, cache: _ } = tool;
+    if *kind == CallKind::Vendor {
+        out.lose(Field::ToolKind, Reason::Narrowed);
+    }
+    let new = aliases::tool_name(name, BACKEND.names, out.ledger);
+    let kind = TOOLS.word(*kind).unwrap_or("function");
+    let json = &mut out.json;
+    json.object().key("type").literal(kind).key(kind).object().key("name").str(&new);
+    json.opt_str("description", description.as_ref()).opt_raw("parameters", schema.as_ref());
+    json.opt_bool("strict", *strict).end_object().end_object();
+}
+
+fn write_choice(
+    choice: Option<&ToolChoice<'_>>,
+    parallel: Option<bool>,
+    tools: &[&Tool<'_>],
+    out: &mut Target<'_>,
+) {
+    if tools.is_empty() {
+        return lose_choice(choice, parallel, out);
+    }
+    match choice {
+        Some(ToolChoice::Auto) => _ = out.json.key("tool_choice").literal("auto"),
+        Some(ToolChoice::None) => _ = out.json.key("tool_choice").literal("none"),
+        Some(ToolChoice::Required) => _ = out.json.key("tool_choice").literal("required"),
+        Some(ToolChoice::Named(name)) => match tools.iter().find(|tool| tool.name == *name) {
+            Some(tool) => {
+                let kind = TOOLS.word(tool.kind).unwrap_or("function");
+                out.json.key("tool_choice").object().key("type").literal(kind).key(kind).object();
+                let name = aliases::tool_name(name, BACKEND.names, out.ledger);
+                out.json.key("name").str(&name).end_object().end_object();
+            }
+            None => lose_choice(choice, None, out),
+        },
+        None => {}
+    }
+    if choice == Some(&ToolChoice::None) {
+        lose_choice(None, parallel, out);
+    } else {
+        out.json.opt_bool("parallel_tool_calls", parallel);
+    }
+}

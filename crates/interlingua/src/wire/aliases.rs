@@ -1,0 +1,118 @@
+//! Ids and names that a target accepts, made so that the same text always gives the same one.
+
+use super::profile::NameRule;
+use crate::json::Str;
+use crate::ledger::{Ledger, Reason};
+use crate::model::{Field, ItemId};
+use crate::pipe::Target;
+
+/// Which characters a target takes in an id or a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letters {
+    /// All of them.
+    Any,
+    /// `[A-Za-z0-9_-]`
+    Word,
+}
+
+/// The id or name itself if the target takes it; otherwise another one, always the same for the same text.
+///
+/// The new one ends in a hash of the old, so that different texts stay different. It depends on nothing else: a
+/// gateway that holds the request can compute it again to find the tool a reply means.
+pub fn alias<'a>(text: &'a Str<'_>, letters: Letters, most: usize) -> Str<'a> {
+    let escaped = text.as_escaped();
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let fits = escaped.len() <= most && (letters == Letters::Any || escaped.bytes().all(word));
+    if fits && !escaped.is_empty() {
+        return text.reborrow();
+    }
+    let plain = text.decode();
+    if letters == Letters::Any && !plain.is_empty() && plain.chars().count() <= most {
+        return text.reborrow();
+    }
+    let stem = plain.chars().take(most.saturating_sub(17).min(40));
+    let stem: String = stem.map(|c| if c.is_ascii() && word(c as u8) { c } else { '_' }).collect();
+    Str::from_plain(&format!("{stem}_{:016x}", fingerprint(plain.as_bytes())))
+}
+
+/// A hash that is the same in every run.
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    // FNV leaves the high bits of short texts alike; one round of a finaliser spreads them.
+    let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^ hash >> 33
+}
+
+/// The id of a call in a form the target takes. A call without one gets its own: no other call of the answer has it, and
+/// no call of another answer, because a client that sends both back would name two calls by it.
+pub(crate) fn call_id<'a>(
+    id: Option<&'a Str<'a>>,
+    rule: NameRule,
+    answer: Option<&Str<'_>>,
+    item: ItemId,
+) -> Str<'a> {
+    if let Some(id) = id.filter(|id| !id.is_empty()) {
+        return alias(id, rule.letters, rule.most);
+    }
+    let answer = answer.map(|id| format!("{:016x}_", fingerprint(id.as_escaped().as_bytes())));
+    Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))
+}
+
+/// The name of a tool in targets that have no groups.
+pub(crate) fn flat_name<'a>(
+    namespace: Option<&Str<'_>>,
+    name: &'a Str<'a>,
+    rule: NameRule,
+    ledger: &mut Ledger,
+) -> Str<'a> {
+    let Some(namespace) = namespace else { return tool_name(name, rule, ledger) };
+    ledger.note("tool group put before the tool's name");
+    let joined = Str::from_plain(&format!("{}__{}", namespace.decode(), name.decode()));
+    tool_name(&joined, rule, ledger).into_owned()
+}
+
+/// A tool name that the target takes.
+pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledger) -> Str<'a> {
+    let new = alias(name, rule.letters, rule.most);
+    if new.as_escaped() != name.as_escaped() {
+        ledger.note("tool name replaced by an alias the target takes");
+    }
+    new
+}
+
+/// An end user's id of at most `most` characters: a longer one is replaced by a hash, which tells nothing of the person.
+pub(crate) fn user_id<'a>(user: &'a Str<'a>, most: usize, out: &mut Target<'_>) -> Str<'a> {
+    let plain = user.decode();
+    if plain.chars().count() <= most {
+        return user.reborrow();
+    }
+    out.lose_str(Field::EndUser, user, Reason::Refused);
+    out.ledger.note("end user's id too long for the target: replaced by a hash of it");
+    Str::from_plain(&format!("user_{:016x}", fingerprint(plain.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_is_stable_fits_and_keeps_different_names_apart() {
+        let alias_of = |text: &str| alias(&Str::plain(text), Letters::Word, 64).as_escaped().to_owned();
+        assert_eq!(alias_of("call_1-A"), "call_1-A");
+        assert_eq!(alias_of("functions.haul:0"), alias_of("functions.haul:0"));
+        assert_ne!(alias_of("a.b"), alias_of("a:b"));
+        let (long, other) = ("x".repeat(90) + "1", "x".repeat(90) + "2");
+        assert_ne!(alias_of(&long), alias_of(&other));
+        for text in [&long, "", "żółw.łódź", "a b"] {
+            let made = alias_of(text);
+            assert!(
+                made.len() <= 64 && made.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'),
+                "{made}"
+            );
+        }
+        let dotted = Str::plain("functions.haul:0");
+        assert_eq!(alias(&dotted, Letters::Any, 64), dotted);
+    }
+}

@@ -1,0 +1,341 @@
+//! One answer of a model, or several at once: it begins once, and ends or fails once.
+//!
+//! [`AnswerWriter`] knows which events make up an answer, what it says of itself and which counts are told where; an
+//! [`AnswerForm`] writes that down, whole or as a stream.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::assistant::{AssistantForm, AssistantWriter};
+use super::profile::{Profile, client_runs};
+use super::request::lose_status;
+use super::words::StopWords;
+use crate::json::{Raw, Str};
+use crate::ledger::{Identity, Leftover, Reason};
+use crate::model::{
+    Author, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Of, Says, SaysTable, Stop,
+    StopClass, Turn, Usage,
+};
+use crate::pipe::{Target, Writer};
+
+/// Writes an answer down.
+pub(crate) trait AnswerForm: Default + Send {
+    /// When the answer's id, model and time are written.
+    const HEAD: HeadPlace;
+    /// Whether there is a place for more than one answer.
+    const SEVERAL: bool;
+    /// What an answer of this dialect says.
+    const SAYS: SaysTable;
+    const STOPS: &'static StopWords;
+    const PROFILE: &'static Profile;
+
+    /// The turn begins; the head is known.
+    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>);
+    /// Where the answer of that number says what it says.
+    fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm;
+    /// One of several answers is complete, and this is why it stopped.
+    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>);
+    /// All has been said.
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>);
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>);
+}
+
+/// Why an answer stopped, as it is written.
+pub(crate) struct Stopped<'a> {
+    /// The dialect's word.
+    pub(crate) word: &'static str,
+    pub(crate) sequence: Option<&'a Str<'a>>,
+    pub(crate) detail: Option<&'a Raw<'a>>,
+}
+
+/// When the head of an answer is written, and which counts stand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeadPlace {
+    /// When all is known: a failure stands in place of everything said before it.
+    Last,
+    /// At once, without counts.
+    First,
+    /// At once, with the counts known by then; those of the end follow.
+    FirstWithCounts,
+}
+
+/// What an answer says of itself.
+#[derive(Default)]
+pub(crate) struct ResponseHead {
+    pub(crate) id: Option<Str<'static>>,
+    pub(crate) model: Option<Str<'static>>,
+    pub(crate) time: Option<Raw<'static>>,
+    pub(crate) usage: Option<Usage>,
+    /// The counts that stand in the head.
+    told: Option<Usage>,
+    /// The frame that the counts came in.
+    counted: u64,
+}
+
+impl ResponseHead {
+    /// The counts that are not written yet, each with the one that replaces it, by name.
+    fn untold<'a>(
+        &self,
+        later: &'a Usage,
+    ) -> impl Iterator<Item = (Field, Option<u64>, Option<u64>)> + use<'a> {
+        let (now, told) = (self.usage.unwrap_or_default().counts(), self.told.unwrap_or_default().counts());
+        let pairs = now.into_iter().zip(told).zip(later.counts());
+        pairs.map(|(((field, now), (_, told)), (_, later))| (field, now.filter(|_| now != told), later))
+    }
+}
+
+/// Writes an answer.
+pub(crate) struct AnswerWriter<T> {
+    form: T,
+    head: ResponseHead,
+    assistant: AssistantWriter,
+    /// The answers beside the first, by their number.
+    others: HashMap<u64, AssistantWriter, BuildHasherDefault<Identity>>,
+    /// Which of them an open item belongs to; those of the first answer are not here.
+    items: HashMap<ItemId, u64, BuildHasherDefault<Identity>>,
+    begun: bool,
+    done: bool,
+    /// The source called the answer a failure, so that nothing of it was written.
+    void: bool,
+}
+
+impl<T: AnswerForm> Default for AnswerWriter<T> {
+    fn default() -> Self {
+        Self {
+            form: T::default(),
+            head: ResponseHead::default(),
+            assistant: AssistantWriter::new(T::PROFILE),
+            others: HashMap::default(),
+            items: HashMap::default(),
+            begun: false,
+            done: false,
+            void: false,
+        }
+    }
+}
+
+impl<T: AnswerForm> AnswerWriter<T> {
+    /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
+    fn learn(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
+        let Turn { id, model, time, usage, .. } = turn;
+        let open = !self.begun || T::HEAD == HeadPlace::Last;
+        let head = &mut self.head;
+        for (field, known, news) in
+            [(Field::TurnId, &mut head.id, id), (Field::TurnModel, &mut head.model, model)]
+        {
+            match (&known, news) {
+                (None, Some(news)) if open => *known = Some(news.clone().into_owned()),
+                (Some(known), Some(news)) if known.as_escaped() == news.as_escaped() => {}
+                (_, Some(news)) => out.lose_str(field, news, Reason::Merged),
+                (_, None) => {}
+            }
+        }
+        match (&head.time, time) {
+            (None, Some(news)) if open => head.time = Some(news.clone().into_owned()),
+            (Some(known), Some(news)) if known.as_str() == news.as_str() => {}
+            (_, Some(news)) => out.lose_raw(Field::TurnTime, news, Reason::Merged),
+            (_, None) => {}
+        }
+        let Some(usage) = usage else { return };
+        // Counts that later ones replace are told only if the head had them.
+        for (field, then, now) in head.untold(usage) {
+            if let (Some(then), Some(now)) = (then, now)
+                && then != now
+            {
+                lose_count::<T>(field, then, head.counted, Reason::Redundant, out);
+            }
+        }
+        head.usage.get_or_insert_default().overwrite(usage);
+        head.counted = out.ledger.frame_number();
+    }
+
+    fn begin(&mut self, out: &mut Target<'_>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.assistant.answer.clone_from(&self.head.id);
+            self.form.begin(&self.head, out);
+            if T::HEAD == HeadPlace::FirstWithCounts {
+                self.head.told = self.head.usage;
+            }
+        }
+    }
+
+    /// An event of an item of any of the answers.
+    fn item(&mut self, item: ItemId, event: &Event<'_>, out: &mut Target<'_>) {
+        let answer = if self.items.is_empty() { None } else { self.items.get(&item) };
+        match answer.and_then(|answer| Some((*answer, self.others.get_mut(answer)?))) {
+            Some((answer, other)) => other.event(event, self.form.assistant(answer), out),
+            None => self.assistant.event(event, self.form.assistant(0), out),
+        }
+    }
+
+    /// An answer stops: everything of it that waits goes out.
+    fn stopped<'a>(
+        &mut self,
+        answer: u64,
+        turn: &'a Turn<'_>,
+        event: &Event<'_>,
+        out: &mut Target<'_>,
+    ) -> Stopped<'a> {
+        let assistant = if answer == 0 { Some(&mut self.assistant) } else { self.others.get_mut(&answer) };
+        let mut facts = super::words::AnswerFacts::default();
+        if let Some(assistant) = assistant {
+            let form = self.form.assistant(answer);
+            assistant.event(event, form, out);
+            assistant.close(form, out);
+            facts = assistant.facts();
+        }
+        let stop = turn.stop.as_ref();
+        Stopped {
+            word: T::STOPS.word(stop, facts, out),
+            sequence: stop.and_then(|stop| stop.sequence.as_ref()),
+            detail: stop.and_then(|stop| stop.detail.as_ref()),
+        }
+    }
+
+    fn turn_ended(&mut self, turn: &Turn<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+        self.begin(out);
+        if let Some(answer) = turn.answer.filter(|answer| *answer > 0) {
+            self.learn(turn, out);
+            let stop = self.stopped(answer, turn, event, out);
+            return self.form.end_answer(answer, &stop, out);
+        }
+        if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
+            self.assistant.event(event, self.form.assistant(0), out);
+            self.learn(turn, out);
+            lose_stop::<T>(turn.stop.as_ref(), Reason::Narrowed, out);
+            self.void = T::HEAD == HeadPlace::Last;
+            return self.fail(&UNREADABLE, out);
+        }
+        let stop = self.stopped(0, turn, event, out);
+        self.learn(turn, out);
+        self.done = true;
+        self.form.end(&stop, &self.head, out);
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+        self.done = true;
+        match T::HEAD {
+            // What was gathered gives way to the failure.
+            HeadPlace::Last => out.ledger.nothing_written(),
+            HeadPlace::First | HeadPlace::FirstWithCounts => {
+                for (field, count, _) in self.head.untold(&Usage::default()) {
+                    if let Some(count) = count {
+                        lose_count::<T>(field, count, self.head.counted, Reason::NoSlot, out);
+                    }
+                }
+            }
+        }
+        self.form.fail(failure, out);
+    }
+}
+
+impl<T: AnswerForm> Writer for AnswerWriter<T> {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match &head.kind {
+            _ if self.done => Err(Reason::Refused),
+            _ if !T::SEVERAL && head.answer.is_some_and(|answer| answer > 0) => Err(Reason::NoSlot),
+            ItemKind::Message if head.author == Author::Assistant => Ok(()),
+            ItemKind::Reasoning => Ok(()),
+            ItemKind::ToolCall(call) => client_runs(call.kind),
+            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => Err(Reason::NoSlot),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        if self.done {
+            // There is one answer, and it has ended or failed.
+            return out.lose_event(Of::Message, event, Reason::Refused);
+        }
+        match event {
+            Event::ItemStarted(head) => {
+                self.begin(out);
+                if let Some(answer) = head.answer.filter(|answer| *answer > 0) {
+                    self.items.insert(head.id, answer);
+                    self.others.entry(answer).or_insert_with(|| AssistantWriter::new(T::PROFILE));
+                }
+                self.item(head.id, event, out);
+            }
+            Event::ItemDelta(delta) => {
+                self.begin(out);
+                self.item(delta.item, event, out);
+            }
+            Event::ItemCompleted(tail) => {
+                lose_status(tail, out);
+                self.item(tail.id, event, out);
+                self.items.remove(&tail.id);
+            }
+            Event::TurnStarted(turn) => {
+                self.learn(turn, out);
+                lose_stop::<T>(turn.stop.as_ref(), Reason::NoSlot, out);
+                self.begin(out);
+            }
+            Event::Usage(turn) => {
+                self.learn(turn, out);
+                lose_stop::<T>(turn.stop.as_ref(), Reason::NoSlot, out);
+            }
+            Event::TurnEnded(turn) if !T::SEVERAL && turn.answer.is_some_and(|answer| answer > 0) => {
+                out.lose_event(Of::Message, event, Reason::NoSlot);
+            }
+            Event::TurnEnded(turn) => self.turn_ended(turn, event, out),
+            Event::Error(failure) => {
+                self.assistant.event(event, self.form.assistant(0), out);
+                self.fail(failure, out);
+            }
+            // An answer says nothing of these, as its table declares.
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
+            | Event::Request(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_) => {}
+        }
+    }
+
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        if !self.done {
+            self.fail(&UNREADABLE, out);
+        } else if self.void {
+            out.ledger.nothing_written();
+        }
+    }
+}
+
+/// Whether an answer says anything of the field. If not, its leaf was booked with its frame, and once is enough.
+fn says_some<T: AnswerForm>(field: Field) -> bool {
+    !matches!((T::SAYS)(field), Says::No(_))
+}
+
+/// Gives up a count that was told in `frame`.
+fn lose_count<T: AnswerForm>(field: Field, count: u64, frame: u64, reason: Reason, out: &mut Target<'_>) {
+    if frame == out.ledger.frame_number() {
+        out.lose(field, reason);
+    } else if says_some::<T>(field) {
+        out.ledger.lose_late(field, reason, 1, u64::from(count.checked_ilog10().unwrap_or(0)) + 1);
+    }
+}
+
+/// Books why an answer stopped.
+fn lose_stop<T: AnswerForm>(stop: Option<&Stop<'_>>, reason: Reason, out: &mut Target<'_>) {
+    let Some(Stop { raw, sequence, detail, .. }) = stop else { return };
+    for (field, text) in [(Field::StopReason, raw), (Field::StopSequence, sequence)] {
+        out.lose_some(field, text.as_ref().filter(|_| says_some::<T>(field)), reason);
+    }
+    if let Some(detail) = detail.as_ref().filter(|_| says_some::<T>(Field::StopDetail)) {
+        out.lose_raw(Field::StopDetail, detail, reason);
+    }
+}
+
+/// What to say when there was no answer to translate, or none that ended well.
+const UNREADABLE: Failure<'static> = Failure {
+    class: FailureClass::Server,
+    status: None,
+    code: None,
+    message: Str::escaped("the response could not be read"),
+    request_id: None,
+};

@@ -1,0 +1,84 @@
+//! Arguments of calls: OpenAI's family writes them as JSON in a string, others as an object, and streams cut them anywhere.
+
+use std::borrow::Cow;
+
+use crate::json::{JsonWriter, Raw, Str};
+use crate::ledger::Ledger;
+use crate::model::Args;
+use crate::tape::{Limits, TapeBuf};
+
+/// The arguments of a call as a JSON object, whatever they came as.
+#[derive(Debug, Default)]
+pub(crate) struct ArgumentObject {
+    /// Pieces of the text, escaped once.
+    text: String,
+    json: Option<String>,
+    tape: TapeBuf,
+}
+
+/// The member that holds arguments which are no JSON object.
+const RAW_ARGUMENTS: &str = "_raw_arguments";
+
+impl ArgumentObject {
+    /// Adds a piece.
+    pub(crate) fn add(&mut self, args: &Args<'_>) {
+        match args {
+            Args::Json(json) if self.text.is_empty() && self.json.is_none() => {
+                self.json = Some(json.as_str().to_owned());
+            }
+            Args::Text(text) => self.more(text),
+            Args::Json(json) => self.more(&Str::plain(json.as_str())),
+        }
+    }
+
+    /// Adds text, after the value if one came before it.
+    fn more(&mut self, text: &Str<'_>) {
+        if let Some(json) = self.json.take() {
+            self.text.push_str(Str::plain(&json).as_escaped());
+        }
+        self.text.push_str(text.as_escaped());
+    }
+
+    /// Writes the object and forgets it. Arguments that are none (cut off, or damaged) become its one member.
+    pub(crate) fn write(&mut self, json: &mut JsonWriter<'_>, ledger: &mut Ledger) {
+        let escaped = Str::escaped(&self.text);
+        let text = self.json.take().map_or_else(|| escaped.decode(), Cow::Owned);
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            json.object().end_object();
+        } else if is_object(&mut self.tape, trimmed) {
+            json.raw(&Raw::new(trimmed));
+        } else {
+            ledger.note("arguments that are no JSON object became the member `_raw_arguments`");
+            json.object().key(RAW_ARGUMENTS).str(&Str::plain(&text)).end_object();
+        }
+        self.text.clear();
+    }
+}
+
+/// (A piece of) arguments as text. What [`ArgumentObject::write`] made of text that is no object is that text again.
+pub(crate) fn as_text<'a>(args: &'a Args<'_>, tape: &mut TapeBuf) -> Str<'a> {
+    match args {
+        Args::Text(text) => text.reborrow(),
+        Args::Json(json) => match raw_arguments(tape, json.as_str()) {
+            Some(text) => text,
+            None => Str::plain(json.as_str()),
+        },
+    }
+}
+
+fn raw_arguments(tape: &mut TapeBuf, object: &str) -> Option<Str<'static>> {
+    if !object.contains(RAW_ARGUMENTS) {
+        return None;
+    }
+    let tape = tape.parse(object, &Limits::default()).ok()?;
+    let mut members = tape.root().members();
+    let (name, value) = members.next()?;
+    let only = members.next().is_none() && name.as_escaped() == RAW_ARGUMENTS;
+    value.str().filter(|_| only).map(Str::into_owned)
+}
+
+/// Whether the text is one JSON object.
+pub(crate) fn is_object(tape: &mut TapeBuf, text: &str) -> bool {
+    text.starts_with('{') && tape.parse(text, &Limits::default()).is_ok()
+}

@@ -1,0 +1,215 @@
+//! Content being gathered: a string if it turns out to be one text, else a list of parts.
+
+use super::profile::BlankText;
+use crate::json::{JsonBuffer, JsonWriter, Str};
+use crate::ledger::Reason;
+use crate::model::{Arrival, Delta, Field, ItemId, Part};
+use crate::pipe::Target;
+
+/// A text that waits until it is known whether the target takes it, and the frame it came in.
+#[derive(Debug)]
+pub(crate) struct HeldText {
+    text: String,
+    frame: u64,
+}
+
+impl HeldText {
+    pub(crate) fn new(text: &Str<'_>, out: &Target<'_>) -> Self {
+        Self { text: text.as_escaped().to_owned(), frame: out.ledger.frame_number() }
+    }
+
+    pub(crate) fn text(&self) -> Str<'_> {
+        Str::escaped(&self.text)
+    }
+
+    /// Gives it up. If its frame is still there, it is taken for the last value of that field that was not given up.
+    pub(crate) fn lose(&self, field: Field, reason: Reason, out: &mut Target<'_>) {
+        if self.frame == out.ledger.frame_number() {
+            out.lose_str(field, &self.text(), reason);
+        } else {
+            out.ledger.lose_late(field, reason, 1, self.text.len() as u64);
+        }
+    }
+}
+
+/// Parts being gathered.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    held: JsonBuffer,
+    parts: u32,
+    /// A string cannot stand for these: a part that is not text, or text with a mark.
+    others: u32,
+    /// The part of an item that was added last, unless it is of ours.
+    last: Option<(ItemId, u32)>,
+    /// That part is a text whose string is still open.
+    open: bool,
+    blank_text: BlankText,
+    /// The beginning of a text, as long as it is blank and the target refuses such a text.
+    blank: Vec<HeldText>,
+}
+
+/// The part that looks the same everywhere.
+const TEXT: &str = "{\"type\":\"text\",\"text\":";
+
+impl Content {
+    pub(crate) fn new(blank_text: BlankText) -> Self {
+        Self { blank_text, ..Self::default() }
+    }
+
+    /// Whether the target would refuse this piece: it is a whole text of nothing but space.
+    pub(crate) fn refuses(&self, delta: &Delta<'_>) -> bool {
+        let Delta { item, part, value, arrival } = delta;
+        let (Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) = value else { return false };
+        self.blank_text == BlankText::Refuse
+            && *arrival == Arrival::Whole
+            && self.last != Some((*item, *part))
+            && is_blank(text)
+    }
+
+    /// Adds (a piece of) text; pieces of one part of an item join.
+    pub(crate) fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, out: &mut Target<'_>) {
+        if self.last != Some((item, part)) {
+            self.end(out);
+            self.last = Some((item, part));
+        }
+        if !self.open {
+            if self.blank_text == BlankText::Refuse && is_blank(text) {
+                return self.blank.push(HeldText::new(text, out));
+            }
+            self.parts += 1;
+            self.open = true;
+            let mut json = self.held.hold();
+            json.begin_raw();
+            json.bytes(TEXT.as_bytes());
+            json.bytes(b"\"");
+            for held in self.blank.drain(..) {
+                json.piece(&held.text());
+            }
+        }
+        self.held.hold().piece(text);
+    }
+
+    /// A part that is not text, and is not one of an item, follows through the writer.
+    pub(crate) fn part(&mut self, out: &mut Target<'_>) -> JsonWriter<'_> {
+        self.end(out);
+        self.parts += 1;
+        self.others += 1;
+        self.held.hold()
+    }
+
+    /// Adds a part of an item that is not text.
+    pub(crate) fn item_part(&mut self, item: ItemId, part: u32, json: &JsonBuffer, out: &mut Target<'_>) {
+        self.part(out).values(json.bytes());
+        self.last = Some((item, part));
+    }
+
+    /// The part that [`Content::part`] began goes on.
+    pub(crate) fn more(&mut self) -> JsonWriter<'_> {
+        self.held.hold()
+    }
+
+    /// Adds members to the part of an item that was added last; returns whether it is that one.
+    pub(crate) fn add_members(
+        &mut self,
+        item: ItemId,
+        part: u32,
+        write: impl FnOnce(&mut JsonWriter<'_>),
+    ) -> bool {
+        if self.last != Some((item, part)) || self.parts == 0 || !self.blank.is_empty() {
+            return false;
+        }
+        if std::mem::take(&mut self.open) {
+            self.held.hold().close_string();
+            self.others += 1;
+        } else if !self.held.reopen_object() {
+            return false;
+        }
+        let mut json = self.held.hold();
+        write(&mut json);
+        json.end_object();
+        // A second mark, or more text, does not belong to this part any more.
+        self.last = None;
+        true
+    }
+
+    /// Takes over all parts of another content, which has ended.
+    pub(crate) fn absorb(&mut self, other: &mut Content) {
+        if other.parts > 0 {
+            self.held.hold().values(other.held.bytes());
+            self.parts += other.parts;
+            self.others += other.others;
+        }
+        self.last = None;
+        other.clear();
+    }
+
+    /// No more is added to the last text. One that is still blank is given up.
+    pub(crate) fn end(&mut self, out: &mut Target<'_>) {
+        self.last = None;
+        if std::mem::take(&mut self.open) {
+            self.held.hold().close_string().end_object();
+        }
+        for held in self.blank.drain(..) {
+            held.lose(Field::MessageText, Reason::Refused, out);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts == 0
+    }
+
+    /// Whether the first part is a text that begins so.
+    pub(crate) fn begins_with(&self, mark: &str) -> bool {
+        self.held.bytes().get(TEXT.len() + 1..).is_some_and(|text| text.starts_with(mark.as_bytes()))
+    }
+
+    /// Writes the content, which has ended, where a string may stand in for one text, and forgets it.
+    pub(crate) fn write(&mut self, json: &mut JsonWriter<'_>) {
+        self.write_marked("", json);
+    }
+
+    /// The same with a mark at the beginning of the first part, which is a text if there is a mark.
+    pub(crate) fn write_marked(&mut self, mark: &str, json: &mut JsonWriter<'_>) {
+        let held = self.held.bytes();
+        let text = held.get(TEXT.len() + 1..).unwrap_or_default();
+        match (self.parts, self.others) {
+            (0, _) => _ = json.literal(mark),
+            (1, 0) => {
+                json.open_string().piece(&Str::escaped(mark));
+                // The quote and the brace at the end are those of the part.
+                json.bytes(text.strip_suffix(b"\"}").unwrap_or(text));
+                json.close_string();
+            }
+            _ if mark.is_empty() => _ = json.array().values(held).end_array(),
+            _ => {
+                json.array().begin_raw();
+                json.bytes(TEXT.as_bytes());
+                json.bytes(b"\"");
+                json.bytes(mark.as_bytes());
+                json.bytes(text);
+                json.end_array();
+            }
+        }
+        self.clear();
+    }
+
+    /// Writes the parts of the content, which has ended, into a list that is already open, and forgets them.
+    pub(crate) fn write_parts(&mut self, json: &mut JsonWriter<'_>) {
+        if self.parts > 0 {
+            json.values(self.held.bytes());
+        }
+        self.clear();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.held.clear();
+        self.blank.clear();
+        (self.parts, self.others, self.last, self.open) = (0, 0, None, false);
+    }
+}
+
+/// Whether a text is nothing but space.
+pub(crate) fn is_blank(text: &Str<'_>) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+    !text.as_escaped().bytes().next().is_some_and(plain) && text.decode().trim().is_empty()
+}

@@ -1,0 +1,16 @@
+//! Addresses that hold their own bytes: `data:image/png;base64,…`.
+
+use crate::json::{JsonWriter, Str};
+use crate::model::{Media, MediaSource};
+
+/// The media that such an address holds, cut where it stands; `None` for any other address.
+pub(crate) fn from_data_url(escaped: &str) -> Option<Media<'_>> {
+    let (media_type, data) = escaped.strip_prefix("data:")?.split_once(";base64,")?;
+    Some(Media::new(Some(Str::escaped(media_type)), MediaSource::Base64(Str::escaped(data))))
+}
+
+/// Writes such an address.
+pub(crate) fn write_data_url(media_type: &Str<'_>, data: &Str<'_>, json: &mut JsonWriter<'_>) {
+    json.open_string().piece(&Str::escaped("data:")).piece(media_type);
+    json.piece(&Str::escaped(";base64,")).piece(data).close_string();
+}

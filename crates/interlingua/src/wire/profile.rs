@@ -1,0 +1,131 @@
+//! What a backend or a client takes: one static per use of a dialect, so that a flavour of it is another static.
+
+use super::aliases::Letters;
+use crate::json::Str;
+use crate::ledger::Reason;
+use crate::model::{CallKind, Opaque, Tool};
+
+/// Which ids or names a target takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NameRule {
+    pub(crate) letters: Letters,
+    /// The most characters.
+    pub(crate) most: usize,
+}
+
+/// What a backend or a client takes.
+#[derive(Debug)]
+pub(crate) struct Profile {
+    /// Ids of calls.
+    pub(crate) ids: NameRule,
+    /// Names of tools.
+    pub(crate) names: NameRule,
+    /// Signatures and encrypted state.
+    pub(crate) opaque: OpaquePolicy,
+    /// A text by which the model declines.
+    pub(crate) refusals: Refusals,
+    /// Arguments of calls.
+    pub(crate) arguments: ArgumentForm,
+    /// Calls with plain text.
+    pub(crate) free_text: FreeText,
+    /// Texts of nothing but space.
+    pub(crate) blank_text: BlankText,
+    /// Whether an assistant's texts, or its texts and calls, can be marked for the cache.
+    pub(crate) marks: Marks,
+    /// Vendors' own types of tools that this one takes, by how they begin.
+    pub(crate) tool_types: &'static [(&'static str, CallKind)],
+}
+
+/// What to do with signatures and encrypted state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OpaquePolicy {
+    /// To a client, which will send it back: whoever issued it.
+    Carry,
+    /// To a backend: only what that issuer made itself.
+    Withhold {
+        /// The issuer behind the backend, if it issues any.
+        unless: Option<&'static str>,
+    },
+}
+
+/// Where a refusal goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusals {
+    /// It has a place of its own.
+    Apart,
+    /// It is text like any other.
+    AsText,
+}
+
+/// How arguments are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArgumentForm {
+    /// As JSON inside a string, which clients parse: it is never empty.
+    Text,
+    /// As an object.
+    Object,
+}
+
+/// Whether calls can have plain text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FreeText {
+    /// They can.
+    Native,
+    /// It becomes the member `input` of an object.
+    Wrapped,
+}
+
+/// What to do with a text of nothing but space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BlankText {
+    /// Write it.
+    #[default]
+    Take,
+    /// The target refuses it.
+    Refuse,
+}
+
+/// What of an assistant's turn can be marked for the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marks {
+    /// Nothing.
+    Nothing,
+    /// Its texts.
+    Texts,
+    /// Its texts and calls.
+    TextsAndCalls,
+}
+
+impl Profile {
+    /// Whether state that only its issuer can read may go there.
+    pub(crate) fn takes_opaque(&self, opaque: &Opaque<'_>) -> Result<(), Reason> {
+        match self.opaque {
+            OpaquePolicy::Carry => Ok(()),
+            OpaquePolicy::Withhold { unless: Some(issuer) } if opaque.is_of(issuer) => Ok(()),
+            OpaquePolicy::Withhold { .. } => Err(Reason::Foreign),
+        }
+    }
+
+    /// Whether a tool may be offered there: one that the client runs and can be described, or one of the target's own.
+    pub(crate) fn offers(&self, tool: &Tool<'_>) -> bool {
+        match &tool.vendor_type {
+            Some(vendor_type) => self.own_type(vendor_type).is_some(),
+            None => client_runs(tool.kind).is_ok(),
+        }
+    }
+
+    /// Who runs a tool of that type, if it is one of the target's own.
+    pub(crate) fn own_type(&self, vendor_type: &Str<'_>) -> Option<CallKind> {
+        let own = |(prefix, _): &&(&str, CallKind)| vendor_type.as_escaped().starts_with(prefix);
+        self.tool_types.iter().find(own).map(|(_, kind)| *kind)
+    }
+}
+
+/// Only calls that the client runs have a place: the provider ran the others and keeps their state, so no one else can
+/// replay them.
+pub(crate) const fn client_runs(kind: CallKind) -> Result<(), Reason> {
+    match kind {
+        CallKind::Function | CallKind::FreeText | CallKind::Vendor => Ok(()),
+        CallKind::Server | CallKind::Mcp => Err(Reason::NoSlot),
+    }
+}

@@ -1,0 +1,315 @@
+//! A request: settings, then the turns of the conversation.
+//!
+//! [`RequestWriter`] knows which item goes where: results after their calls and before anything else, an assistant's items
+//! in one turn, no call without a result. A [`RequestForm`] writes that down.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::aliases;
+use super::assistant::{AssistantForm, AssistantWriter};
+use super::content::Content;
+use super::profile::{BlankText, Profile, client_runs};
+use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
+use crate::json::Str;
+use crate::ledger::{Identity, Leftover, Reason};
+use crate::model::{
+    Author, CacheMark, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, Of, Part, Request,
+    Status, ToolResult,
+};
+use crate::pipe::{Target, Writer};
+
+/// Writes a request down.
+pub(crate) trait RequestForm: Default + Send {
+    const PROFILE: &'static Profile;
+
+    /// Opens the request and writes its settings.
+    fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>);
+    /// Where the assistant's turn says what it says.
+    fn assistant(&mut self) -> &mut dyn AssistantForm;
+    /// Writes the assistant's turn; returns whether it said anything.
+    fn end_assistant(&mut self, out: &mut Target<'_>) -> bool;
+    /// Adds a picture or a document to the content of a message or a result, or gives it up.
+    fn media(&mut self, media: PlacedMedia<'_>, content: &mut Content, out: &mut Target<'_>);
+    /// Marks the part that was added last for the cache; returns whether the mark is written.
+    fn mark(
+        &mut self,
+        mark: &CacheMark<'_>,
+        at: (ItemId, u32),
+        content: &mut Content,
+        out: &mut Target<'_>,
+    ) -> bool;
+    /// A message of the user or the system is complete. Calls may still wait for their results.
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>);
+    /// The result of the call of that id, escaped.
+    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut Content, out: &mut Target<'_>);
+    /// Every call has its result, and the next turn is that speaker's.
+    fn settle(&mut self, next: Speaker, out: &mut Target<'_>);
+    /// There are no more items.
+    fn end(&mut self, out: &mut Target<'_>);
+}
+
+/// Media as a part of an item.
+pub(crate) struct PlacedMedia<'a> {
+    pub(crate) of: Of,
+    /// The id of the call, if this is part of its result.
+    pub(crate) call: &'a str,
+    pub(crate) delta: &'a Delta<'a>,
+    pub(crate) media: &'a Media<'a>,
+}
+
+/// A message of the user or the system.
+pub(crate) struct GatheredMessage<'a> {
+    pub(crate) author: Author,
+    pub(crate) content: &'a mut Content,
+    /// Calls waited for their results when it began.
+    pub(crate) waited: bool,
+    /// They still do.
+    pub(crate) waits: bool,
+}
+
+/// Writes a request. Items of a source without settings (a log) get empty ones.
+pub(crate) struct RequestWriter<T> {
+    form: T,
+    begun: bool,
+    assistant: AssistantWriter,
+    /// The assistant's turn is being gathered.
+    speaking: bool,
+    /// It has a message already.
+    spoke: bool,
+    /// What the message that is open says.
+    said: Content,
+    /// The result that is open: the id of its call, and what it says.
+    result_of: String,
+    result: Content,
+    pairs: Pairing,
+    open: HashMap<ItemId, Destination, BuildHasherDefault<Identity>>,
+}
+
+impl<T: RequestForm> Default for RequestWriter<T> {
+    fn default() -> Self {
+        Self {
+            form: T::default(),
+            begun: false,
+            assistant: AssistantWriter::new(T::PROFILE),
+            speaking: false,
+            spoke: false,
+            said: Content::new(T::PROFILE.blank_text),
+            result_of: String::new(),
+            result: Content::new(T::PROFILE.blank_text),
+            pairs: Pairing::default(),
+            open: HashMap::default(),
+        }
+    }
+}
+
+impl<T: RequestForm> RequestWriter<T> {
+    fn begin(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
+        self.begun = true;
+        self.form.settings(request, out);
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+        let ItemHead { id, kind, author, .. } = head;
+        let to = match kind {
+            ItemKind::Message => {
+                let (to, is_narrowed) = Destination::of_message(*author, self.pairs.is_waiting());
+                if is_narrowed {
+                    out.lose(Field::ItemAuthor, Reason::Narrowed);
+                }
+                to
+            }
+            ItemKind::Reasoning | ItemKind::ToolCall(_) => Destination::Assistant,
+            ItemKind::ToolResult(_) => Destination::Result,
+            // It has no place and does not come.
+            ItemKind::Notice(_) => return,
+        };
+        if to == Destination::Assistant {
+            self.begin_assistant(out);
+            if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
+                out.lose(Field::ItemAuthor, Reason::Merged);
+                out.ledger.note("assistant messages in a row joined");
+            }
+            if let ItemKind::ToolCall(call) = kind {
+                self.pairs.called(&aliases::call_id(call.call_id.as_ref(), T::PROFILE.ids, None, *id));
+            }
+            self.assistant.event(event, self.form.assistant(), out);
+        } else {
+            self.end_assistant(out);
+        }
+        if let ItemKind::ToolResult(ToolResult { call_id, name: _ }) = kind {
+            let id = call_id.as_ref().map(result_id::<T>);
+            self.result_of = self.pairs.answered(id.as_ref(), out.ledger).unwrap_or_default();
+        }
+        self.open.insert(*id, to);
+    }
+
+    fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        let Some(to) = self.open.get(item).copied() else { return };
+        let (content, call) = match to {
+            Destination::Assistant => {
+                self.begin_assistant(out);
+                return self.assistant.event(event, self.form.assistant(), out);
+            }
+            Destination::Result => (&mut self.result, &*self.result_of),
+            Destination::User { .. } | Destination::System => (&mut self.said, ""),
+        };
+        if content.refuses(delta) {
+            return out.lose_part(to.of(), value, Reason::Refused);
+        }
+        match value {
+            Part::Text(text) | Part::Summary(text) => content.text(*item, *part, text, out),
+            Part::Refusal(text) => {
+                out.ledger.note("refusal written as text");
+                content.text(*item, *part, text, out);
+            }
+            Part::Json(json) => {
+                out.ledger.note("JSON content written as text");
+                content.text(*item, *part, &Str::plain(json.as_str()), out);
+            }
+            Part::Media(media) if to != Destination::System => {
+                self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);
+            }
+            Part::Cache(mark) => {
+                if !self.form.mark(mark, (*item, *part), content, out) {
+                    out.lose_part(to.of(), value, Reason::NoSlot);
+                }
+            }
+            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
+                out.lose_part(to.of(), value, Reason::NoSlot);
+            }
+            Part::Opaque(_) => out.lose_part(to.of(), value, Reason::Foreign),
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+        let ItemTail { id, is_error, .. } = tail;
+        let Some(to) = self.open.remove(id) else { return };
+        let (author, waited) = match to {
+            Destination::Assistant => return self.assistant.event(event, self.form.assistant(), out),
+            Destination::Result => {
+                self.result.end(out);
+                self.form.result(&self.result_of, *is_error, &mut self.result, out);
+                return self.result.clear();
+            }
+            Destination::User { waited } => (Author::User, waited),
+            Destination::System => (Author::System, false),
+        };
+        self.said.end(out);
+        let waits = self.pairs.is_waiting();
+        self.form.message(GatheredMessage { author, content: &mut self.said, waited, waits }, out);
+        self.said.clear();
+    }
+
+    fn begin_assistant(&mut self, out: &mut Target<'_>) {
+        if !std::mem::replace(&mut self.speaking, true) {
+            self.settle(Speaker::Assistant, out);
+            self.assistant.reset();
+        }
+    }
+
+    fn end_assistant(&mut self, out: &mut Target<'_>) {
+        if !std::mem::take(&mut self.speaking) {
+            return;
+        }
+        self.spoke = false;
+        self.assistant.close(self.form.assistant(), out);
+        if !self.form.end_assistant(out) {
+            let refuses = T::PROFILE.blank_text == BlankText::Refuse;
+            out.lose(Field::ItemAuthor, if refuses { Reason::Refused } else { Reason::Redundant });
+            out.ledger.note("a turn that says nothing was left out");
+        }
+    }
+
+    /// Before the next turn, each call that got no result gets one that says so.
+    fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
+        while let Some(id) = self.pairs.next() {
+            out.ledger.note("call without a result got one that says so");
+            let mut content = Content::default();
+            content.text(ItemId(0), 0, &Str::escaped(NO_RESULT), out);
+            content.end(out);
+            self.form.result(&id, Some(true), &mut content, out);
+        }
+        self.form.settle(next, out);
+    }
+}
+
+/// The id of a call as its result names it.
+fn result_id<'a, T: RequestForm>(id: &'a Str<'_>) -> Str<'a> {
+    aliases::alias(id, T::PROFILE.ids.letters, T::PROFILE.ids.most)
+}
+
+impl<T: RequestForm> Writer for RequestWriter<T> {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        match &head.kind {
+            // A request repeats one answer of several.
+            _ if head.answer.is_some_and(|answer| answer > 0) => Err(Reason::NoSlot),
+            ItemKind::Message | ItemKind::Reasoning => Ok(()),
+            ItemKind::ToolCall(call) => client_runs(call.kind),
+            ItemKind::ToolResult(result) => {
+                let around = head.within.and_then(|message| self.open.get(&message));
+                let id = result.call_id.as_ref().map(result_id::<T>);
+                match around {
+                    // A result that the provider itself produced, inside its answer.
+                    Some(Destination::Assistant) => Err(Reason::NoSlot),
+                    _ if self.pairs.expects(id.as_ref()) => Ok(()),
+                    _ => Err(Reason::Refused),
+                }
+            }
+            ItemKind::Notice(_) => Err(Reason::NoSlot),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::Request(request) if !self.begun => self.begin(request, out),
+            // One call of a model has one set of settings, and they come first.
+            Event::Request(_) => out.lose_event(Of::Message, event, Reason::Refused),
+            Event::ItemStarted(head) => {
+                if !self.begun {
+                    self.begin(&Request::default(), out);
+                }
+                self.started(head, event, out);
+            }
+            Event::ItemDelta(delta) => self.grew(delta, event, out),
+            Event::ItemCompleted(tail) => {
+                lose_status(tail, out);
+                self.completed(tail, event, out);
+            }
+            // A request says nothing of these, as its table declares.
+            Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Rewound(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_)
+            | Event::Error(_) => {}
+        }
+    }
+
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        if self.begun {
+            self.end_assistant(out);
+            self.settle(Speaker::Nobody, out);
+            self.form.end(out);
+        }
+    }
+}
+
+/// Books the end of an item where no word says how it ended: only a call that is cut off shows it.
+pub(super) fn lose_status(tail: &ItemTail<'_>, out: &mut Target<'_>) {
+    let ItemTail { status, native_status, .. } = tail;
+    out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
+    if *status == Status::Failed {
+        out.lose(Field::ItemStatus, Reason::NoSlot);
+    }
+}

@@ -1,0 +1,241 @@
+//! Settings of a request: a row per setting, read and written by the same table; and what is said about tools.
+
+use super::aliases;
+use super::profile::Profile;
+use crate::json::{JsonWriter, Str};
+use crate::ledger::Reason;
+use crate::model::{CacheMark, Field, Request, Says, SaysTable, SettingMut, SettingRef, Tool, ToolChoice};
+use crate::pipe::Target;
+use crate::tape::{Kind, Val};
+
+/// One setting of a dialect.
+pub(crate) struct Setting {
+    /// The name that is written, and others that say the same.
+    pub(crate) names: &'static [&'static str],
+    pub(crate) field: Field,
+    pub(crate) how: How,
+}
+
+/// How a setting is said.
+pub(crate) enum How {
+    /// As it is.
+    AsIs,
+    /// A list, or one text alone, of no more than so many.
+    AtMost(usize),
+    /// An end user's id of no more characters than that.
+    UserId(usize),
+    /// In words of the dialect, each after the model's; a word we do not know is read as it is and never written.
+    Words(&'static [(&'static str, &'static str)]),
+}
+
+/// Reads every setting of the table. What is of another type than its setting stays where it is.
+pub(crate) fn read<'t>(root: Val<'t>, table: &[Setting]) -> Request<'t> {
+    let mut request = Request::default();
+    for Setting { names, field, how } in table {
+        let values = names.iter().filter_map(|name| root.get(name)).filter(|value| !value.is_null());
+        for value in values {
+            if request.setting_mut(*field).is_some_and(|setting| read_one(value, *field, how, setting)) {
+                break;
+            }
+        }
+    }
+    request
+}
+
+/// Reads one setting; returns whether there was one.
+fn read_one<'t>(value: Val<'t>, field: Field, how: &How, setting: SettingMut<'_, 't>) -> bool {
+    match setting {
+        SettingMut::Text(text) => {
+            *text = value.take_text(field).map(|theirs| match how {
+                How::Words(words) => words
+                    .iter()
+                    .find(|(_, word)| theirs.is(word))
+                    .map_or(theirs, |(ours, _)| Str::escaped(ours)),
+                How::AsIs | How::AtMost(_) | How::UserId(_) => theirs,
+            });
+            text.is_some()
+        }
+        SettingMut::Number(number) => {
+            *number = Some(value.take(field));
+            true
+        }
+        SettingMut::Flag(flag) => {
+            *flag = value.bool().inspect(|_| _ = value.take(field));
+            flag.is_some()
+        }
+        SettingMut::Texts(texts) => {
+            texts.extend(value.take_text(field));
+            texts.extend(value.elements().filter_map(|text| text.take_text(field)));
+            !texts.is_empty()
+        }
+        SettingMut::Pairs(pairs) => {
+            pairs.extend(value.members().filter_map(|(name, text)| Some((name, text.take_text(field)?))));
+            value.kind() == Kind::Object
+        }
+    }
+}
+
+/// Writes every setting of the table that the target says anything of.
+pub(crate) fn write(request: &Request<'_>, table: &[Setting], says: SaysTable, out: &mut Target<'_>) {
+    for Setting { names, field, how } in table {
+        let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
+        if !matches!(says(*field), Says::No(_)) {
+            write_one(name, *field, how, setting, out);
+        }
+    }
+}
+
+fn write_one(name: &str, field: Field, how: &How, setting: SettingRef<'_, '_>, out: &mut Target<'_>) {
+    match setting {
+        SettingRef::Text(Some(text)) => match how {
+            How::Words(words) => match words.iter().find(|(ours, _)| text.is(ours)) {
+                Some((_, theirs)) => _ = out.json.key(name).literal(theirs),
+                None => out.lose_str(field, text, Reason::Narrowed),
+            },
+            How::UserId(most) => {
+                let user = aliases::user_id(text, *most, out);
+                out.json.key(name).str(&user);
+            }
+            How::AsIs | How::AtMost(_) => _ = out.json.key(name).str(text),
+        },
+        SettingRef::Number(Some(number)) => _ = out.json.key(name).raw(number),
+        SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
+        SettingRef::Texts(texts) if !texts.is_empty() => {
+            let most = if let How::AtMost(most) = how { *most } else { usize::MAX };
+            out.json.key(name).array();
+            for text in texts.iter().take(most) {
+                out.json.str(text);
+            }
+            out.json.end_array();
+            for text in texts.iter().skip(most) {
+                out.lose_str(field, text, Reason::Refused);
+            }
+        }
+        SettingRef::Pairs(pairs) if !pairs.is_empty() => {
+            out.json.key(name).object();
+            for (name, value) in pairs {
+                out.json.key(name.as_escaped()).str(value);
+            }
+            out.json.end_object();
+        }
+        SettingRef::Text(None)
+        | SettingRef::Number(None)
+        | SettingRef::Flag(None)
+        | SettingRef::Texts(_)
+        | SettingRef::Pairs(_) => {}
+    }
+}
+
+/// Writes the tools that the target takes and gives up the others; returns those that were written.
+pub(crate) fn write_tools<'a, 't>(
+    tools: &'a [Tool<'t>],
+    profile: &Profile,
+    out: &mut Target<'_>,
+    mut write: impl FnMut(&Tool<'t>, &mut Target<'_>),
+) -> Vec<&'a Tool<'t>> {
+    for tool in tools.iter().filter(|tool| !profile.offers(tool)) {
+        lose_tool(tool, out);
+    }
+    let offered: Vec<&Tool<'t>> = tools.iter().filter(|tool| profile.offers(tool)).collect();
+    if !offered.is_empty() {
+        out.json.key("tools").array();
+        for tool in &offered {
+            write(tool, out);
+        }
+        out.json.end_array();
+    }
+    offered
+}
+
+/// Books a tool that the target does not take.
+fn lose_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
+    let Tool { kind: _, vendor_type, name, description, schema, strict, config, cache } = tool;
+    out.lose_some(Field::ToolType, vendor_type.as_ref(), Reason::NoSlot);
+    out.lose_str(Field::ToolName, name, Reason::NoSlot);
+    out.lose_some(Field::ToolDescription, description.as_ref(), Reason::NoSlot);
+    if let Some(schema) = schema {
+        out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
+    }
+    if strict.is_some() {
+        out.lose(Field::ToolStrict, Reason::NoSlot);
+    }
+    for (_, value) in config {
+        out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
+    }
+    if let Some(CacheMark { kind, lifetime }) = cache {
+        out.lose_str(Field::SettingsCache, kind, Reason::NoSlot);
+        out.lose_some(Field::SettingsCache, lifetime.as_ref(), Reason::NoSlot);
+    }
+    out.lose(Field::ToolKind, Reason::NoSlot);
+}
+
+/// A dialect's words for a mark that asks the provider to cache everything up to there. Each dialect knows one sort of
+/// mark, under a word of its own.
+pub(crate) struct CacheWords {
+    /// The member that holds the mark.
+    pub(crate) name: &'static str,
+    /// The member of the mark that names its sort, and the one word for it.
+    pub(crate) kind: (&'static str, &'static str),
+    /// How long it may live. Lifetimes of others have no equal.
+    pub(crate) lifetimes: &'static [&'static str],
+}
+
+/// The fields of a mark on a part.
+pub(crate) const PART_MARK: [Field; 2] = [Field::CacheMark, Field::CacheLifetime];
+/// The fields of a mark on a tool or on the whole request.
+pub(crate) const SETTINGS_MARK: [Field; 2] = [Field::SettingsCache; 2];
+/// The words that dialects have for the one sort of mark.
+const MARKS: [&str; 2] = ["ephemeral", "explicit"];
+
+impl CacheWords {
+    /// Reads the mark that a part or tool has. It stays where it is.
+    pub(crate) fn read<'t>(&self, holder: Val<'t>, [kind, lifetime]: [Field; 2]) -> Option<CacheMark<'t>> {
+        let mark = holder.get(self.name)?;
+        let kind = mark.note_str(self.kind.0, kind)?;
+        Some(CacheMark { kind, lifetime: mark.note_str("ttl", lifetime) })
+    }
+
+    /// Writes the member.
+    pub(crate) fn write(&self, mark: &CacheMark<'_>, json: &mut JsonWriter<'_>) {
+        json.key(self.name).object().key(self.kind.0).literal(self.kind.1);
+        json.opt_str("ttl", mark.lifetime.as_ref().filter(|lifetime| self.has_lifetime(lifetime)))
+            .end_object();
+    }
+
+    /// Books what of a mark is not written.
+    pub(crate) fn lose_rest(&self, mark: &CacheMark<'_>, fields: [Field; 2], out: &mut Target<'_>) {
+        let CacheMark { kind, lifetime } = mark;
+        let odd = Some(kind).filter(|kind| !MARKS.iter().any(|known| kind.is(known)));
+        out.lose_some(fields[0], odd, Reason::Narrowed);
+        let foreign = lifetime.as_ref().filter(|lifetime| !self.has_lifetime(lifetime));
+        out.lose_some(fields[1], foreign, Reason::Narrowed);
+    }
+
+    fn has_lifetime(&self, lifetime: &Str<'_>) -> bool {
+        self.lifetimes.iter().any(|known| lifetime.is(known))
+    }
+}
+
+/// Books what a request says about the choice of tools, where there is nothing to choose.
+pub(crate) fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Target<'_>) {
+    match choice {
+        Some(ToolChoice::Named(name)) => out.lose_str(Field::ToolChoice, name, Reason::Refused),
+        Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {
+            out.lose(Field::ToolChoice, Reason::Refused);
+        }
+        None => {}
+    }
+    if parallel.is_some() {
+        out.lose(Field::ParallelCalls, Reason::Refused);
+    }
+}
+
+/// Whether a tool of that name is on offer.
+pub(crate) fn is_offered(name: Val<'_>, tools: &[Tool<'_>]) -> bool {
+    name.str().is_some_and(|name| tools.iter().any(|tool| tool.name == name))
+}
+
+/// Whether calls can be made at all, one by one or several at once.
+pub(crate) fn may_call(choice: Option<&ToolChoice<'_>>, tools: &[Tool<'_>]) -> bool {
+    !tools.is_empty() && choice != Some(&ToolChoice::None)
+}
