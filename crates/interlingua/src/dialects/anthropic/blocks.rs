@@ -6,7 +6,7 @@ use crate::model::{
     Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, issuers,
 };
 use crate::pipe::Events;
-use crate::tape::{Kind, Val, Wanted};
+use crate::tape::{Kind, Val, WantedNames};
 
 /// How many of the content's blocks are parts of the message itself, not items within it.
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
@@ -275,7 +275,7 @@ pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
 
 /// Reads a usage object, which stays where it is.
 pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
-    const WANTED: Wanted<6> = Wanted::new([
+    const WANTED: WantedNames<6> = WantedNames::new([
         "output_tokens_details",
         "cache_creation",
         "cache_creation_input_tokens",
