@@ -5,7 +5,7 @@ use super::paths::{Booking, HOLES_HASH, UNPARSED_HASH};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
 use crate::model::{Field, Says};
-use crate::tape::{Claim, Name, Seen, Val, Visit};
+use crate::tape::{Claim, Name, Val, Visit, Visited};
 
 impl<'t> Leftover<'t> {
     /// The spacing around the document, such as the carriage return of a foreign line end. What follows the list of a
@@ -137,7 +137,7 @@ impl Ledger {
 
     /// Books one value.
     #[inline]
-    fn book(&mut self, fate: Fate, field: Option<Field>, seen: Seen<'_>) {
+    fn book(&mut self, fate: Fate, field: Option<Field>, seen: Visited<'_>) {
         let leaves = seen.leaves();
         if self.trace.is_some() {
             self.trace_leaf(Leaf { frame: self.frames, span: Some(seen.span()), count: leaves, field, fate });
@@ -178,14 +178,14 @@ impl Ledger {
 
 /// Whom [`Ledger::settle`] shows each value and its fate.
 trait Watcher {
-    fn value(&mut self, seen: Seen<'_>, claim: Claim, fate: Fate);
+    fn value(&mut self, seen: Visited<'_>, claim: Claim, fate: Fate);
 }
 
 /// Nobody looks.
 struct Unwatched;
 
 impl Watcher for Unwatched {
-    fn value(&mut self, _: Seen<'_>, _: Claim, _: Fate) {}
+    fn value(&mut self, _: Visited<'_>, _: Claim, _: Fate) {}
 }
 
 /// A line that is being written with its holes.
@@ -202,7 +202,7 @@ impl Watcher for LineWithHoles<'_, '_> {
         reason = "the hot path to a record: out of line it costs a call for each leaf"
     )]
     #[inline(always)]
-    fn value(&mut self, seen: Seen<'_>, claim: Claim, fate: Fate) {
+    fn value(&mut self, seen: Visited<'_>, claim: Claim, fate: Fate) {
         let span = seen.span();
         match (claim, fate) {
             // Only what the target says has a hole: no hole is without a value that fills it.
@@ -255,7 +255,7 @@ impl<'t, W: Watcher> Visit<'t> for Settle<'_, W> {
     }
 
     #[inline]
-    fn value(&mut self, seen: Seen<'t>) {
+    fn value(&mut self, seen: Visited<'t>) {
         let (claim, given_up) = seen.claim();
         let field = claim.field();
         let fate = match field {
@@ -298,7 +298,7 @@ impl<'t> Visit<'t> for Tags<'_> {
         self.ledger.names.enter(name, outer);
     }
 
-    fn value(&mut self, seen: Seen<'t>) {
+    fn value(&mut self, seen: Visited<'t>) {
         if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = seen.claim() {
             self.ledger.book(self.fate, Some(Field::Structure), seen);
         }

@@ -12,9 +12,9 @@ use std::cell::Cell;
 
 use crate::ledger::Reason;
 use crate::model::Field;
-use parse::{Broken, Open, Parser};
+use parse::{Broken, OpenContainer, Parser};
 pub use value::Val;
-pub(crate) use value::{Seen, Visit, Wanted};
+pub(crate) use value::{Visit, Visited, WantedNames};
 
 /// How large a frame may get before it is passed through unread.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +169,7 @@ pub enum Fault {
 pub struct TapeBuf {
     nodes: Vec<Node>,
     /// The containers around the one that is being read.
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     /// The values claimed last, in the order they were claimed, from [`Tape::claims`] round and round.
     claimed: [Cell<u32>; NEAR],
 }

@@ -13,7 +13,7 @@ use super::{Fault, Kind, Limits, Mark, Name, Node};
 pub(super) struct Parser<'p> {
     bytes: &'p [u8],
     nodes: &'p mut Vec<Node>,
-    open: &'p mut Vec<Open>,
+    open: &'p mut Vec<OpenContainer>,
     /// How many values there may be, beside the names so far.
     most: usize,
     depth: usize,
@@ -30,7 +30,7 @@ pub(super) struct Broken;
 
 /// An open container.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenContainer {
     node: u32,
     object: bool,
     /// A bit set of the names seen.
@@ -41,7 +41,7 @@ impl<'p> Parser<'p> {
     pub(super) fn new(
         bytes: &'p [u8],
         nodes: &'p mut Vec<Node>,
-        open: &'p mut Vec<Open>,
+        open: &'p mut Vec<OpenContainer>,
         limits: &Limits,
     ) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl<'p> Parser<'p> {
         let bytes = self.bytes;
         let mut at = space(bytes, 0);
         // The innermost container; those around it are in `open`, and around the document there is none.
-        let mut inside = Open { node: 0, object: false, names: 0 };
+        let mut inside = OpenContainer { node: 0, object: false, names: 0 };
         loop {
             // A member or an element stands at `at`.
             let name = if inside.object {
@@ -89,7 +89,7 @@ impl<'p> Parser<'p> {
                     if byte_at(bytes, at) != if object { b'}' } else { b']' } {
                         self.filled += 1;
                         self.open.push(inside);
-                        inside = Open { node, object, names: 0 };
+                        inside = OpenContainer { node, object, names: 0 };
                         continue;
                     }
                     self.close(node, at + 1)
@@ -169,7 +169,7 @@ impl<'p> Parser<'p> {
         reason = "called once, for every member: a call costs as much as the name"
     )]
     #[inline(always)]
-    fn key(&mut self, start: usize, inside: &mut Open) -> Result<(usize, Name), Broken> {
+    fn key(&mut self, start: usize, inside: &mut OpenContainer) -> Result<(usize, Name), Broken> {
         let bytes = self.bytes;
         if byte_at(bytes, start) != b'"' {
             return Err(self.expected(start, "a member name"));
@@ -232,7 +232,8 @@ impl<'p> Parser<'p> {
         // Up to where escapes have been read: the second half of a pair is read with the first.
         let mut read = 0;
         while let Some(block) = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
-            let Block { quotes, controls, escaped, usual, carry: next } = Block::new(block, carry);
+            let StringBlock { quotes, controls, escaped, usual, carry: next } =
+                StringBlock::new(block, carry);
             let stop = (quotes & !escaped) | controls;
             let first = stop & stop.wrapping_neg();
             let unusual = escaped & !usual & first.wrapping_sub(1);
@@ -427,7 +428,7 @@ fn quote_in(chunk: [u8; 16]) -> Option<usize> {
 }
 
 /// What stands in 64 bytes of a string, a bit for each.
-struct Block {
+struct StringBlock {
     quotes: u64,
     controls: u64,
     /// What a backslash stands before that is not escaped itself.
@@ -438,7 +439,7 @@ struct Block {
     carry: u64,
 }
 
-impl Block {
+impl StringBlock {
     #[inline]
     fn new(bytes: &[u8; 64], carry: u64) -> Self {
         let (mut quotes, mut slashes, mut controls, mut letters) = (0, 0, 0, 0);

@@ -137,7 +137,7 @@ impl<'t> Val<'t> {
     /// Several members in one pass, for names that are looked for line after line: the first of each name, if this is
     /// an object. Looks without claiming.
     #[inline]
-    pub(crate) fn find<const N: usize>(&self, wanted: &Wanted<N>) -> [Option<Val<'t>>; N] {
+    pub(crate) fn find<const N: usize>(&self, wanted: &WantedNames<N>) -> [Option<Val<'t>>; N] {
         let mut found = [None; N];
         let (tape, node) = (self.tape, self.node());
         let end = if node.kind == Kind::Object { node.next } else { self.at };
@@ -331,7 +331,7 @@ impl<'t> Val<'t> {
                 inner = node.next;
                 at += 1;
             } else {
-                visitor.value(Seen { val: Val { tape, at }, node });
+                visitor.value(Visited { val: Val { tape, at }, node });
                 at = node.next;
             }
         }
@@ -345,14 +345,14 @@ impl std::fmt::Debug for Val<'_> {
 }
 
 /// Names to look for, with their hashes. Make one as a constant.
-pub(crate) struct Wanted<const N: usize> {
+pub(crate) struct WantedNames<const N: usize> {
     names: [&'static str; N],
     hashes: [u32; N],
     /// A bit for the end of each hash: most other names are told apart by it.
     bits: u64,
 }
 
-impl<const N: usize> Wanted<N> {
+impl<const N: usize> WantedNames<N> {
     pub(crate) const fn new(names: [&'static str; N]) -> Self {
         let (mut hashes, mut bits) = ([0; N], 0);
         let mut at = 0;
@@ -371,7 +371,7 @@ pub(crate) trait Visit<'t> {
     fn enter(&mut self, name: Name, outer: u32);
 
     /// A leaf, or a container that was claimed as a whole.
-    fn value(&mut self, seen: Seen<'t>);
+    fn value(&mut self, seen: Visited<'t>);
 
     /// The innermost container ends, if one is open. Returns the `outer` that it began with.
     fn leave(&mut self) -> Option<u32>;
@@ -379,12 +379,12 @@ pub(crate) trait Visit<'t> {
 
 /// A value on a walk.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen<'t> {
+pub(crate) struct Visited<'t> {
     pub(crate) val: Val<'t>,
     node: &'t Node,
 }
 
-impl Seen<'_> {
+impl Visited<'_> {
     /// What a member is called.
     #[inline]
     pub(crate) fn name(&self) -> Name {

@@ -7,7 +7,7 @@ use crate::model::{
     Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, Words, issuers,
 };
 use crate::pipe::{Events, Target};
-use crate::tape::{Kind, Val, Wanted};
+use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::settings::{CacheWords, PART_MARK};
 use crate::wire::words::StopWords;
 
@@ -444,7 +444,7 @@ pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>,
 
 /// Reads a usage object, which stays where it is.
 pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
-    const WANTED: Wanted<6> = Wanted::new([
+    const WANTED: WantedNames<6> = WantedNames::new([
         "output_tokens_details",
         "cache_creation",
         "cache_creation_input_tokens",

@@ -5,7 +5,7 @@ use crate::error::Code;
 use crate::json::{Latest, Str};
 use crate::model::{Author, Event, Field, ItemHead, ItemId, ItemKind, Notice, Origin, Session, Turn};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Val, Wanted};
+use crate::tape::{Kind, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
@@ -37,7 +37,7 @@ struct Line<'t> {
 
 impl<'t> Line<'t> {
     fn new(root: Val<'t>) -> Self {
-        const WANTED: Wanted<12> = Wanted::new([
+        const WANTED: WantedNames<12> = WantedNames::new([
             "type",
             "sessionId",
             "cwd",
@@ -116,8 +116,8 @@ impl ClaudeReader {
 }
 
 fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
-    const WANTED: Wanted<7> =
-        Wanted::new(["role", "content", "model", "usage", "id", "stop_reason", "stop_sequence"]);
+    const WANTED: WantedNames<7> =
+        WantedNames::new(["role", "content", "model", "usage", "id", "stop_reason", "stop_sequence"]);
     let [role, content, model, usage, id, stop, sequence] = message.find(&WANTED);
     if let Some(kind) = line.kind {
         kind.note(Field::ItemAuthor);

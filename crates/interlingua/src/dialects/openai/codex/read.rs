@@ -10,7 +10,7 @@ use crate::model::{
     issuers,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Kind, Limits, TapeBuf, Val, Wanted};
+use crate::tape::{Claim, Kind, Limits, TapeBuf, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct CodexReader {
@@ -36,7 +36,7 @@ struct Line<'t> {
 
 impl Reader for CodexReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        const WANTED: Wanted<3> = Wanted::new(["type", "payload", "timestamp"]);
+        const WANTED: WantedNames<3> = WantedNames::new(["type", "payload", "timestamp"]);
         let [kind, payload, time] = doc.root.find(&WANTED);
         let payload = payload.filter(|payload| payload.kind() == Kind::Object);
         let word = word_of(kind);
@@ -273,8 +273,8 @@ impl CodexReader {
         time: Option<Val<'t>>,
         out: &mut Events<'_>,
     ) -> bool {
-        const WANTED: Wanted<6> =
-            Wanted::new(["call_id", "namespace", "name", "input", "action", "arguments"]);
+        const WANTED: WantedNames<6> =
+            WantedNames::new(["call_id", "namespace", "name", "input", "action", "arguments"]);
         // Tools the vendor trained have no name but their type.
         let (kind, name) = match word {
             "function_call" => (CallKind::Function, ""),

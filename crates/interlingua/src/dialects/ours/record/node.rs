@@ -11,7 +11,7 @@ use crate::json::JsonWriter;
 use crate::json::{Raw, Str, escape_into, is_rfc3339};
 use crate::model::{
     Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
-    Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult,
+    Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
 };
 use crate::tape::{Limits, TapeBuf};
 
@@ -393,7 +393,7 @@ impl Node {
 
     fn add_opaque(&mut self, opaque: &Opaque<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
         let Opaque { kind, issuer, value } = opaque;
-        let state = (part, *kind, issuer.clone().into_owned());
+        let state = (part, *kind, held_issuer(issuer));
         if self.content == Content::Opaque && self.opaque.as_ref() == Some(&state) {
             json.piece(value);
             return true;
@@ -501,6 +501,15 @@ impl Node {
             }
             NodeKind::User | NodeKind::Assistant | NodeKind::Speaker(_) | NodeKind::Event => {}
         }
+    }
+}
+
+/// An issuer to remember. Those we know are no copies: a thought must not cost an allocation.
+fn held_issuer(issuer: &Str<'_>) -> Str<'static> {
+    let known = [issuers::ANTHROPIC, issuers::OPENAI, issuers::GOOGLE, issuers::XAI];
+    match known.into_iter().find(|known| *known == issuer.as_escaped()) {
+        Some(known) => Str::escaped(known),
+        None => issuer.clone().into_owned(),
     }
 }
 
