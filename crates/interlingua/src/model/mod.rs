@@ -21,11 +21,12 @@ mod value;
 
 pub use fields::{Field, Fields, Group, Of, Says, SaysTable, says_everything};
 pub(crate) use fields::{
-    caches, citations, failures, notices, oversight, revisions, session, settings, turns, usage,
+    caches, calls, citations, failures, items, media, notices, oversight, parts, reasoning, results,
+    revisions, session, settings, turns, usage,
 };
 pub use item::{
-    Author, CallKind, ItemHead, ItemId, ItemKind, ItemTail, Notice, Origin, Shape, Status, ToolCall,
-    ToolResult,
+    Author, CallKind, Circumstances, ItemHead, ItemId, ItemKind, ItemTail, Notice, Origin, Shape, Status,
+    ToolCall, ToolResult,
 };
 pub use macros::{EachField, IntoOwned, Words};
 pub use neutral::{Neutral, Spelling};
