@@ -55,10 +55,8 @@ fn record_of(way: Way, bytes: &[u8]) -> Vec<u8> {
     out.bytes
 }
 
-/// What is said of turns; a time that stands alone is the clock of the source, not a turn.
 fn turns(said: &Transcript) -> Vec<Turn<'static>> {
-    let clock = |turn: &Turn<'_>| Turn { time: turn.time.clone(), ..Turn::default() } == *turn;
-    said.turns.iter().filter(|turn| !clock(turn)).cloned().collect()
+    said.turns.clone()
 }
 
 /// A universal event as a line.
@@ -172,34 +170,34 @@ fn no_hole_is_left_unfilled() {
 fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     let source = universal(&[
         ("session.started", r#"{"metadata":{"agent":"codex","cwd":"/w"}}"#),
-        ("turn.started", r#"{"turn_id":"t1","model":"m"}"#),
+        ("turn.started", r#"{"turn_id":"t1","metadata":{"model":"m"}}"#),
         (
             "permission.requested",
             r#"{"permission_id":"p1","action":"Bash","status":"requested","metadata":{"call_id":"c1","input":{"a":1}}}"#,
         ),
         (
             "permission.resolved",
-            r#"{"permission_id":"p1","action":"Bash","status":"reject","metadata":{"message":"no"}}"#,
+            r#"{"permission_id":"p1","action":"Bash","status":"reject","metadata":{"answer":{"reject":"no"}}}"#,
         ),
         (
             "question.requested",
-            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":null,"status":"requested","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}]}"#,
+            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":null,"status":"requested","prompts":[{"text":"w?","options":[["a","b"]],"multiple":true}]}"#,
         ),
         (
             "question.resolved",
-            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":"a","status":"answered","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}],"answers":[["a"]]}"#,
+            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":"a","status":"answered","prompts":[{"text":"w?","options":[["a","b"]],"multiple":true}],"answers":[["a"]]}"#,
         ),
         (
             "question.requested",
-            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"requested","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"requested","prompts":[{"text":"x?","multiple":false}]}"#,
         ),
         (
             "question.resolved",
-            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"rejected","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"rejected","prompts":[{"text":"x?","multiple":false}]}"#,
         ),
         (
             "turn.ended",
-            r#"{"turn_id":"t1","stop_reason":"stop_sequence","native_stop_reason":"halt","stop_sequence":"END","usage":{"input_tokens":5,"cache_read_tokens":3,"cache_write_tokens":2,"cache_write_long_tokens":1,"output_tokens":7,"reasoning_tokens":4},"cost_usd":0.25}"#,
+            r#"{"turn_id":"t1","metadata":{"stop":{"class":"stop_sequence","raw":"halt","sequence":"END"},"usage":{"input":5,"cache_read":3,"cache_write":2,"cache_write_long":1,"output":7,"reasoning":4},"cost":0.25}}"#,
         ),
         (
             "error",
@@ -335,10 +333,10 @@ fn what_changes_about_a_session_is_an_entry() {
     let text = String::from_utf8_lossy(&bytes);
     assert!(
         text.contains(
-            r#"{"type":"system-event","event-type":"session-updated","data":{"working-dir":"/b"}}"#
+            r#"{"type":"system-event","event-type":"session-updated","data":{"cwd":"/b"}}"#
         )
     );
-    assert!(text.contains(r#""data":{"working-dir":"/a","branch":"fix"}"#), "{text}");
+    assert!(text.contains(r#""data":{"cwd":"/a","branch":"fix"}"#), "{text}");
     let back = convert(record(), way, &bytes);
     assert_eq!(String::from_utf8(back.bytes).expect("text"), log);
     assert_eq!(back.report.lost, 0, "{:?}", back.report.lost_paths);

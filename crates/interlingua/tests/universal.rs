@@ -282,7 +282,7 @@ fn is_made_anew(line: &str, at: usize) -> bool {
     let event: Value = serde_json::from_str(line).unwrap();
     let name = line[..at].trim_end_matches(':').rsplit('"').nth(1).unwrap();
     let label = item(&event)["content"][0]["label"].as_str().unwrap_or_default();
-    let of_ours = ["session.updated", "usage", "request"].contains(&label);
+    let of_ours = ["session.updated", "usage", "request", "rewound"].contains(&label);
     ["event_id", "sequence", "session_id", "source", "synthetic", "phase", "visibility"].contains(&name)
         || event["synthetic"] == true
         || (of_ours && (event["type"] == "item.started" || name == "item_id"))
@@ -524,9 +524,9 @@ fn turn_ended_tells_why_and_what_it_cost() {
         let events = fixture(&format!("anthropic/claude_stream/fixtures/2026-11/{name}.jsonl"));
         let ended = of(&events, "turn.ended");
         assert_eq!(ended.len(), 1, "{name}");
-        assert_eq!(ended[0]["data"]["stop_reason"], stop, "{name}");
-        assert!(ended[0]["data"]["usage"]["output_tokens"].is_number(), "{name}");
-        assert!(ended[0]["data"]["cost_usd"].is_number(), "{name}");
+        assert_eq!(ended[0]["data"]["metadata"]["stop"]["class"], stop, "{name}");
+        assert!(ended[0]["data"]["metadata"]["usage"]["output"].is_number(), "{name}");
+        assert!(ended[0]["data"]["metadata"]["cost"].is_number(), "{name}");
         assert_eq!(of(&events, "error").len(), errors, "{name}");
     }
     let events = fixture("claude_stream/fixtures/2026-11/api-error.jsonl");
@@ -561,7 +561,7 @@ fn every_permission_is_requested_and_resolved_once() {
     let resolved = of(&events, "permission.resolved");
     assert_eq!(resolved[0]["data"]["status"], "accept");
     assert_eq!(resolved[1]["data"]["status"], "reject");
-    assert_eq!(resolved[1]["data"]["metadata"]["message"], "not this one");
+    assert_eq!(resolved[1]["data"]["metadata"]["answer"]["reject"], "not this one");
 }
 
 const ASK: &str = r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion","tool_use_id":"t1","input":{"questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":"first"},{"label":"B"}],"multiSelect":false},{"question":"What else?","header":"E","options":[{"label":"C"},{"label":"D"}],"multiSelect":true}]}}}"#;
@@ -588,8 +588,8 @@ fn ask_user_question_is_a_question_with_all_its_parts() {
     let asked = &of(&events, "question.requested")[0]["data"];
     assert_eq!(asked["prompt"], "Which?");
     assert_eq!(asked["options"], serde_json::json!(["A", "B"]));
-    assert_eq!(asked["questions"][0]["options"][0]["description"], "first");
-    assert_eq!(asked["questions"][1]["multi_select"], true);
+    assert_eq!(asked["prompts"][0]["options"][0][1], "first");
+    assert_eq!(asked["prompts"][1]["multiple"], true);
     let answered = &of(&events, "question.resolved")[0]["data"];
     assert_eq!(answered["status"], "answered");
     assert_eq!(answered["answers"], serde_json::json!([["B"], ["C", "D"]]));
@@ -994,7 +994,7 @@ fn a_user_message_that_only_holds_results_is_no_prompt() {
 fn the_interrupt_says_that_the_turn_was_cancelled_and_nothing_else() {
     let ended = event(
         "turn.ended",
-        r#"{"turn_id":"t","stop_reason":"cancelled","native_stop_reason":"aborted_tools","usage":{"input_tokens":1}}"#,
+        r#"{"turn_id":"t","metadata":{"stop":{"class":"cancelled","raw":"aborted_tools"},"usage":{"input":1}}}"#,
     );
     let (out, report) = books(&ended, "universal", "claude-stream");
     assert_eq!(
@@ -1004,9 +1004,9 @@ fn the_interrupt_says_that_the_turn_was_cancelled_and_nothing_else() {
     assert_eq!(
         lost(&report),
         [
-            ("/data/native_stop_reason", Field::StopReason),
-            ("/data/turn_id", Field::TurnId),
-            ("/data/usage/input_tokens", Field::UsageInput)
+            ("/data/metadata/stop/raw", Field::StopReason),
+            ("/data/metadata/usage/input", Field::UsageInput),
+            ("/data/turn_id", Field::TurnId)
         ]
     );
 }
@@ -1041,7 +1041,7 @@ fn an_allowance_repeats_what_was_asked_and_a_refusal_does_not() {
 fn an_answer_to_nothing_is_lost() {
     let answer = event(
         "permission.resolved",
-        r#"{"permission_id":"p","action":"Bash","status":"reject","metadata":{"message":"no"}}"#,
+        r#"{"permission_id":"p","action":"Bash","status":"reject","metadata":{"answer":{"reject":"no"}}}"#,
     );
     let (out, report) = books(&answer, "universal", "universal");
     assert!(!out.contains("permission.resolved"));

@@ -9,9 +9,9 @@ use crate::tape::{Kind, Val};
 /// How names of members are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// `max_tokens`
+    /// `max_tokens`, in events of which each is one line.
     Snake,
-    /// `max-tokens`
+    /// `max-tokens`, in a record, where a value keeps its line breaks.
     Kebab,
 }
 
@@ -98,8 +98,11 @@ impl<'t> Neutral<'t> for Raw<'t> {
         Raw::new("null")
     }
 
-    fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
-        json.raw(&self.one_line());
+    fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
+        match spelling {
+            Spelling::Snake => json.raw(&self.one_line()),
+            Spelling::Kebab => json.raw(self),
+        };
     }
 
     fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {

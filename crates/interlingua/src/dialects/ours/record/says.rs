@@ -1,10 +1,7 @@
 //! What a record says in its own terms. What it did not say would stay in the kept line, so nothing is ever lost; but
 //! what it says leaves a hole in the line, so everything here must be read back by [`super::read`] into the same field.
 
-use crate::model::{
-    Field, Says, caches, calls, citations, failures, items, media, notices, oversight, parts, reasoning,
-    results, revisions, session, settings,
-};
+use crate::model::{Field, Says, citations, failures, oversight, revisions, session, settings, turns};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -12,15 +9,11 @@ pub(super) const fn says(field: Field) -> Says {
         Field::EventTime => {
             Says::Less("the time of an event without an entry of its own, or of an item with another time")
         }
-        session!() | settings!() => Says::Exactly,
-        Field::TurnId
-        | Field::TurnModel
-        | Field::TurnTime
-        | Field::TurnAnswer
-        | Field::StopReason
-        | Field::StopSequence
-        | Field::StopDetail
-        | Field::Cost => Says::Exactly,
+        // Said by declaration, whatever is added.
+        session!() | settings!() | turns!() | oversight!() | failures!() | citations!() | revisions!() => {
+            Says::Exactly
+        }
+        Field::Cost => Says::Exactly,
         Field::UsageInput
         | Field::UsageCacheRead
         | Field::UsageCacheWrite
@@ -29,9 +22,45 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::UsageOutput
         | Field::UsageReasoning
         | Field::UsageOutputAudio => Says::Less("a count that goes down again within one response"),
-        items!() | revisions!() => Says::Exactly,
-        parts!() | citations!() | caches!() | media!() | reasoning!() => Says::Exactly,
-        calls!() | results!() | notices!() => Says::Exactly,
-        oversight!() | failures!() => Says::Exactly,
+        Field::ItemAuthor
+        | Field::ItemOrigin
+        | Field::ItemId
+        | Field::ItemParent
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemTime
+        | Field::ItemModel
+        | Field::ItemAnswer
+        | Field::ItemStatus => Says::Exactly,
+        Field::MessageText
+        | Field::MessageMedia
+        | Field::MessageJson
+        | Field::Refusal
+        | Field::CacheMark
+        | Field::CacheLifetime
+        | Field::MediaType
+        | Field::MediaName
+        | Field::MediaContext
+        | Field::MediaCitable
+        | Field::FilePath
+        | Field::FileAction
+        | Field::FileDiff => Says::Exactly,
+        Field::ReasoningText
+        | Field::ReasoningSummary
+        | Field::Signature
+        | Field::Encrypted
+        | Field::Issuer => Says::Exactly,
+        Field::CallId | Field::CallKind | Field::CallNamespace | Field::CallName | Field::CallArgs => {
+            Says::Exactly
+        }
+        Field::ResultCallId
+        | Field::ResultName
+        | Field::ResultText
+        | Field::ResultMedia
+        | Field::ResultJson
+        | Field::ResultIsError
+        | Field::ResultExitCode
+        | Field::ResultDuration => Says::Exactly,
+        Field::NoticeType | Field::NoticeText => Says::Exactly,
     }
 }
