@@ -201,12 +201,12 @@ impl EachField for (Str<'_>, Raw<'_>) {
 }
 
 impl PairFields for (Str<'_>, Str<'_>) {
-    const NAME: Field = Field::Structure;
+    const NAME: Field = Field::Metadata;
     const VALUE: Field = Field::Metadata;
 }
 
 impl PairFields for (Str<'_>, Raw<'_>) {
-    const NAME: Field = Field::Structure;
+    const NAME: Field = Field::ToolConfig;
     const VALUE: Field = Field::ToolConfig;
 }
 

@@ -301,8 +301,10 @@ impl Entries {
         self.end_later(out);
         if let Some(parent) = self.nodes.last_mut() {
             parent.begin_children(&mut out.json);
-            let (child, has_time) = Node::open(head, None, &mut out.json);
-            if let Some(time) = head.time.as_ref().filter(|_| has_time) {
+            // A block was said when its message was.
+            let now = self.now.as_ref().filter(|_| head.within.is_none());
+            let (child, has_time) = Node::open(head, now, &mut out.json);
+            if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
                 self.summary.time(time);
             }
             self.push_node(child);

@@ -120,7 +120,8 @@ pub(super) fn read_question(data: Val<'_>) -> Question<'_> {
     }
     question.declined = data.str_or_empty("status") == "rejected";
     match data.str_or_empty("status") {
-        "answered" | "rejected" => _ = data.take_str("status", Field::QuestionDeclined),
+        // A word for a flag: it stays.
+        "answered" | "rejected" => _ = data.note_str("status", Field::QuestionDeclined),
         _ => note_if(data, "status", "requested"),
     }
     question.id = data.take_str("question_id", Field::QuestionId).unwrap_or_default();
