@@ -337,11 +337,7 @@ fn what_changes_about_a_session_is_an_entry() {
     let way = named("claude-code", Role::Log);
     let bytes = record_of(way, log.as_bytes());
     let text = String::from_utf8_lossy(&bytes);
-    assert!(
-        text.contains(
-            r#"{"type":"system-event","event-type":"session-updated","data":{"cwd":"/b"}}"#
-        )
-    );
+    assert!(text.contains(r#"{"type":"system-event","event-type":"session-updated","data":{"cwd":"/b"}}"#));
     assert!(text.contains(r#""data":{"cwd":"/a","branch":"fix"}"#), "{text}");
     let back = convert(record(), way, &bytes);
     assert_eq!(String::from_utf8(back.bytes).expect("text"), log);
@@ -405,4 +401,95 @@ fn a_request_is_an_entry_with_its_settings() {
     assert_eq!(after.requests, before.requests, "{}", String::from_utf8_lossy(&bytes));
     assert_eq!(after.requests[0].tools.len(), 1);
     assert!(String::from_utf8_lossy(&bytes).contains(r#""temperature":0.50"#));
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_one_entry_and_come_back() {
+    let line =
+        r#"{"type":"user","uuid":"u1","sessionId":"s","cwd":"/a","message":{"role":"user","content":"hi"}}"#;
+    let way = named("claude-code", Role::Log);
+    let log = format!("{line}\n\n \n{{\"torn\n\r\n{line}\n\u{1}\u{1}\u{1}\u{1}\n{line}\n\n");
+    let bytes = record_of(way, log.as_bytes());
+    let text = String::from_utf8_lossy(&bytes);
+    assert_eq!(text.matches(r#""event-type":"unparsed""#).count(), 3, "{text}");
+    assert!(
+        text.contains(r#""raw":"\n \n{\"torn\n\r","lines":4"#) && text.contains(r#""base64":"AQEBAQ==""#),
+        "{text}"
+    );
+    assert_eq!(String::from_utf8(convert(record(), way, &bytes).bytes).expect("text"), log);
+    // What is nothing but empty lines is not much longer as a record.
+    let log = format!("{line}\n{}{line}\n", "\n".repeat(100_000));
+    let bytes = convert(way, record(), log.as_bytes()).bytes;
+    assert!(bytes.len() < 2 * log.len() + 2_000, "{} of {}", bytes.len(), log.len());
+    assert!(convert(record(), way, &bytes).bytes == log.as_bytes());
+}
+
+fn by_hand(name: &str) -> Vec<u8> {
+    let case =
+        fixtures().into_iter().find(|case| case.way.0.name == "universal" && case.name.ends_with(name));
+    case.expect("a fixture by hand").bytes
+}
+
+#[test]
+fn what_a_subagent_says_stands_within_its_call_while_that_is_open() {
+    let bytes = record_of(named("universal", Role::Live), &by_hand("items.jsonl"));
+    let text = String::from_utf8_lossy(&bytes);
+    let within = r#""children":[{"type":"user","id":"a-1""#;
+    let after = r#"{"type":"assistant","id":"a-3","timestamp":"2026-11-15T10:00:16Z","agent":"explorer","parent-call":"call_1""#;
+    assert!(text.contains(within), "{text}");
+    assert!(text.contains(after), "{text}");
+    let said = said(record(), &bytes);
+    let by_subagent = said.items.iter().filter(|item| item.circumstances.agent.is_some());
+    assert_eq!(by_subagent.count(), 3, "none of them is a block of the call");
+}
+
+#[test]
+fn thousands_of_open_items_wait_in_order() {
+    let way = named("universal", Role::Live);
+    let count = 3_000;
+    let item = |number: usize, status: &str, parent: &str| {
+        format!(
+            r#"{{"item":{{"item_id":"i{number}","native_item_id":"n{number}","parent_id":{parent},"kind":"tool_call","role":"assistant","content":[{{"type":"tool_call","name":"f","arguments":"{{}}","call_id":"c{number}"}}],"status":"{status}"}}}}"#
+        )
+    };
+    let message = |status: &str| {
+        format!(
+            r#"{{"item":{{"item_id":"m","native_item_id":"m","parent_id":null,"kind":"message","role":"assistant","content":[],"status":"{status}"}}}}"#
+        )
+    };
+    // Side by side, and within one message.
+    for parent in ["null", r#""m""#] {
+        let started = (0..count).map(|number| ("item.started", item(number, "in_progress", parent)));
+        // The last to begin is the first to end.
+        let completed = (0..count).rev().map(|number| ("item.completed", item(number, "completed", parent)));
+        let mut events = vec![("item.started", message("in_progress"))];
+        events.extend(started.chain(completed));
+        events.push(("item.completed", message("completed")));
+        let source: String = events
+            .iter()
+            .enumerate()
+            .map(|(number, (kind, data))| line(number % 60, kind, data) + "\n")
+            .collect();
+        let bytes = convert(way, record(), source.as_bytes()).bytes;
+        let after = said(record(), &bytes);
+        let names = |items: &[Item]| -> Vec<String> {
+            let calls = items.iter().filter_map(|item| item.native_id.as_ref());
+            calls.map(|id| id.decode().into_owned()).collect()
+        };
+        let expected: Vec<String> = (0..count).map(|number| format!("n{number}")).collect();
+        if parent == "null" {
+            assert_eq!(names(&after.items)[1..], expected);
+        } else {
+            assert_eq!(after.items.len(), 1);
+            let inner: Vec<Item> = after.items[0]
+                .content
+                .iter()
+                .filter_map(|content| match content {
+                    Content::Item(item) => Some(item.clone()),
+                    Content::Part(..) => None,
+                })
+                .collect();
+            assert_eq!(inner.len(), count);
+        }
+    }
 }

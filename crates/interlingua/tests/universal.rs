@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::{Fate, Reason, Report};
-use interlingua::model::Field;
-use interlingua::pipe::Pipe;
+use interlingua::ledger::{Fate, Leftover, Reason, Report};
+use interlingua::model::{Event, Field, ItemId, Of};
+use interlingua::pipe::{Pipe, Target, Writer};
 use serde_json::Value;
 
 /// One input.
@@ -1251,4 +1251,64 @@ proptest::proptest! {
 fn a_line_that_only_calls_itself_system_is_nobodys() {
     let guess = interlingua::sniff::sniff(b"{\"type\":\"system\",\"subtype\":\"init\"}\n", true);
     assert!(guess.is_none(), "{guess:?}");
+}
+
+/// Notes which fields the events say.
+struct Fields(std::sync::Arc<std::sync::Mutex<BTreeSet<Field>>>, BTreeMap<ItemId, Of>);
+
+impl Writer for Fields {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        let of = match event {
+            Event::ItemStarted(head) => {
+                self.1.insert(head.id, Of::item(&head.kind));
+                Of::item(&head.kind)
+            }
+            Event::ItemDelta(delta) => self.1.get(&delta.item).copied().unwrap_or(Of::Message),
+            _ => Of::Message,
+        };
+        event.clone().each_field(of, &mut |field, _| _ = self.0.lock().unwrap().insert(field));
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
+}
+
+fn of_ours(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects/ours/universal/fixtures/2026-11");
+    std::fs::read(path.join(name)).unwrap()
+}
+
+#[test]
+fn the_fixtures_by_hand_say_every_field_of_the_model() {
+    let said = std::sync::Arc::<std::sync::Mutex<BTreeSet<Field>>>::default();
+    for name in ["session.jsonl", "items.jsonl"] {
+        let writer = Box::new(Fields(std::sync::Arc::clone(&said), BTreeMap::new()));
+        let mut pipe = Pipe::with_writer(dialect("universal"), writer, &Options::default()).unwrap();
+        pipe.finish_with(&of_ours(name), &mut Vec::new());
+    }
+    let said = said.lock().unwrap();
+    let structural = [Field::Structure, Field::Padding];
+    let missing: Vec<&Field> =
+        Field::ALL.iter().filter(|field| !said.contains(field) && !structural.contains(field)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn what_the_fixtures_by_hand_say_is_written_again() {
+    for name in ["session.jsonl", "items.jsonl"] {
+        let (once, report) = convert_in(&[&of_ours(name)], "universal", "universal", &Options::default());
+        // A message is shown when it has content, and then it is later.
+        let said = |field: Option<Field>| field.is_some_and(|field| field != Field::EventTime);
+        let unsaid: Vec<_> = report.lost_paths.iter().filter(|row| said(row.field)).collect();
+        assert!(unsaid.is_empty(), "{name}: {unsaid:?}");
+        let (again, _) = convert_in(&[&once], "universal", "universal", &Options::default());
+        let (once, again) = (String::from_utf8(once).unwrap(), String::from_utf8(again).unwrap());
+        for (line, other) in once.lines().zip(again.lines()) {
+            assert_eq!(line, other, "{name}");
+        }
+        assert_eq!(once.len(), again.len(), "{name}");
+    }
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::events::{event_type, open_event, put_response};
-use super::node::{Node, NodeKind, put_tail, put_time};
+use super::node::{EntryNode, NodeKind, put_tail, put_time};
 use super::session::SessionSummary;
-use super::unreadable::Run;
+use super::unreadable::UnreadableRun;
 use super::usage::{Tally, is_some, shrunk, write_counts};
-use super::waiting::{Unit, Waiting, WaitsFor};
+use super::waiting::{Waiting, WaitingUnit, WaitsFor};
 use crate::dialects::{Dialect, Options, Plane};
 use crate::json::JsonBuffer;
 use crate::json::{Raw, Str};
@@ -21,7 +21,7 @@ pub(super) struct Entries {
     pub(super) summary: SessionSummary,
     entry: Option<Entry>,
     /// The entry's item and the open items within it, each within the one before.
-    nodes: Vec<Node>,
+    nodes: Vec<EntryNode>,
     /// The model that the entry names.
     model: String,
     tally: Tally,
@@ -42,7 +42,7 @@ pub(super) struct Entries {
     /// Open items whose entry had to end before they did: bytes of a log that cannot be read stand where they stood.
     cut: HashMap<ItemId, NodeKind, BuildHasherDefault<Identity>>,
     /// Bytes of the source that could not be read and are not written yet.
-    unreadable: Run,
+    unreadable: UnreadableRun,
 }
 
 /// The entry being written.
@@ -163,7 +163,7 @@ impl Entries {
         debug_assert!(event_type(event).is_some(), "an event of an item");
         self.go_on(out);
         if self.is_open() {
-            self.waiting.wait_apart(Unit::Apart(Box::new(event.clone().into_owned())));
+            self.waiting.wait_apart(WaitingUnit::Apart(Box::new(event.clone().into_owned())));
         } else {
             self.write_apart(event, out);
         }
@@ -181,9 +181,11 @@ impl Entries {
         while !self.waiting.is_empty() && !self.is_open() {
             let Some(unit) = self.waiting.next() else { return };
             match unit {
-                Unit::Item(events) => self.go_on_with(&events, out),
-                Unit::Apart(event) => self.write_apart(&event, out),
-                Unit::Unreadable { owner, bytes, why, more } => self.unparsed(&owner, &bytes, why, more, out),
+                WaitingUnit::Item(events) => self.go_on_with(&events, out),
+                WaitingUnit::Apart(event) => self.write_apart(&event, out),
+                WaitingUnit::Unreadable { owner, bytes, why, more } => {
+                    self.unparsed(&owner, &bytes, why, more, out);
+                }
             }
             self.go_on_within(out);
         }
@@ -192,7 +194,7 @@ impl Entries {
     /// Writes what has waited for a child of the innermost open item to end.
     fn go_on_within(&mut self, out: &mut Target<'_>) {
         while !self.waiting.is_empty() && self.is_open() {
-            let Some(Unit::Item(events)) = self.waiting.next() else { return };
+            let Some(WaitingUnit::Item(events)) = self.waiting.next() else { return };
             self.go_on_with(&events, out);
         }
     }
@@ -206,7 +208,7 @@ impl Entries {
     }
 
     /// A node begins to be written.
-    fn push_node(&mut self, node: Node) {
+    fn push_node(&mut self, node: EntryNode) {
         self.waiting.opened(node.item);
         self.nodes.push(node);
     }
@@ -215,7 +217,7 @@ impl Entries {
         self.close_entry(out);
         self.model.clear();
         self.model.push_str(head.model.as_ref().map_or("", Str::as_escaped));
-        let (node, has_time) = Node::open(head, self.now.as_ref(), &mut out.json);
+        let (node, has_time) = EntryNode::open(head, self.now.as_ref(), &mut out.json);
         if let Some(time) = head.time.as_ref().or(self.now.as_ref()).filter(|_| has_time) {
             self.summary.time(time);
         }
@@ -303,7 +305,7 @@ impl Entries {
             parent.begin_children(&mut out.json);
             // A block was said when its message was.
             let now = self.now.as_ref().filter(|_| head.within.is_none());
-            let (child, has_time) = Node::open(head, now, &mut out.json);
+            let (child, has_time) = EntryNode::open(head, now, &mut out.json);
             if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
                 self.summary.time(time);
             }
@@ -333,7 +335,7 @@ impl Entries {
         self.close_entry(out);
         let kind = self.cut.remove(&item).unwrap_or(NodeKind::Event);
         self.model.clear();
-        let node = Node::open_again(item, kind, &mut out.json);
+        let node = EntryNode::open_again(item, kind, &mut out.json);
         self.push_node(node);
         self.entry = Some(Entry::default());
     }
@@ -472,7 +474,7 @@ impl Entries {
         let in_order = Dialect::named(owner).is_none_or(|dialect| dialect.plane == Plane::Log);
         if self.is_open() && !in_order {
             let (owner, bytes) = (owner.to_owned(), bytes.to_owned());
-            return self.waiting.wait_apart(Unit::Unreadable { owner, bytes, why, more });
+            return self.waiting.wait_apart(WaitingUnit::Unreadable { owner, bytes, why, more });
         }
         if !self.unreadable.joins(owner, bytes, why, more) {
             self.close_entry(out);

@@ -1,6 +1,6 @@
 //! An entry or a child while it is written: its head, its content, its end.
 //!
-//! Content is written as it comes. What does not fit where the content stands (a second part where one was announced,
+//! ContentSoFar is written as it comes. What does not fit where the content stands (a second part where one was announced,
 //! anything after a child) is a *later part*: a child that has the number of the part it is, or goes on with, and no
 //! head of its own.
 
@@ -20,13 +20,13 @@ use crate::model::{
 use crate::tape::{Limits, TapeBuf};
 
 /// An entry or a child: what of its content is written.
-pub(super) struct Node {
+pub(super) struct EntryNode {
     pub(super) item: ItemId,
     pub(super) kind: NodeKind,
     /// A hash of the id of the call it is.
     call: Option<u64>,
     shape: Shape,
-    content: Content,
+    content: ContentSoFar,
     /// Its `children` have begun.
     pub(super) children: bool,
     /// It is a later part of the node around it, not an item of its own.
@@ -55,13 +55,13 @@ pub(super) enum NodeKind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum ContentSoFar {
     None,
     /// A string that part is still being added to.
     Text(u32),
     /// A list whose last element is a text that part is still being added to, or complete.
     List(Option<(u32, Tone)>),
-    /// Content is complete, and `encrypted` is a string that is still being added to.
+    /// The content is complete, and `encrypted` is a string that is still being added to.
     Opaque,
     /// Complete. Whether it is text decides what state beside it is taken for.
     Closed {
@@ -98,14 +98,14 @@ impl Parts {
     }
 }
 
-impl Node {
+impl EntryNode {
     fn new(item: ItemId, kind: NodeKind, shape: Shape) -> Self {
         Self {
             item,
             kind,
             call: None,
             shape,
-            content: Content::None,
+            content: ContentSoFar::None,
             children: false,
             later: false,
             arguments: None,
@@ -279,7 +279,7 @@ impl Node {
             return false;
         }
         match (&delta.value, self.content) {
-            (Part::Text(text), Content::Text(part))
+            (Part::Text(text), ContentSoFar::Text(part))
                 if part == delta.part && !matches!(self.kind, NodeKind::ToolCall(_)) =>
             {
                 json.piece(text);
@@ -289,21 +289,21 @@ impl Node {
             }
             (Part::Opaque(opaque), _) => return self.add_opaque(opaque, delta.part, json),
             (_, _) if matches!(self.kind, NodeKind::ToolCall(_)) => return false,
-            (Part::Text(text), Content::None) if self.shape == Shape::One => {
+            (Part::Text(text), ContentSoFar::None) if self.shape == Shape::One => {
                 self.number(delta.part);
                 self.begin(json);
                 json.open_string().piece(text);
-                self.content = Content::Text(delta.part);
+                self.content = ContentSoFar::Text(delta.part);
             }
-            (Part::Json(value), Content::None) if self.shape == Shape::One && !is_ambiguous(value) => {
+            (Part::Json(value), ContentSoFar::None) if self.shape == Shape::One && !is_ambiguous(value) => {
                 self.number(delta.part);
                 self.begin(json);
                 json.raw(value);
                 self.end_wrapper(json);
-                self.content = Content::Closed { text: false };
+                self.content = ContentSoFar::Closed { text: false };
             }
-            (value, Content::None | Content::List(_)) => self.add_to_list(value, delta.part, json),
-            (_, Content::Text(_) | Content::Opaque | Content::Closed { .. }) => return false,
+            (value, ContentSoFar::None | ContentSoFar::List(_)) => self.add_to_list(value, delta.part, json),
+            (_, ContentSoFar::Text(_) | ContentSoFar::Opaque | ContentSoFar::Closed { .. }) => return false,
         }
         true
     }
@@ -322,15 +322,21 @@ impl Node {
             | Part::Opaque(_) => None,
         };
         match (self.content, text) {
-            (Content::List(Some(open)), Some((text, tone))) if open == (part, tone) => {
+            (ContentSoFar::List(Some(open)), Some((text, tone))) if open == (part, tone) => {
                 json.piece(text);
                 return;
             }
-            (Content::List(Some(_)), _) => {
+            (ContentSoFar::List(Some(_)), _) => {
                 json.close_string().end_object();
             }
-            (Content::List(None), _) => {}
-            (Content::None | Content::Text(_) | Content::Opaque | Content::Closed { .. }, _) => {
+            (ContentSoFar::List(None), _) => {}
+            (
+                ContentSoFar::None
+                | ContentSoFar::Text(_)
+                | ContentSoFar::Opaque
+                | ContentSoFar::Closed { .. },
+                _,
+            ) => {
                 self.begin(json);
                 json.array();
             }
@@ -345,12 +351,12 @@ impl Node {
             });
             // More of a text that is not the last one.
             json.opt_u64("part", number.map(u64::from)).key("text").open_string().piece(text);
-            self.content = Content::List(Some((part, tone)));
+            self.content = ContentSoFar::List(Some((part, tone)));
         } else {
             put_part(value, json);
             // What is said about a part has the part's number.
             json.opt_u64("part", number.map(u64::from)).end_object();
-            self.content = Content::List(None);
+            self.content = ContentSoFar::List(None);
         }
     }
 
@@ -358,22 +364,24 @@ impl Node {
     fn add_arguments(&mut self, args: &Args<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
         let free_text = self.kind == NodeKind::ToolCall(CallKind::FreeText);
         match (args, self.content, &mut self.arguments) {
-            (Args::Text(text), Content::Text(open), _) if open == part => {
+            (Args::Text(text), ContentSoFar::Text(open), _) if open == part => {
                 json.piece(text);
             }
-            (Args::Text(text), Content::None, None) if free_text => {
+            (Args::Text(text), ContentSoFar::None, None) if free_text => {
                 self.number(part);
                 json.key("input").open_string().piece(text);
-                self.content = Content::Text(part);
+                self.content = ContentSoFar::Text(part);
             }
-            (Args::Text(text), Content::None | Content::Opaque, Some((known, so_far))) if *known == part => {
+            (Args::Text(text), ContentSoFar::None | ContentSoFar::Opaque, Some((known, so_far)))
+                if *known == part =>
+            {
                 so_far.push_str(text.as_escaped());
             }
-            (Args::Text(text), Content::None, None) => {
+            (Args::Text(text), ContentSoFar::None, None) => {
                 self.number(part);
                 self.arguments = Some((part, text.as_escaped().to_owned()));
             }
-            (Args::Json(value), Content::None, None) => {
+            (Args::Json(value), ContentSoFar::None, None) => {
                 self.number(part);
                 json.key("input").raw(value);
                 // What would pass for text, or for nothing.
@@ -381,7 +389,7 @@ impl Node {
                     json.key("input-form").literal("json");
                 }
                 self.say_kind(false, json);
-                self.content = Content::Closed { text: false };
+                self.content = ContentSoFar::Closed { text: false };
             }
             (Args::Text(_) | Args::Json(_), _, _) => return false,
         }
@@ -412,7 +420,7 @@ impl Node {
     fn add_opaque(&mut self, opaque: &Opaque<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
         let Opaque { kind, issuer, value } = opaque;
         let state = (part, *kind, issuer.clone().into_owned());
-        if self.content == Content::Opaque && self.opaque.as_ref() == Some(&state) {
+        if self.content == ContentSoFar::Opaque && self.opaque.as_ref() == Some(&state) {
             json.piece(value);
             return true;
         }
@@ -434,12 +442,12 @@ impl Node {
 
     fn open_opaque(&mut self, value: &Str<'_>, json: &mut JsonWriter<'_>) {
         let Some((_, kind, issuer)) = &self.opaque else { return };
-        let beside_text = self.content == Content::Closed { text: true };
+        let beside_text = self.content == ContentSoFar::Closed { text: true };
         if words::usual_opaque(issuer, beside_text) != *kind {
             json.key("encrypted-kind").literal(kind.word());
         }
         json.key("issuer").str(issuer).key("encrypted").open_string().piece(value);
-        self.content = Content::Opaque;
+        self.content = ContentSoFar::Opaque;
     }
 
     fn begin(&self, json: &mut JsonWriter<'_>) {
@@ -467,23 +475,23 @@ impl Node {
     /// Ends the content, giving what the schema requires.
     fn end_content(&mut self, json: &mut JsonWriter<'_>) {
         let text = match self.content {
-            Content::None => {
+            ContentSoFar::None => {
                 self.end_without_content(json);
                 false
             }
-            Content::Text(_) => {
+            ContentSoFar::Text(_) => {
                 json.close_string();
                 self.end_wrapper(json);
                 true
             }
-            Content::Opaque => {
+            ContentSoFar::Opaque => {
                 json.close_string();
                 if self.arguments.is_some() {
                     self.end_without_content(json);
                 }
                 false
             }
-            Content::List(part) => {
+            ContentSoFar::List(part) => {
                 if part.is_some() {
                     json.close_string().end_object();
                 }
@@ -491,9 +499,9 @@ impl Node {
                 self.end_wrapper(json);
                 false
             }
-            Content::Closed { .. } => return,
+            ContentSoFar::Closed { .. } => return,
         };
-        self.content = Content::Closed { text };
+        self.content = ContentSoFar::Closed { text };
     }
 
     fn end_without_content(&mut self, json: &mut JsonWriter<'_>) {
@@ -629,7 +637,7 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
             json.literal("citation").key("citation");
             value.write(Spelling::Kebab, json);
         }
-        // Beside the content, not in it: see `Node::add_opaque`.
+        // Beside the content, not in it: see `EntryNode::add_opaque`.
         Part::Opaque(Opaque { kind, issuer, value }) => {
             json.literal("opaque").key("encrypted-kind").literal(kind.word());
             json.key("issuer").str(issuer).key("encrypted").str(value);

@@ -10,9 +10,13 @@ pub(super) const fn says(field: Field) -> Says {
             Says::Less("the time of an event without an entry of its own, or of an item with another time")
         }
         // Said by declaration, whatever is added.
-        session!() | settings!() | turns!() | oversight!() | failures!() | citations!() | revisions!() => {
-            Says::Exactly
-        }
+        session!() => Says::Exactly,
+        settings!() => Says::Exactly,
+        turns!() => Says::Exactly,
+        oversight!() => Says::Exactly,
+        failures!() => Says::Exactly,
+        citations!() => Says::Exactly,
+        revisions!() => Says::Exactly,
         Field::Cost => Says::Exactly,
         Field::UsageInput
         | Field::UsageCacheRead

@@ -20,9 +20,7 @@ pub(super) struct SessionSummary {
     /// The last word on each fact.
     known: Session<'static>,
     /// What stands before the entries already.
-    id_written: bool,
-    start_written: bool,
-    environment_written: bool,
+    written: WrittenFirst,
     /// Several titles were told, and each has its entry.
     titles: bool,
     models: Vec<String>,
@@ -31,6 +29,14 @@ pub(super) struct SessionSummary {
     end: Option<String>,
     /// What to call a session that has no id.
     source_name: Option<String>,
+}
+
+/// Which members stand before the entries.
+#[derive(Default)]
+struct WrittenFirst {
+    id: bool,
+    start: bool,
+    environment: bool,
 }
 
 impl SessionSummary {
@@ -54,7 +60,7 @@ impl SessionSummary {
         if let Some(model) = &session.model {
             self.model(model);
         }
-        let placed = self.environment_written;
+        let placed = self.written.environment;
         let first = &mut self.first;
         let mut entries = Vec::new();
         // The last title is the record's; once there are several, each has its entry.
@@ -116,11 +122,11 @@ impl SessionSummary {
     pub(super) fn write_head(&mut self, json: &mut JsonWriter<'_>) {
         json.object().key("version").literal(VERSION).opt_str("id", self.first.id.as_ref());
         json.key("session").object().opt_str("session-id", self.first.id.as_ref());
-        self.id_written = self.first.id.is_some();
+        self.written.id = self.first.id.is_some();
         // A time that only the first entry tells is written after the entries: a reader then knows that it follows.
         json.opt_raw("session-start", self.first.start.as_ref());
-        self.start_written = self.first.start.is_some();
-        self.environment_written = self.write_environment(json);
+        self.written.start = self.first.start.is_some();
+        self.written.environment = self.write_environment(json);
         json.key("entries").array();
     }
 
@@ -142,11 +148,11 @@ impl SessionSummary {
     /// Closes the entries and the record.
     pub(super) fn write_tail(&self, no_final_newline: bool, json: &mut JsonWriter<'_>) {
         json.end_array();
-        let placed = self.environment_written || self.write_environment(json);
+        let placed = self.written.environment || self.write_environment(json);
         let named = || Str::from_plain(self.source_name.as_deref().unwrap_or(UNKNOWN));
-        let late_id = (!self.id_written).then(|| self.first.id.clone().unwrap_or_else(named));
+        let late_id = (!self.written.id).then(|| self.first.id.clone().unwrap_or_else(named));
         json.opt_str("session-id", late_id.as_ref());
-        if !self.start_written {
+        if !self.written.start {
             let first_time = self.first_time.as_deref().map(Raw::new);
             json.opt_raw("session-start", self.first.start.as_ref().or(first_time.as_ref()));
         }

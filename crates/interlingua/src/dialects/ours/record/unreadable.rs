@@ -14,7 +14,7 @@ const PIECE: usize = 1 << 20;
 
 /// Lines that stand one after the other.
 #[derive(Default)]
-pub(super) struct Run {
+pub(super) struct UnreadableRun {
     owner: String,
     why: &'static str,
     bytes: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Run {
     goes_on: bool,
 }
 
-impl Run {
+impl UnreadableRun {
     /// Adds bytes to the run if they are its next line. If not, the caller ends it and begins anew.
     pub(super) fn joins(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) -> bool {
         let fits = self.bytes.len() + bytes.len() < PIECE;
@@ -54,7 +54,7 @@ impl Run {
         let is_lines = |dialect: &Dialect| dialect.roles.iter().any(|spec| spec.framing == Framing::Lines);
         let alone = std::mem::replace(&mut self.goes_on, more) || more || bytes.len() > PIECE;
         if alone || !Dialect::named(owner).is_some_and(is_lines) {
-            return put(owner, bytes, why, Rest::Pieces { more }, json);
+            return put(owner, bytes, why, RunExtent::Pieces { more }, json);
         }
         owner.clone_into(&mut self.owner);
         self.bytes.clear();
@@ -66,21 +66,21 @@ impl Run {
     pub(super) fn end(&mut self, json: &mut JsonWriter<'_>) {
         let lines = std::mem::take(&mut self.lines);
         if lines > 0 {
-            put(&self.owner, &self.bytes, self.why, Rest::Lines(lines), json);
+            put(&self.owner, &self.bytes, self.why, RunExtent::Lines(lines), json);
         }
     }
 }
 
 /// What an entry must say besides its bytes.
 #[derive(Clone, Copy)]
-enum Rest {
+enum RunExtent {
     /// How many lines they are.
     Lines(u64),
     /// Whether they go on after the last piece.
     Pieces { more: bool },
 }
 
-fn put(owner: &str, bytes: &[u8], why: &str, about: Rest, json: &mut JsonWriter<'_>) {
+fn put(owner: &str, bytes: &[u8], why: &str, about: RunExtent, json: &mut JsonWriter<'_>) {
     let mut rest = bytes;
     loop {
         let (piece, tail) = rest.split_at(piece_end(rest, PIECE));
@@ -92,9 +92,9 @@ fn put(owner: &str, bytes: &[u8], why: &str, about: Rest, json: &mut JsonWriter<
             _ => json.key("base64").base64(piece),
         };
         match about {
-            Rest::Lines(lines) if lines > 1 => _ = json.key("lines").u64(lines),
-            Rest::Pieces { more } if more || !rest.is_empty() => _ = json.key("more").bool(true),
-            Rest::Lines(_) | Rest::Pieces { .. } => {}
+            RunExtent::Lines(lines) if lines > 1 => _ = json.key("lines").u64(lines),
+            RunExtent::Pieces { more } if more || !rest.is_empty() => _ = json.key("more").bool(true),
+            RunExtent::Lines(_) | RunExtent::Pieces { .. } => {}
         }
         json.end_object();
         json.key("vendor-ext").object().key("vendor").literal(owner).end_object().end_object();

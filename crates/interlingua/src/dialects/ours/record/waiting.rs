@@ -13,17 +13,17 @@ type ById<T> = HashMap<ItemId, T, BuildHasherDefault<Identity>>;
 
 /// What waits, and where each item is that has not ended.
 pub(super) struct Waiting {
-    places: ById<Place>,
+    places: ById<ItemPlace>,
     /// What waits on each level: first what waits for the entry, then what waits for a child of each open node.
     levels: Vec<VecDeque<u64>>,
-    units: HashMap<u64, Unit, BuildHasherDefault<Identity>>,
+    units: HashMap<u64, WaitingUnit, BuildHasherDefault<Identity>>,
     /// The number of the next unit; they are numbered as they come.
     next: u64,
 }
 
 /// Where an item is that has not ended.
 #[derive(Clone, Copy)]
-enum Place {
+enum ItemPlace {
     /// It is written, on that level: 1 for the entry.
     Open(usize),
     /// It waits in that unit.
@@ -31,7 +31,7 @@ enum Place {
 }
 
 /// What goes on together.
-pub(super) enum Unit {
+pub(super) enum WaitingUnit {
     /// The beginning of an item and what has come of it since, or a piece of an item that has an open child.
     Item(Vec<Event<'static>>),
     /// An event that is an entry of its own.
@@ -66,7 +66,7 @@ impl Waiting {
     /// An item begins to be written, within the innermost one.
     pub(super) fn opened(&mut self, item: ItemId) {
         self.levels.push(VecDeque::new());
-        self.places.insert(item, Place::Open(self.depth()));
+        self.places.insert(item, ItemPlace::Open(self.depth()));
     }
 
     /// The innermost item is written. What waits for a child of it (its entry had to end before it did) waits for the
@@ -85,8 +85,8 @@ impl Waiting {
     /// What an item that begins within that one must wait for.
     pub(super) fn start_waits_for(&self, within: Option<ItemId>) -> WaitsFor {
         match within.and_then(|message| self.places.get(&message)) {
-            Some(Place::Waiting(unit)) => WaitsFor::Its(*unit),
-            Some(Place::Open(level)) => self.level_waits(*level),
+            Some(ItemPlace::Waiting(unit)) => WaitsFor::Its(*unit),
+            Some(ItemPlace::Open(level)) => self.level_waits(*level),
             None if self.depth() > 0 => WaitsFor::Level(0),
             None => WaitsFor::Nothing,
         }
@@ -95,8 +95,8 @@ impl Waiting {
     /// What a piece, or the end, of that item must wait for.
     pub(super) fn piece_waits_for(&self, item: ItemId) -> WaitsFor {
         match self.places.get(&item) {
-            Some(Place::Waiting(unit)) => WaitsFor::Its(*unit),
-            Some(Place::Open(level)) => self.level_waits(*level),
+            Some(ItemPlace::Waiting(unit)) => WaitsFor::Its(*unit),
+            Some(ItemPlace::Open(level)) => self.level_waits(*level),
             None => WaitsFor::Nothing,
         }
     }
@@ -115,20 +115,20 @@ impl Waiting {
             WaitsFor::Nothing => (self.next, Some(0)),
         };
         if let Event::ItemStarted(head) = &event {
-            self.places.insert(head.id, Place::Waiting(unit));
+            self.places.insert(head.id, ItemPlace::Waiting(unit));
         }
         match (self.units.get_mut(&unit), level) {
-            (Some(Unit::Item(events)), None) => events.push(event),
-            (_, level) => self.push(level.unwrap_or(0), Unit::Item(vec![event])),
+            (Some(WaitingUnit::Item(events)), None) => events.push(event),
+            (_, level) => self.push(level.unwrap_or(0), WaitingUnit::Item(vec![event])),
         }
     }
 
     /// Something that is an entry of its own waits.
-    pub(super) fn wait_apart(&mut self, unit: Unit) {
+    pub(super) fn wait_apart(&mut self, unit: WaitingUnit) {
         self.push(0, unit);
     }
 
-    fn push(&mut self, level: usize, unit: Unit) {
+    fn push(&mut self, level: usize, unit: WaitingUnit) {
         self.units.insert(self.next, unit);
         if let Some(level) = self.levels.get_mut(level) {
             level.push_back(self.next);
@@ -137,7 +137,7 @@ impl Waiting {
     }
 
     /// What goes on within the innermost open item; or, if none is open, as the next entry.
-    pub(super) fn next(&mut self) -> Option<Unit> {
+    pub(super) fn next(&mut self) -> Option<WaitingUnit> {
         let unit = self.levels.last_mut()?.pop_front()?;
         self.units.remove(&unit)
     }

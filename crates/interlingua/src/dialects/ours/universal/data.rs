@@ -61,8 +61,8 @@ pub(super) fn read_permission(data: Val<'_>) -> Permission<'_> {
     let reason = metadata.and_then(|metadata| metadata.get("answer")?.get("reject"));
     let has_reason = status == "reject" && reason.is_some_and(|reason| reason.str().is_some());
     let but: &[&str] = if has_reason { &["id", "action"] } else { &["id", "action", "answer"] };
-    let mut permission = metadata
-        .map_or_else(|| Permission::absent(), |metadata| Permission::read_members(metadata, but, SNAKE));
+    let mut permission =
+        metadata.map_or_else(Permission::absent, |metadata| Permission::read_members(metadata, but, SNAKE));
     (permission.id, permission.action) = (id, action);
     match status {
         "accept" => permission.answer = Some(Decision::Accept),

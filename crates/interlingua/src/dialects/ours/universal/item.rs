@@ -1,6 +1,6 @@
 //! An item while it is open, and how its events are written.
 
-use super::parts::{self, Content, Nature};
+use super::parts::{self, ItemContent, Nature};
 use crate::json::JsonWriter;
 use crate::model::{Author, Circumstances, ItemId, ItemTail, Spelling, Status};
 
@@ -22,7 +22,7 @@ pub(super) struct OpenItem {
     /// The message whose part this reasoning is.
     pub(super) host: Option<ItemId>,
     pub(super) holds_items: bool,
-    pub(super) content: Content,
+    pub(super) content: ItemContent,
 }
 
 /// What a message that is not shown says of itself. What the item does not say stands in the item's own members.
@@ -50,7 +50,7 @@ impl OpenItem {
             around: None,
             host: None,
             holds_items: false,
-            content: Content::default(),
+            content: ItemContent::default(),
         }
     }
 

@@ -11,27 +11,27 @@ use crate::model::{
 
 /// The content of an item so far.
 #[derive(Default)]
-pub(super) struct Content {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct ItemContent {
+    pub(super) pieces: Vec<ContentPart>,
     /// The last piece of each part.
     last: HashMap<(ItemId, u32), usize>,
 }
 
 /// One content part.
-pub(super) struct Piece {
+pub(super) struct ContentPart {
     /// The item it came for: reasoning is a part of its message.
     item: ItemId,
-    form: Form,
+    form: PartForm,
     /// Escaped text, or a JSON value.
     text: String,
     /// State of the issuer that stands beside reasoning.
-    state: Option<State>,
+    state: Option<IssuerState>,
     /// Where what it says comes from.
     citations: Vec<Citation<'static>>,
     cache: Option<CacheMark<'static>>,
 }
 
-struct State {
+struct IssuerState {
     part: u32,
     kind: OpaqueKind,
     issuer: Str<'static>,
@@ -39,7 +39,7 @@ struct State {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PartForm {
     Text,
     Refusal,
     Reasoning,
@@ -63,33 +63,33 @@ pub(super) enum Nature {
     Status { label: Str<'static> },
 }
 
-impl Content {
+impl ItemContent {
     /// Adds a part, or a piece to one. Returns its index and form if it is text that a delta can show.
     pub(super) fn add(
         &mut self,
         nature: &Nature,
         from: (ItemId, u32),
         value: &Part<'_>,
-    ) -> Option<(usize, Form)> {
+    ) -> Option<(usize, PartForm)> {
         let result = matches!(nature, Nature::Result { .. });
         let reasoning = matches!(nature, Nature::Reasoning);
         let (form, text) = match value {
-            Part::Text(text) if result => (Form::Output, text.reborrow()),
-            Part::Text(text) if reasoning => (Form::Reasoning, text.reborrow()),
-            Part::Text(text) => (Form::Text, text.reborrow()),
-            Part::Summary(text) => (Form::Summary, text.reborrow()),
-            Part::Refusal(text) => (Form::Refusal, text.reborrow()),
-            Part::Args(Args::Text(text)) => (Form::Arguments, text.reborrow()),
-            Part::Args(Args::Json(json)) => (Form::Arguments, Str::plain(json.as_str())),
-            Part::Json(json) if result => (Form::OutputJson, Str::plain(json.as_str())),
-            Part::Json(json) => (Form::Json, Str::escaped(json.as_str())),
+            Part::Text(text) if result => (PartForm::Output, text.reborrow()),
+            Part::Text(text) if reasoning => (PartForm::Reasoning, text.reborrow()),
+            Part::Text(text) => (PartForm::Text, text.reborrow()),
+            Part::Summary(text) => (PartForm::Summary, text.reborrow()),
+            Part::Refusal(text) => (PartForm::Refusal, text.reborrow()),
+            Part::Args(Args::Text(text)) => (PartForm::Arguments, text.reborrow()),
+            Part::Args(Args::Json(json)) => (PartForm::Arguments, Str::plain(json.as_str())),
+            Part::Json(json) if result => (PartForm::OutputJson, Str::plain(json.as_str())),
+            Part::Json(json) => (PartForm::Json, Str::escaped(json.as_str())),
             Part::Citation(citation) => {
                 self.marked(from).citations.push(citation.clone().into_owned());
                 return None;
             }
             Part::Cache(mark) => {
                 if self.marked(from).cache.is_some() {
-                    self.push(from, Form::Mark);
+                    self.push(from, PartForm::Mark);
                 }
                 self.marked(from).cache = Some(mark.clone().into_owned());
                 return None;
@@ -107,7 +107,7 @@ impl Content {
             }
         };
         // Text grows; a JSON value comes whole.
-        let grows = !matches!(form, Form::Json | Form::OutputJson);
+        let grows = !matches!(form, PartForm::Json | PartForm::OutputJson);
         let same = |at: &usize| self.pieces.get(*at).is_some_and(|piece| grows && piece.form == form);
         let known = self.last.get(&from).copied().filter(same);
         let at = known.unwrap_or_else(|| self.push(from, form));
@@ -115,17 +115,17 @@ impl Content {
         Some((at, form))
     }
 
-    fn push(&mut self, from: (ItemId, u32), form: Form) -> usize {
+    fn push(&mut self, from: (ItemId, u32), form: PartForm) -> usize {
         let at = self.pieces.len();
         self.last.insert(from, at);
         let (text, citations) = (String::new(), Vec::new());
-        self.pieces.push(Piece { item: from.0, form, text, state: None, citations, cache: None });
+        self.pieces.push(ContentPart { item: from.0, form, text, state: None, citations, cache: None });
         at
     }
 
     /// The piece that something is said about.
-    fn marked(&mut self, from: (ItemId, u32)) -> &mut Piece {
-        let at = self.last.get(&from).copied().unwrap_or_else(|| self.push(from, Form::Mark));
+    fn marked(&mut self, from: (ItemId, u32)) -> &mut ContentPart {
+        let at = self.last.get(&from).copied().unwrap_or_else(|| self.push(from, PartForm::Mark));
         // `last` holds places of pieces.
         &mut self.pieces[at]
     }
@@ -134,10 +134,10 @@ impl Content {
         &mut self,
         from: (ItemId, u32),
         write: impl FnOnce(&mut JsonWriter<'_>),
-    ) -> Option<(usize, Form)> {
+    ) -> Option<(usize, PartForm)> {
         let mut ready = JsonBuffer::default();
         write(&mut ready.hold());
-        let at = self.push(from, Form::Ready);
+        let at = self.push(from, PartForm::Ready);
         self.pieces.get_mut(at)?.text.push_str(ready.held());
         None
     }
@@ -146,40 +146,43 @@ impl Content {
     fn add_opaque(&mut self, (item, part): (ItemId, u32), opaque: &Opaque<'_>) {
         let Opaque { kind, issuer, value } = opaque;
         let own = || self.pieces.iter().enumerate().rev().filter(|(_, piece)| piece.item == item);
-        let same = |piece: &Piece| {
+        let same = |piece: &ContentPart| {
             let state = piece.state.as_ref();
             state.is_some_and(|state| state.part == part && state.kind == *kind && state.issuer == *issuer)
         };
-        let bare =
-            |piece: &Piece| piece.state.is_none() && matches!(piece.form, Form::Reasoning | Form::Summary);
+        let bare = |piece: &ContentPart| {
+            piece.state.is_none() && matches!(piece.form, PartForm::Reasoning | PartForm::Summary)
+        };
         let known = own().find(|(_, piece)| same(piece)).or_else(|| own().find(|(_, piece)| bare(piece)));
         let known = known.map(|(at, _)| at);
         // The text it belongs to may still come, as part 0.
-        let at = known.unwrap_or_else(|| self.push((item, 0), Form::Reasoning));
+        let at = known.unwrap_or_else(|| self.push((item, 0), PartForm::Reasoning));
         if let Some(piece) = self.pieces.get_mut(at) {
             let state =
-                State { part, kind: *kind, issuer: issuer.clone().into_owned(), value: String::new() };
+                IssuerState { part, kind: *kind, issuer: issuer.clone().into_owned(), value: String::new() };
             piece.state.get_or_insert(state).value.push_str(value.as_escaped());
         }
     }
 }
 
 /// Writes the content of an item: what its nature says in any case, then its parts.
-pub(super) fn write(nature: &Nature, parts: &[Piece], complete: bool, json: &mut JsonWriter<'_>) {
+pub(super) fn write(nature: &Nature, parts: &[ContentPart], complete: bool, json: &mut JsonWriter<'_>) {
     json.array();
     let mut parts = parts;
     match nature {
-        Nature::Call(call) if !parts.iter().any(|part| part.form == Form::Arguments) => {
+        Nature::Call(call) if !parts.iter().any(|part| part.form == PartForm::Arguments) => {
             put_call(call, if complete { "{}" } else { "" }, json);
             json.end_object();
         }
         Nature::Result { call_id, name } if !parts.iter().any(|part| is_output(part.form)) => {
-            put_output(call_id.as_ref(), name.as_ref(), Form::Output, "", json);
+            put_output(call_id.as_ref(), name.as_ref(), PartForm::Output, "", json);
             json.end_object();
         }
         Nature::Status { label } => {
             json.object().key("type").literal("status").key("label").str(label);
-            if let Some((piece, others)) = parts.split_first().filter(|(piece, _)| piece.form == Form::Text) {
+            if let Some((piece, others)) =
+                parts.split_first().filter(|(piece, _)| piece.form == PartForm::Text)
+            {
                 json.key("detail").literal(&piece.text);
                 piece.put_marks(json);
                 parts = others;
@@ -196,39 +199,46 @@ pub(super) fn write(nature: &Nature, parts: &[Piece], complete: bool, json: &mut
     json.end_array();
 }
 
-impl Piece {
+impl ContentPart {
     /// Writes the part and leaves its object open.
     fn put(&self, nature: &Nature, json: &mut JsonWriter<'_>) {
         let Self { form, text, state, .. } = self;
         match (form, nature) {
-            (Form::Arguments, Nature::Call(call)) => put_call(call, text, json),
-            (Form::Output | Form::OutputJson, Nature::Result { call_id, name }) => {
+            (PartForm::Arguments, Nature::Call(call)) => put_call(call, text, json),
+            (PartForm::Output | PartForm::OutputJson, Nature::Result { call_id, name }) => {
                 put_output(call_id.as_ref(), name.as_ref(), *form, text, json);
             }
-            (Form::Text | Form::Refusal | Form::Arguments | Form::Output | Form::OutputJson, _) => {
+            (
+                PartForm::Text
+                | PartForm::Refusal
+                | PartForm::Arguments
+                | PartForm::Output
+                | PartForm::OutputJson,
+                _,
+            ) => {
                 json.object().key("type").literal("text").key("text").literal(text);
-                if *form == Form::Refusal {
+                if *form == PartForm::Refusal {
                     json.key("refusal").bool(true);
                 }
             }
-            (Form::Reasoning | Form::Summary, _) => {
+            (PartForm::Reasoning | PartForm::Summary, _) => {
                 let visible = if text.is_empty() && state.is_some() { "private" } else { "public" };
                 json.object().key("type").literal("reasoning").key("text").literal(text);
                 json.key("visibility").literal(visible);
-                if *form == Form::Summary {
+                if *form == PartForm::Summary {
                     json.key("summary").bool(true);
                 }
-                if let Some(State { part: _, kind, issuer, value }) = state {
+                if let Some(IssuerState { part: _, kind, issuer, value }) = state {
                     json.key(kind.word()).literal(value).key("issuer").str(issuer);
                 }
             }
-            (Form::Json, _) => {
+            (PartForm::Json, _) => {
                 json.object().key("type").literal("json").key("json").raw(&Raw::new(text).one_line());
             }
-            (Form::Mark, _) => {
+            (PartForm::Mark, _) => {
                 json.object().key("type").literal("json").key("json").null();
             }
-            (Form::Ready, _) => {
+            (PartForm::Ready, _) => {
                 json.raw(&Raw::new(text));
             }
         }
@@ -247,8 +257,8 @@ impl Piece {
     }
 }
 
-const fn is_output(form: Form) -> bool {
-    matches!(form, Form::Output | Form::OutputJson)
+const fn is_output(form: PartForm) -> bool {
+    matches!(form, PartForm::Output | PartForm::OutputJson)
 }
 
 fn put_call(call: &ToolCall<'_>, arguments: &str, json: &mut JsonWriter<'_>) {
@@ -267,7 +277,7 @@ fn put_call(call: &ToolCall<'_>, arguments: &str, json: &mut JsonWriter<'_>) {
 fn put_output(
     call_id: Option<&Str<'_>>,
     name: Option<&Str<'_>>,
-    form: Form,
+    form: PartForm,
     output: &str,
     json: &mut JsonWriter<'_>,
 ) {
@@ -277,7 +287,7 @@ fn put_output(
         None => json.key("call_id").null(),
     };
     json.key("output").literal(output).opt_str("name", name);
-    if form == Form::OutputJson {
+    if form == PartForm::OutputJson {
         json.key("encoding").literal("json");
     }
 }

@@ -34,8 +34,8 @@ pub(super) struct ReadItem {
     /// The message around it that was not shown.
     around: Option<ItemId>,
     /// What its start said, and the first part of its content.
-    began: Vec<Claimed>,
-    began_part: Vec<Claimed>,
+    began: Vec<ClaimedMember>,
+    began_part: Vec<ClaimedMember>,
     /// What the deltas have said of each part, escaped.
     pub(super) said: BTreeMap<u64, String>,
     /// Reasoning within this message, by part.
@@ -43,7 +43,7 @@ pub(super) struct ReadItem {
 }
 
 /// A member that was read: its name, its text in JSON, and what it was claimed for.
-struct Claimed {
+struct ClaimedMember {
     name: String,
     json: String,
     field: Field,
@@ -281,7 +281,7 @@ impl UniversalReader {
         let mut began = claimed_in(item);
         if let Some(beside) = beside {
             let (name, json) = ("message".to_owned(), beside.text().to_owned());
-            began.push(Claimed { name, json, field: Field::Structure });
+            began.push(ClaimedMember { name, json, field: Field::Structure });
         }
         let mut head = out.head(item_kind, author).with(circumstances);
         head.within = around.or(within);
@@ -432,10 +432,10 @@ fn take_role(object: Val<'_>, of: Of) {
 }
 
 /// The members that were claimed: the end of the item will repeat them.
-fn claimed_in(object: Val<'_>) -> Vec<Claimed> {
+fn claimed_in(object: Val<'_>) -> Vec<ClaimedMember> {
     let members = object.members().filter_map(|(name, val)| {
         let field = val.claimed().field()?;
-        Some(Claimed { name: name.as_escaped().to_owned(), json: val.text().to_owned(), field })
+        Some(ClaimedMember { name: name.as_escaped().to_owned(), json: val.text().to_owned(), field })
     });
     members.collect()
 }
@@ -452,7 +452,7 @@ fn author_of(item: Val<'_>) -> Author {
 }
 
 /// Notes a member that says what the start of the item has said.
-fn repeat(object: Val<'_>, name: &str, began: &[Claimed]) {
+fn repeat(object: Val<'_>, name: &str, began: &[ClaimedMember]) {
     let Some(val) = object.get(name) else { return };
     if let Some(known) = began.iter().find(|known| known.name == name && known.json == val.text()) {
         val.note(known.field);
@@ -529,9 +529,9 @@ fn complete(
         }
         read_marks(part, (open.id, index as u32), out);
     }
-    // Claimed last: a writer that cannot say it looks for the last claim.
+    // ClaimedMember last: a writer that cannot say it looks for the last claim.
     if matches!(item.str_or_empty("status"), "completed" | "failed") {
-        item.take_str("status", Field::ItemStatus);
+        item.note_str("status", Field::ItemStatus);
     }
     for id in open.reasoning.into_values() {
         out.event(&Event::ItemCompleted(ItemTail::new(id, status)));

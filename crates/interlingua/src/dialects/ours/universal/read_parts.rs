@@ -24,7 +24,7 @@ pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, ou
             Some(said) if text.as_escaped() == said => drop(val.take(field)),
             // The deltas have said something else.
             Some(_) => {}
-            // State that hides all of the reasoning stands beside an empty text.
+            // IssuerState that hides all of the reasoning stands beside an empty text.
             None if text.is_empty() && state.is_some() => drop(val.note(Field::Structure)),
             None => {
                 val.take(field);

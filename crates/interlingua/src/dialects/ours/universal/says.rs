@@ -59,7 +59,8 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::StopSequence
         | Field::StopDetail
         | Field::Cost => Says::Exactly,
-        failures!() | citations!() => Says::Exactly,
+        failures!() => Says::Exactly,
+        citations!() => Says::Exactly,
         Field::ItemAuthor
         | Field::MessageText
         | Field::MessageMedia

@@ -6,7 +6,7 @@ use std::hash::BuildHasherDefault;
 
 use super::data::{put_failure, put_permission, put_question, put_turn};
 use super::item::{OpenItem, item_id, opt_word};
-use super::parts::{Form, Nature};
+use super::parts::{Nature, PartForm};
 use super::{EPOCH, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter};
@@ -41,7 +41,7 @@ pub(super) struct UniversalWriter {
     /// Calls without a result.
     calls: HashMap<String, u64>,
     /// Requests without an answer.
-    pending: Vec<Pending>,
+    pending: Vec<OpenRequest>,
     /// What was said last of a response, without its time.
     usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
@@ -72,7 +72,7 @@ enum Made {
 }
 
 /// A request without an answer, and what its answer must repeat.
-struct Pending {
+struct OpenRequest {
     permission: bool,
     id: Str<'static>,
     action: Str<'static>,
@@ -368,7 +368,7 @@ impl UniversalWriter {
         if let Some((index, form)) = added {
             let (text, content_type) = match (value, form) {
                 (Part::Args(Args::Text(text)), _) => (Some(text), "arguments"),
-                (Part::Text(text) | Part::Summary(text), Form::Reasoning | Form::Summary) => {
+                (Part::Text(text) | Part::Summary(text), PartForm::Reasoning | PartForm::Summary) => {
                     (Some(text), "reasoning")
                 }
                 (Part::Text(text) | Part::Refusal(text), _) => (Some(text), "text"),
@@ -388,8 +388,8 @@ impl UniversalWriter {
                     opt_word(open.native.as_deref(), json);
                     json.key("delta").str(text).key("part").u64(index as u64);
                     json.key("content_type").literal(content_type);
-                    if let Form::Summary | Form::Refusal = form {
-                        json.key(if form == Form::Summary { "summary" } else { "refusal" }).bool(true);
+                    if let PartForm::Summary | PartForm::Refusal = form {
+                        json.key(if form == PartForm::Summary { "summary" } else { "refusal" }).bool(true);
                     }
                     json.end_object();
                 });
@@ -452,7 +452,7 @@ impl UniversalWriter {
 
     /// Nobody will answer any more.
     fn settle(&mut self, out: &mut Target<'_>) {
-        for Pending { permission, id, action } in std::mem::take(&mut self.pending) {
+        for OpenRequest { permission, id, action } in std::mem::take(&mut self.pending) {
             if permission {
                 let answer = Some(Decision::Reject(None));
                 let permission = Permission { id, action, call_id: None, input: None, answer };
@@ -511,7 +511,7 @@ impl Writer for UniversalWriter {
             Event::PermissionRequested(permission) => {
                 let (id, action) =
                     (permission.id.clone().into_owned(), permission.action.clone().into_owned());
-                self.pending.push(Pending { permission: true, id, action });
+                self.pending.push(OpenRequest { permission: true, id, action });
                 self.say(Made::ByAgent, "permission.requested", out, |json| put_permission(permission, json));
             }
             Event::PermissionResolved(permission) => {
@@ -524,7 +524,7 @@ impl Writer for UniversalWriter {
             }
             Event::QuestionRequested(question) => {
                 let id = question.id.clone().into_owned();
-                self.pending.push(Pending { permission: false, id, action: Str::default() });
+                self.pending.push(OpenRequest { permission: false, id, action: Str::default() });
                 self.say(Made::ByAgent, "question.requested", out, |json| put_question(question, true, json));
             }
             Event::QuestionResolved(question) => {
