@@ -153,7 +153,10 @@ impl AssistantForm for ChatMessage {
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
         match growth {
             Growth::Text(text) => {
-                self.tally.text(text);
+                // A request has no annotations that could point into its texts.
+                if self.texts == SeveralTexts::Joined {
+                    self.tally.text(text);
+                }
                 if let Some((item, part)) = self.text {
                     self.content.text(item, part, text, out);
                 }
