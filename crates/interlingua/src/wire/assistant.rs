@@ -79,10 +79,10 @@ pub(crate) struct AssistantWriter {
     latest: Option<(ItemId, Of)>,
     /// Whose pieces are written now; pieces of a message are written while there is none.
     current: Option<(ItemId, Current)>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingUtterance>,
     /// How many have waited and do no longer.
     released: u64,
-    open: Open,
+    open: OpenUtterance,
     signature: Option<(Str<'static>, HeldText)>,
     /// The call that is open has arguments.
     argued: bool,
@@ -111,7 +111,7 @@ enum Current {
 
 /// What the form has open.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Open {
+enum OpenUtterance {
     #[default]
     Nothing,
     Text(ItemId, u32),
@@ -121,7 +121,7 @@ enum Open {
 }
 
 /// What must wait until the item before it is complete.
-enum Waiting {
+enum WaitingUtterance {
     Item {
         head: ItemHead<'static>,
         deltas: Vec<Delta<'static>>,
@@ -140,7 +140,7 @@ impl AssistantWriter {
             current: None,
             waiting: VecDeque::new(),
             released: 0,
-            open: Open::Nothing,
+            open: OpenUtterance::Nothing,
             signature: None,
             argued: false,
             calls: 0,
@@ -178,7 +178,7 @@ impl AssistantWriter {
     /// would take a cut call for a whole one.
     pub(crate) fn close(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         self.sign(form, out);
-        if std::mem::take(&mut self.open) != Open::Nothing {
+        if std::mem::take(&mut self.open) != OpenUtterance::Nothing {
             form.close(out);
         }
     }
@@ -196,7 +196,7 @@ impl AssistantWriter {
         } else {
             item.waits = Some(self.released + self.waiting.len() as u64);
             let head = head.clone().into_owned();
-            self.waiting.push_back(Waiting::Item { head, deltas: Vec::new(), tail: None });
+            self.waiting.push_back(WaitingUtterance::Item { head, deltas: Vec::new(), tail: None });
         }
         self.items.insert(head.id, item);
     }
@@ -219,7 +219,7 @@ impl AssistantWriter {
         let delta = delta.clone().into_owned();
         match self.waiting_item(delta.item) {
             Some((deltas, _)) => deltas.push(delta),
-            None => self.waiting.push_back(Waiting::OfMessage(delta)),
+            None => self.waiting.push_back(WaitingUtterance::OfMessage(delta)),
         }
     }
 
@@ -241,8 +241,8 @@ impl AssistantWriter {
     ) -> Option<(&mut Vec<Delta<'static>>, &mut Option<ItemTail<'static>>)> {
         let place = self.items.get(&item)?.waits?.checked_sub(self.released)?;
         match self.waiting.get_mut(usize::try_from(place).ok()?)? {
-            Waiting::Item { deltas, tail, .. } => Some((deltas, tail)),
-            Waiting::OfMessage(_) => None,
+            WaitingUtterance::Item { deltas, tail, .. } => Some((deltas, tail)),
+            WaitingUtterance::OfMessage(_) => None,
         }
     }
 
@@ -253,8 +253,8 @@ impl AssistantWriter {
             self.released += 1;
             let out = &mut out.of_earlier_frames();
             match next {
-                Waiting::OfMessage(delta) => self.grow(&delta, form, out),
-                Waiting::Item { head, deltas, tail } => {
+                WaitingUtterance::OfMessage(delta) => self.grow(&delta, form, out),
+                WaitingUtterance::Item { head, deltas, tail } => {
                     self.start(&head, form, out);
                     for delta in &deltas {
                         self.grow(delta, form, out);
@@ -274,7 +274,7 @@ impl AssistantWriter {
             (Of::Message, Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) => {
                 let refuses = self.profile.blank_text == BlankText::Refuse
                     && *arrival == Arrival::Whole
-                    && self.open != Open::Text(*item, *part)
+                    && self.open != OpenUtterance::Text(*item, *part)
                     && is_blank(text);
                 match refuses {
                     true => Err(Reason::Refused),
@@ -308,7 +308,7 @@ impl AssistantWriter {
                 self.close(form, out);
                 let call = CallOpening { number: self.calls, id: &id, name: &name, free_text };
                 form.open(Opening::Call(call), out);
-                self.open = Open::Call;
+                self.open = OpenUtterance::Call;
                 self.calls += 1;
                 // Text may be nothing at all, but nothing is not JSON.
                 self.argued = free_text;
@@ -341,10 +341,10 @@ impl AssistantWriter {
                 out.ledger.note("JSON content written as text");
                 self.text(*item, *part, &Str::plain(json.as_str()), form, out);
             }
-            (None, Part::Citation(citation)) if self.open == Open::Text(*item, *part) => {
+            (None, Part::Citation(citation)) if self.open == OpenUtterance::Text(*item, *part) => {
                 form.grow(Growth::Citation(citation), out);
             }
-            (None, Part::Cache(mark)) if self.open == Open::Text(*item, *part) => {
+            (None, Part::Cache(mark)) if self.open == OpenUtterance::Text(*item, *part) => {
                 form.grow(Growth::Cache(mark), out);
             }
             // The text they are about was not written, or is closed.
@@ -375,19 +375,19 @@ impl AssistantWriter {
         form: &mut dyn AssistantForm,
         out: &mut Target<'_>,
     ) {
-        if self.open != Open::Text(item, part) {
+        if self.open != OpenUtterance::Text(item, part) {
             self.close(form, out);
             form.open(Opening::Text(item, part), out);
-            self.open = Open::Text(item, part);
+            self.open = OpenUtterance::Text(item, part);
         }
         form.grow(Growth::Text(text), out);
     }
 
     fn thinking(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        if self.open != Open::Thinking {
+        if self.open != OpenUtterance::Thinking {
             self.close(form, out);
             form.open(Opening::Thinking, out);
-            self.open = Open::Thinking;
+            self.open = OpenUtterance::Thinking;
         }
     }
 
@@ -405,7 +405,7 @@ impl AssistantWriter {
             OpaqueKind::Encrypted => {
                 self.close(form, out);
                 form.open(Opening::Encrypted(opaque), out);
-                self.open = Open::Encrypted;
+                self.open = OpenUtterance::Encrypted;
             }
         }
     }
@@ -437,7 +437,7 @@ impl AssistantWriter {
         let ItemTail { id, status, .. } = tail;
         let is_cut = *status == Status::Interrupted;
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else {
-            if !is_cut && matches!(self.open, Open::Text(item, _) if item == *id) {
+            if !is_cut && matches!(self.open, OpenUtterance::Text(item, _) if item == *id) {
                 self.close(form, out);
             }
             return;

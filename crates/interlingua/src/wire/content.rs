@@ -34,7 +34,7 @@ impl HeldText {
 
 /// Parts being gathered.
 #[derive(Debug, Default)]
-pub(crate) struct Content {
+pub(crate) struct WireContent {
     held: JsonBuffer,
     parts: u32,
     /// A string cannot stand for these: a part that is not text, or text with a mark.
@@ -51,7 +51,7 @@ pub(crate) struct Content {
 /// The part that looks the same everywhere.
 const TEXT: &str = "{\"type\":\"text\",\"text\":";
 
-impl Content {
+impl WireContent {
     pub(crate) fn new(blank_text: BlankText) -> Self {
         Self { blank_text, ..Self::default() }
     }
@@ -103,7 +103,7 @@ impl Content {
         self.last = Some((item, part));
     }
 
-    /// The part that [`Content::part`] began goes on.
+    /// The part that [`WireContent::part`] began goes on.
     pub(crate) fn more(&mut self) -> JsonWriter<'_> {
         self.held.hold()
     }
@@ -133,7 +133,7 @@ impl Content {
     }
 
     /// Takes over all parts of another content, which has ended.
-    pub(crate) fn absorb(&mut self, other: &mut Content) {
+    pub(crate) fn absorb(&mut self, other: &mut WireContent) {
         if other.parts > 0 {
             self.held.hold().values(other.held.bytes());
             self.parts += other.parts;

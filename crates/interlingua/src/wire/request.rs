@@ -8,20 +8,22 @@ use std::hash::BuildHasherDefault;
 
 use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
-use super::content::Content;
+use super::content::WireContent;
 use super::profile::{BlankText, Profile, client_runs};
+use super::settings::{CacheWords, PART_MARK};
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
 use crate::json::Str;
 use crate::ledger::{Identity, Leftover, Reason};
 use crate::model::{
-    Author, CacheMark, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, Of, Part, Request,
-    Status, ToolResult,
+    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, Of, Part, Request, Status,
+    ToolResult,
 };
 use crate::pipe::{Target, Writer};
 
 /// Writes a request down.
 pub(crate) trait RequestForm: Default + Send {
     const PROFILE: &'static Profile;
+    const CACHE: &'static CacheWords;
 
     /// Opens the request and writes its settings.
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>);
@@ -30,19 +32,11 @@ pub(crate) trait RequestForm: Default + Send {
     /// Writes the assistant's turn; returns whether it said anything.
     fn end_assistant(&mut self, out: &mut Target<'_>) -> bool;
     /// Adds a picture or a document to the content of a message or a result, or gives it up.
-    fn media(&mut self, media: PlacedMedia<'_>, content: &mut Content, out: &mut Target<'_>);
-    /// Marks the part that was added last for the cache; returns whether the mark is written.
-    fn mark(
-        &mut self,
-        mark: &CacheMark<'_>,
-        at: (ItemId, u32),
-        content: &mut Content,
-        out: &mut Target<'_>,
-    ) -> bool;
+    fn media(&mut self, media: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>);
     /// A message of the user or the system is complete. Calls may still wait for their results.
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>);
     /// The result of the call of that id, escaped.
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut Content, out: &mut Target<'_>);
+    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>);
     /// Every call has its result, and the next turn is that speaker's.
     fn settle(&mut self, next: Speaker, out: &mut Target<'_>);
     /// There are no more items.
@@ -61,7 +55,7 @@ pub(crate) struct PlacedMedia<'a> {
 /// A message of the user or the system.
 pub(crate) struct GatheredMessage<'a> {
     pub(crate) author: Author,
-    pub(crate) content: &'a mut Content,
+    pub(crate) content: &'a mut WireContent,
     /// Calls waited for their results when it began.
     pub(crate) waited: bool,
     /// They still do.
@@ -78,10 +72,10 @@ pub(crate) struct RequestWriter<T> {
     /// It has a message already.
     spoke: bool,
     /// What the message that is open says.
-    said: Content,
+    said: WireContent,
     /// The result that is open: the id of its call, and what it says.
     result_of: String,
-    result: Content,
+    result: WireContent,
     pairs: Pairing,
     open: HashMap<ItemId, Destination, BuildHasherDefault<Identity>>,
 }
@@ -94,9 +88,9 @@ impl<T: RequestForm> Default for RequestWriter<T> {
             assistant: AssistantWriter::new(T::PROFILE),
             speaking: false,
             spoke: false,
-            said: Content::new(T::PROFILE.blank_text),
+            said: WireContent::new(T::PROFILE.blank_text),
             result_of: String::new(),
-            result: Content::new(T::PROFILE.blank_text),
+            result: WireContent::new(T::PROFILE.blank_text),
             pairs: Pairing::default(),
             open: HashMap::default(),
         }
@@ -172,7 +166,9 @@ impl<T: RequestForm> RequestWriter<T> {
                 self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);
             }
             Part::Cache(mark) => {
-                if !self.form.mark(mark, (*item, *part), content, out) {
+                if content.add_members(*item, *part, |json| T::CACHE.write(mark, json)) {
+                    T::CACHE.lose_rest(mark, PART_MARK, out);
+                } else {
                     out.lose_part(to.of(), value, Reason::NoSlot);
                 }
             }
@@ -226,7 +222,7 @@ impl<T: RequestForm> RequestWriter<T> {
     fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
         while let Some(id) = self.pairs.next() {
             out.ledger.note("call without a result got one that says so");
-            let mut content = Content::default();
+            let mut content = WireContent::default();
             content.text(ItemId(0), 0, &Str::escaped(NO_RESULT), out);
             content.end(out);
             self.form.result(&id, Some(true), &mut content, out);

@@ -13,11 +13,11 @@ pub(crate) struct Setting {
     /// The name that is written, and others that say the same.
     pub(crate) names: &'static [&'static str],
     pub(crate) field: Field,
-    pub(crate) how: How,
+    pub(crate) how: SettingForm,
 }
 
 /// How a setting is said.
-pub(crate) enum How {
+pub(crate) enum SettingForm {
     /// As it is.
     AsIs,
     /// A list, or one text alone, of no more than so many.
@@ -43,15 +43,15 @@ pub(crate) fn read<'t>(root: Val<'t>, table: &[Setting]) -> Request<'t> {
 }
 
 /// Reads one setting; returns whether there was one.
-fn read_one<'t>(value: Val<'t>, field: Field, how: &How, setting: SettingMut<'_, 't>) -> bool {
+fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: SettingMut<'_, 't>) -> bool {
     match setting {
         SettingMut::Text(text) => {
             *text = value.take_text(field).map(|theirs| match how {
-                How::Words(words) => words
+                SettingForm::Words(words) => words
                     .iter()
                     .find(|(_, word)| theirs.is(word))
                     .map_or(theirs, |(ours, _)| Str::escaped(ours)),
-                How::AsIs | How::AtMost(_) | How::UserId(_) => theirs,
+                SettingForm::AsIs | SettingForm::AtMost(_) | SettingForm::UserId(_) => theirs,
             });
             text.is_some()
         }
@@ -85,23 +85,23 @@ pub(crate) fn write(request: &Request<'_>, table: &[Setting], says: SaysTable, o
     }
 }
 
-fn write_one(name: &str, field: Field, how: &How, setting: SettingRef<'_, '_>, out: &mut Target<'_>) {
+fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_, '_>, out: &mut Target<'_>) {
     match setting {
         SettingRef::Text(Some(text)) => match how {
-            How::Words(words) => match words.iter().find(|(ours, _)| text.is(ours)) {
+            SettingForm::Words(words) => match words.iter().find(|(ours, _)| text.is(ours)) {
                 Some((_, theirs)) => _ = out.json.key(name).literal(theirs),
                 None => out.lose_str(field, text, Reason::Narrowed),
             },
-            How::UserId(most) => {
+            SettingForm::UserId(most) => {
                 let user = aliases::user_id(text, *most, out);
                 out.json.key(name).str(&user);
             }
-            How::AsIs | How::AtMost(_) => _ = out.json.key(name).str(text),
+            SettingForm::AsIs | SettingForm::AtMost(_) => _ = out.json.key(name).str(text),
         },
         SettingRef::Number(Some(number)) => _ = out.json.key(name).raw(number),
         SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
         SettingRef::Texts(texts) if !texts.is_empty() => {
-            let most = if let How::AtMost(most) = how { *most } else { usize::MAX };
+            let most = if let SettingForm::AtMost(most) = how { *most } else { usize::MAX };
             out.json.key(name).array();
             for text in texts.iter().take(most) {
                 out.json.str(text);

@@ -30,25 +30,25 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Request,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::RequestReader)),
+            read: Some(|_| Box::new(read::MessagesRequestReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(RequestWriter::<write::RequestBody>::default()),
+                make: |_| Box::new(RequestWriter::<write::MessagesRequest>::default()),
                 says: says::request,
             }),
         },
         RoleSpec {
             role: Role::Response,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::ResponseReader)),
+            read: Some(|_| Box::new(read::WholeAnswerReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(AnswerWriter::<write::WholeMessage>::default()),
+                make: |_| Box::new(AnswerWriter::<write::WholeAnswer>::default()),
                 says: says::answer,
             }),
         },
         RoleSpec {
             role: Role::Stream,
             framing: Framing::Sse,
-            read: Some(|_| Box::new(read::StreamReader::default())),
+            read: Some(|_| Box::new(read::MessageEventsReader::default())),
             write: Some(WriteSpec {
                 make: |_| Box::new(AnswerWriter::<write::MessageEvents>::default()),
                 says: says::answer,

@@ -13,9 +13,9 @@ use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val};
 use crate::wire::{note_blanks, note_tag};
 
-pub(super) struct RequestReader;
+pub(super) struct MessagesRequestReader;
 
-impl Reader for RequestReader {
+impl Reader for MessagesRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
         out.event(&Event::Request(Box::new(settings::read(root))));
@@ -44,9 +44,9 @@ fn said(content: Val<'_>, author: Author, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-pub(super) struct ResponseReader;
+pub(super) struct WholeAnswerReader;
 
-impl Reader for ResponseReader {
+impl Reader for WholeAnswerReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
         if root.get("error").is_some() {
@@ -125,7 +125,7 @@ fn failure(root: Val<'_>, out: &mut Events<'_>) {
 
 /// Reads a stream, event by event.
 #[derive(Default)]
-pub(crate) struct StreamReader {
+pub(crate) struct MessageEventsReader {
     message: Option<ItemId>,
     /// The id of the answer.
     id: Option<Str<'static>>,
@@ -137,13 +137,13 @@ pub(crate) struct StreamReader {
     usage: Option<Usage>,
 }
 
-impl Reader for StreamReader {
+impl Reader for MessageEventsReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         self.event(doc.root, out);
     }
 }
 
-impl StreamReader {
+impl MessageEventsReader {
     /// Reads one event. One that we do not know, or that comes where it means nothing, keeps its name; the report will
     /// show it.
     fn event(&mut self, event: Val<'_>, out: &mut Events<'_>) {

@@ -7,23 +7,25 @@ use crate::ledger::{Ledger, Reason};
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
 use crate::tape::{Limits, TapeBuf, Val};
-use crate::wire::settings::{How, SETTINGS_MARK, Setting, is_offered, lose_choice, may_call, write_tools};
+use crate::wire::settings::{
+    SETTINGS_MARK, Setting, SettingForm, is_offered, lose_choice, may_call, write_tools,
+};
 use crate::wire::{aliases, note_blanks, settings};
 
 /// Settings that are one value. Sampling is gone from the current types and refused by newer models, but older clients
 /// still send it: it is read and, as the table of what a request says has it, never written.
 const SETTINGS: &[Setting] = &[
-    Setting { names: &["model"], field: Field::RequestModel, how: How::AsIs },
-    Setting { names: &["max_tokens"], field: Field::MaxTokens, how: How::AsIs },
-    Setting { names: &["temperature"], field: Field::Temperature, how: How::AsIs },
-    Setting { names: &["top_p"], field: Field::TopP, how: How::AsIs },
-    Setting { names: &["top_k"], field: Field::TopK, how: How::AsIs },
-    Setting { names: &["stop_sequences"], field: Field::StopTexts, how: How::AtMost(usize::MAX) },
-    Setting { names: &["stream"], field: Field::StreamAnswer, how: How::AsIs },
+    Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
+    Setting { names: &["max_tokens"], field: Field::MaxTokens, how: SettingForm::AsIs },
+    Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
+    Setting { names: &["top_k"], field: Field::TopK, how: SettingForm::AsIs },
+    Setting { names: &["stop_sequences"], field: Field::StopTexts, how: SettingForm::AtMost(usize::MAX) },
+    Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
     Setting {
         names: &["service_tier"],
         field: Field::ServiceTier,
-        how: How::Words(&[("auto", "auto"), ("default", "standard_only")]),
+        how: SettingForm::Words(&[("auto", "auto"), ("default", "standard_only")]),
     },
 ];
 
@@ -32,8 +34,8 @@ const MAX_TOKENS: u64 = 4096;
 /// The API takes no longer id of an end user than this.
 const USER: usize = 256;
 /// The words of `tool_choice.type`, but for one that is named.
-const CHOICES: Words<Choice> =
-    Words(&[(Choice::Auto, "auto"), (Choice::Required, "any"), (Choice::None, "none")]);
+const CHOICES: Words<UnnamedChoice> =
+    Words(&[(UnnamedChoice::Auto, "auto"), (UnnamedChoice::Required, "any"), (UnnamedChoice::None, "none")]);
 /// The words of `output_config.effort`.
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 /// The words of `thinking.display`.
@@ -41,7 +43,7 @@ const DISPLAYS: [&str; 2] = ["summarized", "omitted"];
 
 /// A choice among tools that names none.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum UnnamedChoice {
     Auto,
     Required,
     None,
@@ -129,9 +131,9 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
     let word = CHOICES.value(&kind.str()?)?;
     kind.note(Field::ToolChoice);
     Some(match word {
-        Choice::Auto => ToolChoice::Auto,
-        Choice::Required => ToolChoice::Required,
-        Choice::None => ToolChoice::None,
+        UnnamedChoice::Auto => ToolChoice::Auto,
+        UnnamedChoice::Required => ToolChoice::Required,
+        UnnamedChoice::None => ToolChoice::None,
     })
 }
 
@@ -319,14 +321,14 @@ fn write_choice(
     }
     let offered = |name: &Str<'_>| tools.iter().any(|tool| tool.name == *name);
     let (word, name) = match choice {
-        Some(ToolChoice::None) => (CHOICES.word(Choice::None), None),
-        Some(ToolChoice::Required) => (CHOICES.word(Choice::Required), None),
+        Some(ToolChoice::None) => (CHOICES.word(UnnamedChoice::None), None),
+        Some(ToolChoice::Required) => (CHOICES.word(UnnamedChoice::Required), None),
         Some(ToolChoice::Named(name)) if offered(name) => (Some("tool"), Some(name)),
         Some(ToolChoice::Named(_)) => {
             lose_choice(choice, None, out);
-            (CHOICES.word(Choice::Auto), None)
+            (CHOICES.word(UnnamedChoice::Auto), None)
         }
-        Some(ToolChoice::Auto) | None => (CHOICES.word(Choice::Auto), None),
+        Some(ToolChoice::Auto) | None => (CHOICES.word(UnnamedChoice::Auto), None),
     };
     // What the API does anyway need not be said.
     if parallel.is_none() && matches!(choice, None | Some(ToolChoice::Named(_))) && name.is_none() {

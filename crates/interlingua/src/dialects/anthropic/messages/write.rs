@@ -5,23 +5,23 @@ use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, says, settings};
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CacheMark, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request,
-    SaysTable, Usage,
+    Args, Author, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request, SaysTable,
+    Usage,
 };
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
-use crate::wire::content::{Content, HeldText};
+use crate::wire::content::{HeldText, WireContent};
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
-use crate::wire::settings::PART_MARK;
+use crate::wire::settings::{CacheWords, PART_MARK};
 use crate::wire::turns::Speaker;
 use crate::wire::words::StopWords;
 
 /// Whole blocks, gathered.
 struct BlockList {
-    content: Content,
+    content: WireContent,
     rules: BlockRules,
     open: OpenBlock,
     thinking: Vec<HeldText>,
@@ -53,7 +53,7 @@ enum OpenBlock {
 impl BlockList {
     fn new(rules: BlockRules, profile: &Profile) -> Self {
         Self {
-            content: Content::new(profile.blank_text),
+            content: WireContent::new(profile.blank_text),
             rules,
             open: OpenBlock::Text,
             thinking: Vec::new(),
@@ -168,33 +168,34 @@ impl AssistantForm for BlockList {
 
 /// A request. Settings first, then `system`, then `messages`, each written as soon as its turn is known to be over:
 /// results directly after their calls and before anything else, system messages only where they may stand.
-pub(super) struct RequestBody {
+pub(super) struct MessagesRequest {
     /// `messages` is open; before, a system message belongs to `system`.
     messages: bool,
     blocks: BlockList,
     /// `tool_result` blocks of the user's turn, which come first, and what else it says.
-    results: Content,
-    said: Content,
+    results: WireContent,
+    said: WireContent,
     /// A system message whose place is not decided yet.
-    system: Content,
+    system: WireContent,
     last: Speaker,
 }
 
-impl Default for RequestBody {
+impl Default for MessagesRequest {
     fn default() -> Self {
         Self {
             messages: false,
             blocks: BlockList::new(BlockRules::Request, &BACKEND),
-            results: Content::default(),
-            said: Content::default(),
-            system: Content::default(),
+            results: WireContent::default(),
+            said: WireContent::default(),
+            system: WireContent::default(),
             last: Speaker::Nobody,
         }
     }
 }
 
-impl RequestForm for RequestBody {
+impl RequestForm for MessagesRequest {
     const PROFILE: &'static Profile = &BACKEND;
+    const CACHE: &'static CacheWords = &CACHE;
 
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         settings::write(request, out);
@@ -216,27 +217,13 @@ impl RequestForm for RequestBody {
         said
     }
 
-    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut Content, out: &mut Target<'_>) {
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
         let PlacedMedia { of, call: _, delta, media } = placed;
         let mut block = JsonBuffer::default();
         match write_media(media, &mut block.hold(), out) {
             Ok(()) => content.item_part(delta.item, delta.part, &block, out),
             Err(reason) => out.lose_part(of, &delta.value, reason),
         }
-    }
-
-    fn mark(
-        &mut self,
-        mark: &CacheMark<'_>,
-        (item, part): (ItemId, u32),
-        content: &mut Content,
-        out: &mut Target<'_>,
-    ) -> bool {
-        let marked = content.add_members(item, part, |json| CACHE.write(mark, json));
-        if marked {
-            CACHE.lose_rest(mark, PART_MARK, out);
-        }
-        marked
     }
 
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
@@ -254,7 +241,7 @@ impl RequestForm for RequestBody {
         self.said.absorb(content);
     }
 
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut Content, out: &mut Target<'_>) {
+    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
         let mut block = self.results.part(out);
         block.object().key("type").literal("tool_result").key("tool_use_id").literal(id);
         block.opt_bool("is_error", is_error);
@@ -302,7 +289,7 @@ impl RequestForm for RequestBody {
     }
 }
 
-impl RequestBody {
+impl MessagesRequest {
     fn end_user(&mut self, out: &mut Target<'_>) {
         if self.results.is_empty() && self.said.is_empty() {
             return;
@@ -382,17 +369,17 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
 }
 
 /// A whole response, or an error in its place. Nothing is written before the end is known.
-pub(super) struct WholeMessage {
+pub(super) struct WholeAnswer {
     blocks: BlockList,
 }
 
-impl Default for WholeMessage {
+impl Default for WholeAnswer {
     fn default() -> Self {
         Self { blocks: BlockList::new(BlockRules::Answer, &CLIENT) }
     }
 }
 
-impl AnswerForm for WholeMessage {
+impl AnswerForm for WholeAnswer {
     const HEAD: HeadPlace = HeadPlace::Last;
     const SEVERAL: bool = false;
     const SAYS: SaysTable = says::answer;

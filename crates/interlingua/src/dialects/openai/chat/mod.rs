@@ -30,16 +30,16 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Request,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::request::RequestReader)),
+            read: Some(|_| Box::new(read::request::ChatRequestReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(RequestWriter::<write::RequestBody>::default()),
+                make: |_| Box::new(RequestWriter::<write::ChatRequest>::default()),
                 says: says::request,
             }),
         },
         RoleSpec {
             role: Role::Response,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::ResponseReader)),
+            read: Some(|_| Box::new(read::CompletionReader)),
             write: Some(WriteSpec {
                 make: |_| Box::new(AnswerWriter::<write::Completion>::default()),
                 says: says::answer,
@@ -48,7 +48,7 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Stream,
             framing: Framing::Sse,
-            read: Some(|_| Box::new(read::StreamReader::default())),
+            read: Some(|_| Box::new(read::ChunkReader::default())),
             write: Some(WriteSpec {
                 make: |_| Box::new(AnswerWriter::<write::Chunks>::default()),
                 says: says::answer,

@@ -6,32 +6,36 @@ use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
 use crate::tape::Val;
-use crate::wire::settings::{How, Setting, is_offered, lose_choice, may_call, write_tools};
+use crate::wire::settings::{Setting, SettingForm, is_offered, lose_choice, may_call, write_tools};
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
 /// Settings that are one value.
 const SETTINGS: &[Setting] = &[
-    Setting { names: &["model"], field: Field::RequestModel, how: How::AsIs },
+    Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     // The second is the name of 2023.
-    Setting { names: &["max_completion_tokens", "max_tokens"], field: Field::MaxTokens, how: How::AsIs },
-    Setting { names: &["temperature"], field: Field::Temperature, how: How::AsIs },
-    Setting { names: &["top_p"], field: Field::TopP, how: How::AsIs },
-    Setting { names: &["frequency_penalty"], field: Field::FrequencyPenalty, how: How::AsIs },
-    Setting { names: &["presence_penalty"], field: Field::PresencePenalty, how: How::AsIs },
-    Setting { names: &["seed"], field: Field::Seed, how: How::AsIs },
-    Setting { names: &["logprobs"], field: Field::Logprobs, how: How::AsIs },
-    Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: How::AsIs },
-    Setting { names: &["n"], field: Field::AnswerCount, how: How::AsIs },
-    Setting { names: &["stop"], field: Field::StopTexts, how: How::AtMost(4) },
-    Setting { names: &["stream"], field: Field::StreamAnswer, how: How::AsIs },
-    Setting { names: &["reasoning_effort"], field: Field::Effort, how: How::AsIs },
-    Setting { names: &["verbosity"], field: Field::Verbosity, how: How::AsIs },
-    Setting { names: &["modalities"], field: Field::Modalities, how: How::AsIs },
-    Setting { names: &["user", "safety_identifier"], field: Field::EndUser, how: How::UserId(64) },
+    Setting {
+        names: &["max_completion_tokens", "max_tokens"],
+        field: Field::MaxTokens,
+        how: SettingForm::AsIs,
+    },
+    Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
+    Setting { names: &["frequency_penalty"], field: Field::FrequencyPenalty, how: SettingForm::AsIs },
+    Setting { names: &["presence_penalty"], field: Field::PresencePenalty, how: SettingForm::AsIs },
+    Setting { names: &["seed"], field: Field::Seed, how: SettingForm::AsIs },
+    Setting { names: &["logprobs"], field: Field::Logprobs, how: SettingForm::AsIs },
+    Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::AsIs },
+    Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::AsIs },
+    Setting { names: &["stop"], field: Field::StopTexts, how: SettingForm::AtMost(4) },
+    Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
+    Setting { names: &["reasoning_effort"], field: Field::Effort, how: SettingForm::AsIs },
+    Setting { names: &["verbosity"], field: Field::Verbosity, how: SettingForm::AsIs },
+    Setting { names: &["modalities"], field: Field::Modalities, how: SettingForm::AsIs },
+    Setting { names: &["user", "safety_identifier"], field: Field::EndUser, how: SettingForm::UserId(64) },
     Setting {
         names: &["service_tier"],
         field: Field::ServiceTier,
-        how: How::Words(&[
+        how: SettingForm::Words(&[
             ("auto", "auto"),
             ("default", "default"),
             ("flex", "flex"),
@@ -40,8 +44,8 @@ const SETTINGS: &[Setting] = &[
             ("fast", "fast"),
         ]),
     },
-    Setting { names: &["metadata"], field: Field::Metadata, how: How::AsIs },
-    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: How::AsIs },
+    Setting { names: &["metadata"], field: Field::Metadata, how: SettingForm::AsIs },
+    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
 ];
 
 /// The types of tools.

@@ -8,23 +8,23 @@ use super::{
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CacheMark, Citation, Failure, Field, ItemId, Media, MediaSource, Of, Opaque, OpaqueKind,
-    Request, SaysTable, Usage, issuers,
+    Args, Author, Citation, Failure, Field, ItemId, Media, MediaSource, Of, Opaque, OpaqueKind, Request,
+    SaysTable, Usage, issuers,
 };
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
-use crate::wire::content::Content;
+use crate::wire::content::WireContent;
 use crate::wire::media::write_data_url;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
-use crate::wire::settings::PART_MARK;
+use crate::wire::settings::{CacheWords, PART_MARK};
 use crate::wire::turns::Speaker;
 use crate::wire::words::StopWords;
 
 /// What is counted while a message is said.
 #[derive(Default)]
-struct Tally {
+struct MessageTally {
     /// Entries of `reasoning_details` so far.
     details: u64,
     /// Thoughts with text that have been completed, and the text of the one that is open.
@@ -35,7 +35,7 @@ struct Tally {
     text_begins: u64,
 }
 
-impl Tally {
+impl MessageTally {
     fn open_text(&mut self) {
         self.text_begins = self.characters;
     }
@@ -96,12 +96,12 @@ impl Tally {
 
 /// One message, gathered.
 #[derive(Default)]
-struct WholeMessage {
-    content: Content,
-    texts: Texts,
+struct ChatMessage {
+    content: WireContent,
+    texts: SeveralTexts,
     /// The text that is open.
     text: Option<(ItemId, u32)>,
-    tally: Tally,
+    tally: MessageTally,
     refusal: String,
     reasoning: String,
     details: JsonBuffer,
@@ -113,7 +113,7 @@ struct WholeMessage {
 
 /// What becomes of several texts.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Texts {
+enum SeveralTexts {
     /// A list of parts: in a request.
     #[default]
     Listed,
@@ -121,9 +121,9 @@ enum Texts {
     Joined,
 }
 
-impl AssistantForm for WholeMessage {
+impl AssistantForm for ChatMessage {
     fn cites(&self, citation: &Citation<'_>) -> bool {
-        self.texts == Texts::Joined && citation.source.is_some()
+        self.texts == SeveralTexts::Joined && citation.source.is_some()
     }
 
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
@@ -131,7 +131,7 @@ impl AssistantForm for WholeMessage {
             Opening::Text(item, part) => {
                 self.tally.open_text();
                 self.text = Some((item, part));
-                if self.texts == Texts::Joined {
+                if self.texts == SeveralTexts::Joined {
                     self.text = Some((ItemId(0), 0));
                     if !self.content.is_empty() {
                         out.ledger.note("texts of one message joined");
@@ -153,7 +153,10 @@ impl AssistantForm for WholeMessage {
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
         match growth {
             Growth::Text(text) => {
-                self.tally.text(text);
+                // A request has no annotations that could point into its texts.
+                if self.texts == SeveralTexts::Joined {
+                    self.tally.text(text);
+                }
                 if let Some((item, part)) = self.text {
                     self.content.text(item, part, text, out);
                 }
@@ -189,9 +192,9 @@ impl AssistantForm for WholeMessage {
     }
 }
 
-impl WholeMessage {
+impl ChatMessage {
     fn answer() -> Self {
-        Self { texts: Texts::Joined, ..Self::default() }
+        Self { texts: SeveralTexts::Joined, ..Self::default() }
     }
 
     fn is_empty(&self) -> bool {
@@ -211,7 +214,7 @@ impl WholeMessage {
         {
             (false, _, _) => self.content.write(json),
             // In a request only calls or a refusal can stand for content.
-            (true, Texts::Listed, true) => _ = json.literal(""),
+            (true, SeveralTexts::Listed, true) => _ = json.literal(""),
             (true, _, _) => _ = json.null(),
         }
         if !self.refusal.is_empty() {
@@ -234,7 +237,7 @@ impl WholeMessage {
         json.end_object();
         self.refusal.clear();
         self.reasoning.clear();
-        self.tally = Tally::default();
+        self.tally = MessageTally::default();
     }
 }
 
@@ -243,17 +246,18 @@ impl WholeMessage {
 /// A user's message that holds results becomes `tool` messages, then a user message with the rest. `tool` messages
 /// take text only: what else a result holds follows, labelled, in one user message after all results of that turn.
 #[derive(Default)]
-pub(super) struct RequestBody {
-    assistant: WholeMessage,
+pub(super) struct ChatRequest {
+    assistant: ChatMessage,
     /// Media of results, for the user message after them.
-    media: Content,
+    media: WireContent,
     media_count: u32,
     /// Messages that must wait until all calls are answered.
     deferred: JsonBuffer,
 }
 
-impl RequestForm for RequestBody {
+impl RequestForm for ChatRequest {
     const PROFILE: &'static Profile = &BACKEND;
+    const CACHE: &'static CacheWords = &CACHE;
 
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         settings::write(request, out);
@@ -271,7 +275,7 @@ impl RequestForm for RequestBody {
         said
     }
 
-    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut Content, out: &mut Target<'_>) {
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
         let PlacedMedia { of, call, delta, media } = placed;
         if let MediaSource::Text(text) = &media.source {
             out.ledger.note("text document written as text");
@@ -298,20 +302,6 @@ impl RequestForm for RequestBody {
         content.end(out);
     }
 
-    fn mark(
-        &mut self,
-        mark: &CacheMark<'_>,
-        (item, part): (ItemId, u32),
-        content: &mut Content,
-        out: &mut Target<'_>,
-    ) -> bool {
-        let marked = content.add_members(item, part, |json| CACHE.write(mark, json));
-        if marked {
-            CACHE.lose_rest(mark, PART_MARK, out);
-        }
-        marked
-    }
-
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
         let GatheredMessage { author, content, waited: _, waits } = message;
         if content.is_empty() {
@@ -325,7 +315,7 @@ impl RequestForm for RequestBody {
         write_message(author, content, &mut self.deferred.hold());
     }
 
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut Content, out: &mut Target<'_>) {
+    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
         let mark = if is_error == Some(true) {
             out.ledger.note("failed result marked with `[tool error]`");
             ERROR_MARK
@@ -357,7 +347,7 @@ impl RequestForm for RequestBody {
     }
 }
 
-fn write_message(author: Author, content: &mut Content, json: &mut JsonWriter<'_>) {
+fn write_message(author: Author, content: &mut WireContent, json: &mut JsonWriter<'_>) {
     json.object().key("role").literal(ROLES.word(author).unwrap_or("user"));
     content.write(json.key("content"));
     json.end_object();
@@ -413,7 +403,7 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
 /// A whole response, or an error in its place. Nothing is written before the end is known.
 #[derive(Default)]
 pub(super) struct Completion {
-    choices: BTreeMap<u64, (WholeMessage, Option<&'static str>)>,
+    choices: BTreeMap<u64, (ChatMessage, Option<&'static str>)>,
 }
 
 impl AnswerForm for Completion {
@@ -426,11 +416,11 @@ impl AnswerForm for Completion {
     fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
 
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm {
-        &mut self.choices.entry(answer).or_insert_with(|| (WholeMessage::answer(), None)).0
+        &mut self.choices.entry(answer).or_insert_with(|| (ChatMessage::answer(), None)).0
     }
 
     fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, _: &mut Target<'_>) {
-        self.choices.entry(answer).or_insert_with(|| (WholeMessage::answer(), None)).1 = Some(stop.word);
+        self.choices.entry(answer).or_insert_with(|| (ChatMessage::answer(), None)).1 = Some(stop.word);
     }
 
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
@@ -469,7 +459,7 @@ pub(super) struct Chunks {
 struct ChunkedChoice {
     /// Its first chunk, which says the role, is written.
     begun: bool,
-    tally: Tally,
+    tally: MessageTally,
     /// The number of the call whose arguments come.
     call: u64,
 }
@@ -540,7 +530,7 @@ impl Chunks {
         json.end_object().end_array().end_object().frame("\n\n");
     }
 
-    fn tally(&mut self) -> &mut Tally {
+    fn tally(&mut self) -> &mut MessageTally {
         &mut self.choices.entry(self.answer).or_default().tally
     }
 

@@ -15,23 +15,23 @@ use crate::tape::{Kind, Val};
 use crate::wire::{note_blanks, note_tag};
 use message::MessageReader;
 
-pub(super) struct ResponseReader;
+pub(super) struct CompletionReader;
 
-impl Reader for ResponseReader {
+impl Reader for CompletionReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
         if root.get("error").is_none_or(|error| error.is_null()) && root.get("choices").is_none() {
             return out.problem(Code::UnknownShape, None, "a response has `choices` or `error`");
         }
         let first = ChoiceReader { message: MessageReader::whole(None), stop: None };
-        let mut stream = StreamReader { first, ..StreamReader::default() };
+        let mut stream = ChunkReader { first, ..ChunkReader::default() };
         stream.document(doc, out);
         stream.end(out);
     }
 }
 
 #[derive(Default)]
-pub(super) struct StreamReader {
+pub(super) struct ChunkReader {
     begun: bool,
     /// What the first chunk said of the answer; the others repeat it.
     repeated: Repeated,
@@ -48,7 +48,7 @@ struct Repeated {
     created: Option<Raw<'static>>,
 }
 
-impl Reader for StreamReader {
+impl Reader for ChunkReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
         if let Some(error) = root.get("error").filter(|error| !error.is_null()) {
@@ -96,7 +96,7 @@ impl Reader for StreamReader {
     }
 }
 
-impl StreamReader {
+impl ChunkReader {
     fn begin(&mut self, root: Val<'_>, out: &mut Events<'_>) {
         let id = root.take_str("id", Field::TurnId);
         let model = root.take_str("model", Field::TurnModel);

@@ -10,9 +10,9 @@ use crate::pipe::{Doc, Events, Reader};
 use crate::tape::Val;
 use crate::wire::note_blanks;
 
-pub(in super::super) struct RequestReader;
+pub(in super::super) struct ChatRequestReader;
 
-impl Reader for RequestReader {
+impl Reader for ChatRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
         out.event(&Event::Request(Box::new(settings::read(root))));
