@@ -114,9 +114,10 @@ impl<'g> From<NativeObject<'g>> for NativeValue<'g> {
 }
 
 /// Elements of one class.
-impl<'g> FromIterator<NativeValue<'g>> for NativeValue<'g> {
-    fn from_iter<T: IntoIterator<Item = NativeValue<'g>>>(values: T) -> Self {
-        NativeValue::List(values.into_iter().map(|value| NativeElement { class: 0, value }).collect())
+impl<'g, T: Into<NativeValue<'g>>> FromIterator<T> for NativeValue<'g> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let element = |value: T| NativeElement { class: 0, value: value.into() };
+        NativeValue::List(values.into_iter().map(element).collect())
     }
 }
 
