@@ -114,7 +114,7 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     }
 }
 
-fn text_of<'g>(item: GatheredItem<'g>) -> Option<&'g Str<'static>> {
+fn text_of(item: GatheredItem<'_>) -> Option<&Str<'static>> {
     item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
 }
 
@@ -406,6 +406,7 @@ fn the_oldest_rollouts_have_items_without_an_envelope() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "time is what this test measures")]
 fn long_logs_take_long_only_in_proportion() {
     let time = |count: usize| {
         let summaries = r#"{"type":"summary_text","text":"s"},"#.repeat(count);

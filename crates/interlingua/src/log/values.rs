@@ -129,7 +129,9 @@ impl NativeValue<'_> {
             NativeValue::Json(value) | NativeValue::Made(value, _) => _ = json.raw(value),
             NativeValue::Joined(texts) => {
                 json.open_string();
-                texts.iter().for_each(|text| _ = json.piece(text));
+                for text in texts {
+                    json.piece(text);
+                }
                 json.close_string();
             }
             NativeValue::Object(NativeObject(members)) => {
@@ -142,7 +144,9 @@ impl NativeValue<'_> {
             }
             NativeValue::List(elements) => {
                 json.array();
-                elements.iter().for_each(|element| element.value.write(json));
+                for element in elements {
+                    element.value.write(json);
+                }
                 json.end_array();
             }
             NativeValue::Either(Some(value), _) | NativeValue::Either(None, value) => value.write(json),

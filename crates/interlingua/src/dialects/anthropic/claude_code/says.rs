@@ -4,6 +4,7 @@ use crate::ledger::Reason;
 use crate::log::said_by_no_log;
 use crate::model::{Field, Says};
 
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
         Field::Structure
