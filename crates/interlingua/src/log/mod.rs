@@ -26,7 +26,6 @@ macro_rules! said_by_no_log {
             | crate::model::revisions!()
             | crate::model::Field::SessionEndStatus
             | crate::model::Field::SessionEndMessage
-            | crate::model::Field::SessionParentCall
             | crate::model::Field::ItemAnswer
             | crate::model::Field::MediaContext
             | crate::model::Field::MediaCitable

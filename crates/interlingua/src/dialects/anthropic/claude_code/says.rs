@@ -21,6 +21,9 @@ pub(super) const fn says(field: Field) -> Says {
         Field::PermissionMode => Says::Less("only of lines of the user"),
         Field::SessionModel => Says::Less("said only of assistant lines that name no model themselves"),
         Field::SessionParent
+        | Field::SessionParentCall
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
         | Field::SessionVersion
         | Field::SessionProvider
         | Field::SessionCommit
@@ -60,8 +63,6 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ResultName => Says::No(Reason::Redundant),
 
         said_by_no_log!() => Says::No(Reason::NoSlot),
-        Field::ApprovalPolicy | Field::SandboxPolicy | Field::ResultExitCode | Field::ResultDuration => {
-            Says::No(Reason::NoSlot)
-        }
+        Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }
 }

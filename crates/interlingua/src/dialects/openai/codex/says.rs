@@ -25,6 +25,10 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionRepository
         | Field::SessionStart => Says::Less("only what is known before the first item"),
         Field::SessionParent
+        | Field::SessionParentCall
+        | Field::PermissionMode
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
         | Field::SessionVersion
         | Field::SessionModel
         | Field::SessionProvider
@@ -55,12 +59,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ResultIsError => Says::No(Reason::NoSlot),
 
         said_by_no_log!() => Says::No(Reason::NoSlot),
-        Field::PermissionMode
-        | Field::ApprovalPolicy
-        | Field::SandboxPolicy
-        | Field::ItemAgent
-        | Field::ItemParentCall
-        | Field::ResultExitCode
-        | Field::ResultDuration => Says::No(Reason::NoSlot),
+        Field::ItemAgent | Field::ItemParentCall | Field::ResultExitCode | Field::ResultDuration => {
+            Says::No(Reason::NoSlot)
+        }
     }
 }
