@@ -165,7 +165,8 @@ fn events(data: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
 
 const PATH: Framing = Framing::Elements(&["session", "entries"]);
 
-/// Any chunking of a document gives the same pieces; those of a sound document are its elements.
+/// Any chunking of a document gives the same pieces; those of a sound document are its elements, with the space around
+/// them.
 pub fn elements(data: &[u8]) {
     let whole = frames(PATH, usize::MAX, [data]);
     same_in_pieces(PATH, usize::MAX, data, &whole);
@@ -179,7 +180,7 @@ pub fn elements(data: &[u8]) {
     let Some(array) = array.filter(|array| array.kind() == Kind::Array && !seen.twice) else { return };
     let expected: Vec<&[u8]> = array.elements().map(|element| element.text().as_bytes()).collect();
     let found: Vec<&[u8]> =
-        whole.iter().filter(|(_, kind)| *kind == Part::Element).map(|(bytes, _)| &bytes[..]).collect();
+        whole.iter().filter(|(_, kind)| *kind == Part::Element).map(|(bytes, _)| bytes.trim_ascii()).collect();
     assert!(found == expected, "not the elements of the array");
     for (bytes, kind) in &whole {
         let sound = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();

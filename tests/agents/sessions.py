@@ -178,6 +178,7 @@ def read_claude_request(body):
 
 ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 VENDOR_CALLS = {"web_search_call": "web_search", "local_shell_call": "local_shell", "tool_search_call": "tool_search"}
+INJECTED = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "<skill>", "# AGENTS.md instructions")
 OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output", "function_result")
 ECHOES = {"UserMessage": "user", "AgentMessage": "assistant", "Reasoning": REASONING}
 
@@ -270,7 +271,7 @@ def read_item(item, said):
     """A `response_item`, in a log or in a request."""
     kind = item.get("type")
     if kind == "message" or (kind is None and "role" in item):
-        read_parts(item.get("content"), ROLES.get(item.get("role"), item.get("role")), said)
+        read_parts(item.get("content"), voice_of(item), said)
     elif kind == "agent_message":
         read_parts(item.get("content"), "user", said)  # another agent: input to this one
     elif kind == "reasoning":
@@ -289,6 +290,13 @@ def read_item(item, said):
         said.result(item.get("call_id"), [codex_part(part) for part in parts if part is not None])
     else:
         said.aside[f"item {kind}"] += 1
+
+
+def voice_of(message):
+    """Whose words a message holds: what Codex itself puts there in the user's name is the harness's."""
+    role = message.get("role")
+    first = next((text_of(part) for part in as_list(message.get("content"))), None) or ""
+    return "system" if role == "user" and first.startswith(INJECTED) else ROLES.get(role, role)
 
 
 def read_parts(content, role, said):

@@ -23,7 +23,7 @@ fn entries(rollout: &str) -> Vec<Value> {
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
     let (back, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
     assert_eq!(back, rollout, "from {record}");
-    assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "from {record}");
+    assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?} from {record}", report.lost_paths);
     let record: Value = serde_json::from_str(&record).expect("a document");
     record["session"]["entries"].as_array().expect("entries").clone()
 }
@@ -318,7 +318,7 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
     let record: Value = serde_json::from_str(&record).expect("a document");
     assert_eq!(record["session"]["session-id"], "child");
     assert_eq!(record["session"]["environment"]["working-dir"], "/a");
-    assert_eq!(record["session"]["vendor-ext"]["data"]["parent-session-id"], "parent");
+    assert_eq!(record["session"]["vendor-ext"]["data"]["parent"], "parent");
 }
 
 #[test]

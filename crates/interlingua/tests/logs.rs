@@ -16,6 +16,7 @@ use interlingua::model::{
 };
 use interlingua::pipe::{Doc, Events, Pipe, Reader, Target, Writer};
 use interlingua::tape::Val;
+use serde_json::Value;
 
 fn named(name: &str) -> &'static Dialect {
     Dialect::named(name).expect("registered")
@@ -113,7 +114,7 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     }
 }
 
-fn text_of<'g>(item: GatheredItem<'g>) -> Option<&'g Str<'static>> {
+fn text_of(item: GatheredItem<'_>) -> Option<&Str<'static>> {
     item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
 }
 
@@ -126,8 +127,13 @@ impl Reader for ThreadReader {
             let item = out.start(item);
             return out.complete(item);
         }
+        if let Some(time) = doc.root.note_raw("clock", Field::EventTime) {
+            out.event(&Event::Clock(time));
+        }
         let mut head = out.head(ItemKind::Message, Author::User);
         head.native_id = doc.root.take_str("id", Field::ItemId);
+        head.agent = doc.root.note_str("agent", Field::ItemAgent);
+        head.parent_call = doc.root.note_str("call", Field::ItemParentCall);
         let item = out.start(head);
         if let Some(text) = doc.root.take_str("text", Field::MessageText) {
             out.delta(item, 0, Part::Text(text));
@@ -207,6 +213,38 @@ fn another_agents_session_becomes_a_document_with_a_list() {
         document,
         r#"{"thread":{"title":"T","messages":[{"id":"u1","text":"one"},{"id":"u2","text":"two"}]}}"#
     );
+}
+
+#[test]
+fn what_a_subagent_said_stands_beside_the_conversation_not_in_it() {
+    let log = r#"{"id":"m1","text":"one"}
+{"id":"s1","agent":"a1","call":"t1","text":"sub"}
+{"id":"s2","agent":"a1","text":"more"}
+{"id":"m2","text":"two"}
+"#;
+    let (out, report) = convert((thread!(3), Role::Log), (named("claude-code"), Role::Log), log.as_bytes());
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    let told = |line: &Value| (line["isSidechain"].clone(), line["parentUuid"].clone());
+    assert_eq!(told(&lines[0]), (false.into(), Value::Null));
+    assert_eq!(told(&lines[1]), (true.into(), Value::Null));
+    assert_eq!(told(&lines[2]), (true.into(), "s1".into()));
+    assert_eq!(told(&lines[3]), (false.into(), "m1".into()));
+    assert_eq!((&lines[1]["agentId"], &lines[1]["parentToolUseID"]), (&"a1".into(), &"t1".into()));
+    assert!(!report.lost_paths.iter().any(|row| row.field == Some(Field::ItemAgent)), "{report:?}");
+    let (_, report) = convert((thread!(3), Role::Log), (named("codex"), Role::Log), log.as_bytes());
+    assert!(report.lost_paths.iter().any(|row| row.field == Some(Field::ItemAgent)), "{report:?}");
+}
+
+#[test]
+fn a_line_without_a_time_has_the_time_at_the_source() {
+    let log = r#"{"clock":"2026-02-01T00:00:01Z","text":"one"}
+{"clock":"2026-02-01T00:00:02Z","text":"two"}
+"#;
+    for to in ["claude-code", "codex"] {
+        let (out, report) = convert((thread!(3), Role::Log), (named(to), Role::Log), log.as_bytes());
+        assert!(out.contains("00:00:01Z") && out.contains("00:00:02Z") && !out.contains("1970"), "{out}");
+        assert_eq!(report.lost_paths.iter().find(|row| row.field == Some(Field::EventTime)), None);
+    }
 }
 
 fn claude(members: &str, content: &str) -> String {
@@ -368,6 +406,7 @@ fn the_oldest_rollouts_have_items_without_an_envelope() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "time is what this test measures")]
 fn long_logs_take_long_only_in_proportion() {
     let time = |count: usize| {
         let summaries = r#"{"type":"summary_text","text":"s"},"#.repeat(count);

@@ -21,7 +21,7 @@ impl Nesting {
                     at += 1;
                 }
                 Some(false) => {
-                    at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+                    at += end_of_run(bytes.get(at..)?)?;
                     self.string = (bytes[at] == b'\\').then_some(true);
                     at += 1;
                 }
@@ -37,6 +37,14 @@ impl Nesting {
             }
         }
     }
+}
+
+/// Where a quote or a backslash stands. Most strings are so short that a call of the fast search costs more than it saves.
+#[inline]
+fn end_of_run(bytes: &[u8]) -> Option<usize> {
+    const SHORT: usize = 16;
+    let near = bytes.iter().take(SHORT).position(|byte| matches!(byte, b'"' | b'\\'));
+    near.or_else(|| memchr::memchr2(b'"', b'\\', bytes.get(SHORT..)?).map(|at| at + SHORT))
 }
 
 const fn is_structure(byte: u8) -> bool {

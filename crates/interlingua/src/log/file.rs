@@ -192,19 +192,20 @@ impl LogFile {
 
     /// The id of a call, or of the call that a result answers. What has none is paired in order.
     pub fn call_id_of<'g>(&mut self, item: GatheredItem<'g>, out: &mut Target<'_>) -> Str<'g> {
-        item.call_id().map(Str::reborrow).unwrap_or_else(|| {
-            let ItemId(number) = item.head().id;
-            let made_up = format!("call_{number}");
-            let id = if item.of() == Of::Call {
-                out.ledger.note("made up the id of a call");
-                self.nameless_calls.push_back(made_up.clone());
-                made_up
-            } else {
-                out.ledger.note("result without an id taken for that of the first open call");
-                self.nameless_calls.pop_front().unwrap_or(made_up)
-            };
-            Str::from_plain(&id)
-        })
+        if let Some(id) = item.call_id() {
+            return id.reborrow();
+        }
+        let ItemId(number) = item.head().id;
+        let made_up = format!("call_{number}");
+        let id = if item.of() == Of::Call {
+            out.ledger.note("made up the id of a call");
+            self.nameless_calls.push_back(made_up.clone());
+            made_up
+        } else {
+            out.ledger.note("result without an id taken for that of the first open call");
+            self.nameless_calls.pop_front().unwrap_or(made_up)
+        };
+        Str::from_plain(&id)
     }
 
     /// Learns about the session. `says` tells whether the next built frame will say a fact.
@@ -376,7 +377,7 @@ impl LogFile {
             (Framing::Lines, End::Frame) if !self.no_final_newline => _ = out.json.frame("\n"),
             (Framing::Elements(path), End::Head | End::Frame) if self.restored == 0 => {
                 out.json.frame("]");
-                path.iter().for_each(|_| _ = out.json.frame("}"));
+                out.json.frame(&"}".repeat(path.len()));
             }
             _ => {}
         }

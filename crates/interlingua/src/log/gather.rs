@@ -29,6 +29,7 @@ struct ItemNode {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all content is parts")]
 enum ContentNode {
     Part(Part<'static>),
     Item(usize),

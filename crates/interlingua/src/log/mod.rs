@@ -11,6 +11,31 @@ mod gather;
 mod values;
 mod writer;
 
+/// A pattern for what no frame of a log says when it is built: what only requests, turns and live agents have, and what
+/// no log has a place for so far.
+macro_rules! said_by_no_log {
+    () => {
+        crate::model::settings!()
+            | crate::model::turns!()
+            | crate::model::usage!()
+            | crate::model::notices!()
+            | crate::model::oversight!()
+            | crate::model::failures!()
+            | crate::model::citations!()
+            | crate::model::caches!()
+            | crate::model::revisions!()
+            | crate::model::Field::SessionEndStatus
+            | crate::model::Field::SessionEndMessage
+            | crate::model::Field::ItemAnswer
+            | crate::model::Field::MediaContext
+            | crate::model::Field::MediaCitable
+            | crate::model::Field::FilePath
+            | crate::model::Field::FileAction
+            | crate::model::Field::FileDiff
+    };
+}
+pub(crate) use said_by_no_log;
+
 pub use file::{LogFile, is_date};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};

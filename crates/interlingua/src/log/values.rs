@@ -114,9 +114,10 @@ impl<'g> From<NativeObject<'g>> for NativeValue<'g> {
 }
 
 /// Elements of one class.
-impl<'g> FromIterator<NativeValue<'g>> for NativeValue<'g> {
-    fn from_iter<T: IntoIterator<Item = NativeValue<'g>>>(values: T) -> Self {
-        NativeValue::List(values.into_iter().map(|value| NativeElement { class: 0, value }).collect())
+impl<'g, T: Into<NativeValue<'g>>> FromIterator<T> for NativeValue<'g> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let element = |value: T| NativeElement { class: 0, value: value.into() };
+        NativeValue::List(values.into_iter().map(element).collect())
     }
 }
 
@@ -128,7 +129,9 @@ impl NativeValue<'_> {
             NativeValue::Json(value) | NativeValue::Made(value, _) => _ = json.raw(value),
             NativeValue::Joined(texts) => {
                 json.open_string();
-                texts.iter().for_each(|text| _ = json.piece(text));
+                for text in texts {
+                    json.piece(text);
+                }
                 json.close_string();
             }
             NativeValue::Object(NativeObject(members)) => {
@@ -141,7 +144,9 @@ impl NativeValue<'_> {
             }
             NativeValue::List(elements) => {
                 json.array();
-                elements.iter().for_each(|element| element.value.write(json));
+                for element in elements {
+                    element.value.write(json);
+                }
                 json.end_array();
             }
             NativeValue::Either(Some(value), _) | NativeValue::Either(None, value) => value.write(json),

@@ -275,9 +275,13 @@ fn for_each_text(item: GatheredItem<'_>, show: &mut dyn FnMut(Field, &str)) {
     let ItemHead { native_id, parent, time, model, .. } = item.head();
     for (field, text) in [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
     {
-        text.iter().for_each(|text| show(field, text.as_escaped()));
+        if let Some(text) = text {
+            show(field, text.as_escaped());
+        }
     }
-    time.iter().for_each(|time| show(Field::ItemTime, time.as_str()));
+    if let Some(time) = time {
+        show(Field::ItemTime, time.as_str());
+    }
     let of = item.of();
     for part in item.parts().filter(|_| of != Of::Notice) {
         match part {

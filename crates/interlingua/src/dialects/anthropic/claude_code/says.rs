@@ -1,10 +1,10 @@
 //! What a line of Claude Code can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::model::{
-    Field, Says, caches, citations, failures, notices, oversight, revisions, settings, turns, usage,
-};
+use crate::log::said_by_no_log;
+use crate::model::{Field, Says};
 
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
         Field::Structure
@@ -21,6 +21,9 @@ pub(super) const fn says(field: Field) -> Says {
         Field::PermissionMode => Says::Less("only of lines of the user"),
         Field::SessionModel => Says::Less("said only of assistant lines that name no model themselves"),
         Field::SessionParent
+        | Field::SessionParentCall
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
         | Field::SessionVersion
         | Field::SessionProvider
         | Field::SessionCommit
@@ -30,7 +33,6 @@ pub(super) const fn says(field: Field) -> Says {
         Field::SessionStart => Says::Less("only lines that were kept say it"),
         // Whoever reads the log knows whose it is.
         Field::SessionAgent => Says::Less("only lines that were kept say it"),
-        Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
 
         Field::ItemAuthor => Says::Less("a system message is a meta user line, a developer's too"),
         Field::ItemId => Says::Less("a block has no id of its own; a message that holds nothing has no line"),
@@ -60,23 +62,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallName => Says::Less("letters that the API refuses are replaced"),
         Field::ResultName => Says::No(Reason::Redundant),
 
-        Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
-        settings!() => Says::No(Reason::NoSlot),
-        turns!() => Says::No(Reason::NoSlot),
-        usage!() => Says::No(Reason::NoSlot),
-        notices!() => Says::No(Reason::NoSlot),
-        oversight!() => Says::No(Reason::NoSlot),
-        failures!() => Says::No(Reason::NoSlot),
-        Field::SessionParentCall
-        | Field::ApprovalPolicy
-        | Field::SandboxPolicy
-        | Field::ItemAnswer
-        | Field::MediaContext
-        | Field::MediaCitable
-        | Field::ResultExitCode
-        | Field::ResultDuration => Says::No(Reason::NoSlot),
-        citations!() => Says::No(Reason::NoSlot),
-        caches!() => Says::No(Reason::NoSlot),
-        revisions!() => Says::No(Reason::NoSlot),
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+        Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }
 }

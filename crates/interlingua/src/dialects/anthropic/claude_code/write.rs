@@ -5,7 +5,7 @@ use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{GatheredContent, GatheredItem, LogFile, LogForm, LogRules};
-use crate::log::{ItemPlace, NativeElement, NativeObject, NativeValue};
+use crate::log::{ItemPlace, NativeObject, NativeValue};
 use crate::model::{
     Args, Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin,
     Part, ToolCall, ToolResult, issuers,
@@ -43,16 +43,9 @@ impl LogForm for ClaudeForm {
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
-        let mut content = Vec::new();
-        kept_blocks(item, &mut content);
-        let one = match &content[..] {
-            [NativeElement { value: NativeValue::Object(block), .. }] => match block.get("text") {
-                Some(NativeValue::Text(text)) => Some(Box::new(text.clone().into())),
-                _ => None,
-            },
-            _ => None,
-        };
-        let content = NativeValue::Either(one, Box::new(NativeValue::List(content)));
+        let blocks = kept_blocks(item);
+        let one = only_text(&blocks).map(|text| Box::new(text.into()));
+        let content = NativeValue::Either(one, Box::new(blocks.into_iter().collect()));
         let mut line = NativeObject::new();
         let ItemHead { native_id, parent, time, model, .. } = item.head();
         line.put_some("uuid", native_id.as_ref())
@@ -147,8 +140,7 @@ impl LogForm for ClaudeForm {
         built_blocks(item, &mut content, file, out);
         match only_text(&content).filter(|_| !assistant) {
             Some(text) => message.put("content", text),
-            None => message
-                .put("content", content.into_iter().map(NativeValue::Object).collect::<NativeValue<'_>>()),
+            None => message.put("content", content.into_iter().collect::<NativeValue<'_>>()),
         };
         if assistant {
             message.put("stop_reason", Raw::new("null")).put("stop_sequence", Raw::new("null"));
@@ -198,17 +190,15 @@ fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>, out: &mut Ta
 }
 
 /// The blocks that a kept line has for an item: its parts and the items within it, whatever block each stands in.
-fn kept_blocks<'g>(item: GatheredItem<'g>, blocks: &mut Vec<NativeElement<'g>>) {
-    let mut push = |block: NativeObject<'g>| blocks.push(NativeElement { class: 0, value: block.into() });
+fn kept_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
     if item.of() != Of::Message {
-        return push(kept_block(item));
+        return vec![kept_block(item)];
     }
-    for content in item.content() {
-        match content {
-            GatheredContent::Part(part) => push(part_block(part)),
-            GatheredContent::Item(item) => push(kept_block(item)),
-        }
-    }
+    let block = |content| match content {
+        GatheredContent::Part(part) => part_block(part),
+        GatheredContent::Item(item) => kept_block(item),
+    };
+    item.content().map(block).collect()
 }
 
 fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
@@ -222,25 +212,15 @@ fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
                 .put_some("input", input_of(item));
         }
         ItemKind::ToolResult(_) => {
-            let mut parts = Vec::new();
-            let mut one = None;
-            for part in item.parts() {
-                let value = match part {
-                    Part::Json(json) => {
-                        one = Some(Box::new(json.into()));
-                        continue;
-                    }
-                    Part::Text(text) if parts.is_empty() => {
-                        one = Some(Box::new(text.into()));
-                        part_block(part)
-                    }
-                    part => part_block(part),
-                };
-                parts.push(NativeElement { class: 0, value: value.into() });
-            }
+            let one = item.parts().find_map(|part| match part {
+                Part::Json(json) => Some(Box::new(json.into())),
+                Part::Text(text) => Some(Box::new(text.into())),
+                _ => None,
+            });
+            let parts = item.parts().map(part_block).collect();
             block
                 .put_some("tool_use_id", item.call_id())
-                .put("content", NativeValue::Either(one, Box::new(NativeValue::List(parts))))
+                .put("content", NativeValue::Either(one, Box::new(parts)))
                 .put_some("is_error", item.tail().is_error);
         }
         ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {
@@ -319,8 +299,7 @@ fn built_blocks<'g>(
             match only_text(&parts) {
                 Some(text) => block.put("content", text),
                 None if parts.is_empty() => block.literal("content", ""),
-                None => block
-                    .put("content", parts.into_iter().map(NativeValue::Object).collect::<NativeValue<'_>>()),
+                None => block.put("content", parts.into_iter().collect::<NativeValue<'_>>()),
             };
             block.put_some("is_error", item.tail().is_error);
             blocks.push(block);

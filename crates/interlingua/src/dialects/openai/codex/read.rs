@@ -67,7 +67,7 @@ impl Reader for CodexReader {
             ("session_meta", _) => self.session(payload, out),
             ("turn_context", _) => self.settings(payload, out),
             ("event_msg", "exec_command_end") => {
-                self.commands.ended(payload.str_or_empty("call_id"), payload)
+                self.commands.ended(payload.str_or_empty("call_id"), payload);
             }
             ("event_msg", "item_completed") => {
                 if let Some(item) = payload.get("item") {

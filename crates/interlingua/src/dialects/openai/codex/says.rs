@@ -1,10 +1,10 @@
 //! What a rollout of Codex can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::model::{
-    Field, Says, caches, citations, failures, notices, oversight, revisions, settings, turns, usage,
-};
+use crate::log::said_by_no_log;
+use crate::model::{Field, Says};
 
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
         Field::Structure
@@ -25,13 +25,16 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionRepository
         | Field::SessionStart => Says::Less("only what is known before the first item"),
         Field::SessionParent
+        | Field::SessionParentCall
+        | Field::PermissionMode
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
         | Field::SessionVersion
         | Field::SessionModel
         | Field::SessionProvider
         | Field::SessionTitle => Says::Less("only lines that were kept say it"),
         // Whoever reads the log knows whose it is.
         Field::SessionAgent => Says::Less("only lines that were kept say it"),
-        Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
 
         Field::ItemAuthor => Says::Less("a message of a tool is the user's; one without content has no line"),
         // An id of another provider would be refused when the item is sent on.
@@ -55,26 +58,9 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ResultName => Says::No(Reason::Redundant),
         Field::ResultIsError => Says::No(Reason::NoSlot),
 
-        Field::FilePath | Field::FileAction | Field::FileDiff => Says::No(Reason::NoSlot),
-        settings!() => Says::No(Reason::NoSlot),
-        turns!() => Says::No(Reason::NoSlot),
-        usage!() => Says::No(Reason::NoSlot),
-        notices!() => Says::No(Reason::NoSlot),
-        oversight!() => Says::No(Reason::NoSlot),
-        failures!() => Says::No(Reason::NoSlot),
-        Field::SessionParentCall
-        | Field::PermissionMode
-        | Field::ApprovalPolicy
-        | Field::SandboxPolicy
-        | Field::ItemAgent
-        | Field::ItemParentCall
-        | Field::ItemAnswer
-        | Field::MediaContext
-        | Field::MediaCitable
-        | Field::ResultExitCode
-        | Field::ResultDuration => Says::No(Reason::NoSlot),
-        citations!() => Says::No(Reason::NoSlot),
-        caches!() => Says::No(Reason::NoSlot),
-        revisions!() => Says::No(Reason::NoSlot),
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+        Field::ItemAgent | Field::ItemParentCall | Field::ResultExitCode | Field::ResultDuration => {
+            Says::No(Reason::NoSlot)
+        }
     }
 }

@@ -64,19 +64,12 @@ impl LogForm for CodexForm {
         let mut line = NativeObject::new();
         line.put_some("timestamp", item.head().time.as_ref());
         let mut values = own_values(item);
-        for (name, val) in payload.members() {
-            if let Some(name) = LISTS.iter().find(|known| name.as_escaped() == **known) {
-                values.put(name, self.kept_content(item, name, val));
-            } else if let (true, true) = (name.as_escaped() == "item", val.kind() == Kind::Object) {
-                let mut inner = NativeObject::new();
-                inner.put_some("id", item.head().native_id.as_ref());
-                for (name, val) in val.members() {
-                    if let Some(name) = LISTS.iter().find(|known| name.as_escaped() == **known) {
-                        inner.put(name, self.kept_content(item, name, val));
-                    }
-                }
-                values.put("item", inner);
-            }
+        self.put_content(item, payload, &mut values);
+        if let Some(holder) = payload.get("item").filter(|holder| holder.kind() == Kind::Object) {
+            let mut inner = NativeObject::new();
+            inner.put_some("id", item.head().native_id.as_ref());
+            self.put_content(item, holder, &mut inner);
+            values.put("item", inner);
         }
         if kept.get("payload").is_some() {
             line.put("payload", values);
@@ -162,13 +155,22 @@ impl LogForm for CodexForm {
 }
 
 /// Members that hold what was said, as one string or as a list.
-const LISTS: &[&str] =
+const CONTENT: &[&str] =
     &["message", "text", "content", "output", "result", "tools", "summary", "summary_text", "raw_content"];
 
 impl CodexForm {
+    /// Puts what was said where a kept object has it.
+    fn put_content<'g>(&mut self, item: GatheredItem<'g>, holder: Val<'_>, values: &mut NativeObject<'g>) {
+        for name in CONTENT {
+            if let Some(val) = holder.get(name) {
+                values.put(name, self.kept_content(item, name, val));
+            }
+        }
+    }
+
     /// What was said, as the member of that name has it.
     fn kept_content<'g>(&mut self, item: GatheredItem<'g>, name: &str, val: Val<'_>) -> NativeValue<'g> {
-        if val.kind() == Kind::Array && !is_hole(val) {
+        if val.kind() == Kind::Array {
             return NativeValue::List(kept_elements(item, val.elements().any(is_hole)));
         }
         let one = if name == "text" && is_hole(val) {
@@ -303,8 +305,11 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
     let text_element = |member, text: &'g Str<'static>| {
         let mut element = NativeObject::new();
         element.put(member, text);
-        let whole = bare.then(|| Box::new(text.into()));
-        if bare { NativeValue::Either(whole, Box::new(element.into())) } else { element.into() }
+        if bare {
+            NativeValue::Either(Some(Box::new(text.into())), Box::new(element.into()))
+        } else {
+            element.into()
+        }
     };
     let element = |content| {
         let (class, value) = match content {
@@ -384,7 +389,7 @@ fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> NativeValue
         } else {
             element.literal("type", word).put("text", Str::from(said_text(part)?));
         }
-        Some(NativeValue::Object(element))
+        Some(element)
     };
     parts.iter().filter_map(element).collect()
 }
