@@ -23,11 +23,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::dialects::{Dialect, Options, Role};
 use crate::error::Error;
-use crate::json::{Raw, Str};
+use crate::json::Str;
 use crate::ledger::{Leftover, Report};
 use crate::model::{
-    Args, Author, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question,
-    Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
+    Args, Author, Circumstances, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Part,
+    Permission, Question, Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
 };
 use crate::pipe::{Pipe, Target, Writer};
 
@@ -65,10 +65,8 @@ pub struct Item {
     pub native_id: Option<Str<'static>>,
     /// The native id of the item it follows or answers.
     pub parent: Option<Str<'static>>,
-    /// When, as written.
-    pub time: Option<Raw<'static>>,
-    /// The model that said it.
-    pub model: Option<Str<'static>>,
+    /// Whose words they are, when and by which model they were said.
+    pub circumstances: Circumstances<'static>,
     /// Its parts and the items within it, in order.
     pub content: Vec<Content>,
     /// How it ended; `None` while it is open.
@@ -77,6 +75,10 @@ pub struct Item {
     pub native_status: Option<Str<'static>>,
     /// For tool results: whether the tool said it failed.
     pub is_error: Option<bool>,
+    /// For tool results: what a process that ran returned.
+    pub exit_code: Option<i64>,
+    /// For tool results: how long it took, in milliseconds.
+    pub duration: Option<u64>,
 }
 
 /// A piece of an item.
@@ -101,22 +103,8 @@ impl Transcript {
 
     /// What all responses used together.
     pub fn usage(&self) -> Usage {
-        let add = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
-            (Some(sum), Some(more)) => Some(sum.saturating_add(more)),
-            (known, None) | (None, known) => known,
-        };
-        self.turns.iter().filter_map(|turn| turn.usage).fold(Usage::default(), |sum, usage| {
-            let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = usage;
-            Usage {
-                input: add(sum.input, input),
-                cache_read: add(sum.cache_read, cache_read),
-                cache_write: add(sum.cache_write, cache_write),
-                cache_write_long: add(sum.cache_write_long, cache_write_long),
-                output: add(sum.output, output),
-                reasoning: add(sum.reasoning, reasoning),
-                ..Usage::default()
-            }
-        })
+        let told = self.turns.iter().filter_map(|turn| turn.usage);
+        told.fold(Usage::default(), |sum, usage| sum.and(&usage))
     }
 }
 
@@ -137,7 +125,7 @@ impl Fold {
         let transcript = &mut self.transcript;
         match event.clone().into_owned() {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => {
-                learn(&mut transcript.session, session);
+                transcript.session.update(session);
             }
             Event::SessionEnded(end) => transcript.end = Some(end),
             Event::Rewound(rewind) => transcript.rewinds.push(rewind),
@@ -201,19 +189,21 @@ impl Fold {
     }
 
     fn started(&mut self, head: ItemHead<'static>) {
+        let circumstances = head.circumstances();
         // The shape is advice to writers, and the number is ours.
-        let ItemHead { id, kind, author, within, native_id, parent, time, model, .. } = head;
+        let ItemHead { id, kind, author, within, native_id, parent, .. } = head;
         let item = Item {
             kind,
             author,
             native_id,
             parent,
-            time,
-            model,
+            circumstances,
             content: Vec::new(),
             status: None,
             native_status: None,
             is_error: None,
+            exit_code: None,
+            duration: None,
         };
         let mut path = within.and_then(|message| self.open.get(&message)).cloned().unwrap_or_default();
         if let Some(message) = find(&mut self.transcript.items, &path) {
@@ -231,6 +221,8 @@ impl Fold {
         let path = self.open.get(&item).map_or(&[][..], Vec::as_slice);
         let Some(item) = find(&mut self.transcript.items, path) else { return };
         let same = item.content.iter_mut().rev().find_map(|content| match content {
+            // What is said about a part does not end it.
+            Content::Part(_, Part::Citation(_) | Part::Cache(_)) => None,
             Content::Part(number, known) if *number == part => Some(known),
             Content::Part(..) | Content::Item(_) => None,
         });
@@ -244,12 +236,13 @@ impl Fold {
     }
 
     fn completed(&mut self, tail: ItemTail<'static>) {
-        let ItemTail { id, status, native_status, is_error, .. } = tail;
+        let ItemTail { id, status, native_status, is_error, exit_code, duration } = tail;
         let path = self.open.remove(&id).unwrap_or_default();
         if let Some(item) = find(&mut self.transcript.items, &path) {
             item.status = Some(status);
             item.native_status = native_status;
             item.is_error = is_error;
+            (item.exit_code, item.duration) = (exit_code, duration);
         }
     }
 }
@@ -292,7 +285,8 @@ fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {
 
 /// What is said later of a turn counts; what is not said again stays.
 fn go_on(known: &mut Turn<'static>, later: Turn<'static>) {
-    let Turn { model, time, stop, usage, cost, .. } = later;
+    let Turn { id: _, model, time, answer, stop, usage, cost } = later;
+    known.answer = answer.or(known.answer);
     known.model = model.or(known.model.take());
     known.time = time.or(known.time.take());
     known.stop = stop.or(known.stop.take());
@@ -300,41 +294,4 @@ fn go_on(known: &mut Turn<'static>, later: Turn<'static>) {
     if let Some(usage) = usage {
         known.usage.get_or_insert_default().overwrite(&usage);
     }
-}
-
-/// The same for a session.
-fn learn(known: &mut Session<'static>, news: Session<'static>) {
-    let Session {
-        id,
-        parent,
-        cwd,
-        cli_version,
-        model,
-        provider,
-        branch,
-        commit,
-        repository,
-        title,
-        start,
-        agent,
-        ..
-    } = news;
-    for (known, news) in [
-        (&mut known.id, id),
-        (&mut known.parent, parent),
-        (&mut known.cwd, cwd),
-        (&mut known.cli_version, cli_version),
-        (&mut known.model, model),
-        (&mut known.provider, provider),
-        (&mut known.branch, branch),
-        (&mut known.commit, commit),
-        (&mut known.repository, repository),
-        (&mut known.title, title),
-    ] {
-        if news.is_some() {
-            *known = news;
-        }
-    }
-    known.start = start.or(known.start.take());
-    known.agent = agent.or(known.agent.take());
 }

@@ -37,7 +37,8 @@ macro_rules! fields {
         }
 
         // A pattern for all fields of a room, for tables that say `No` to the whole of it: a log without settings has no
-        // place for the next one either. What a target does say is named field by field.
+        // place for the next one either. What a target does say is named field by field, unless it is said by its
+        // declaration, as in our own forms.
         $(
             #[allow(unused_macros, reason = "not every room is answered as a whole")]
             macro_rules! $room {

@@ -91,6 +91,54 @@ impl<'a> ItemHead<'a> {
     }
 }
 
+said! {
+    /// What an item says of itself beside its kind, its content and its own ids: what our forms say by its name.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Circumstances<'a> {
+        /// [`ItemHead::origin`]
+        pub origin: Option<Origin> => ItemOrigin,
+        /// [`ItemHead::replaces`]
+        pub replaces: Option<Str<'a>> => ItemReplaces,
+        /// [`ItemHead::agent`]
+        pub agent: Option<Str<'a>> => ItemAgent,
+        /// [`ItemHead::parent_call`]
+        pub parent_call: Option<Str<'a>> => ItemParentCall,
+        /// [`ItemHead::time`]
+        pub time: Option<Time<'a>> => ItemTime,
+        /// [`ItemHead::model`]
+        pub model: Option<Str<'a>> => ItemModel,
+        /// [`ItemHead::answer`]
+        pub answer: Option<u64> => ItemAnswer,
+    }
+}
+
+impl<'a> ItemHead<'a> {
+    /// What it says beside its kind and its ids.
+    pub(crate) fn circumstances(&self) -> Circumstances<'a> {
+        #[rustfmt::skip]
+        let Self {
+            id: _, kind: _, author: _, origin, within: _, native_id: _, parent: _, replaces, agent, parent_call, time,
+            model, answer, shape: _,
+        } = self;
+        Circumstances {
+            origin: *origin,
+            replaces: replaces.clone(),
+            agent: agent.clone(),
+            parent_call: parent_call.clone(),
+            time: time.clone(),
+            model: model.clone(),
+            answer: *answer,
+        }
+    }
+
+    /// The same head with these.
+    #[must_use]
+    pub(crate) fn with(self, circumstances: Circumstances<'a>) -> Self {
+        let Circumstances { origin, replaces, agent, parent_call, time, model, answer } = circumstances;
+        Self { origin, replaces, agent, parent_call, time, model, answer, ..self }
+    }
+}
+
 #[rustfmt::skip]
 owned!(ItemHead {
     id, kind, author, origin, within, native_id, parent, replaces, agent, parent_call, time, model, answer, shape

@@ -25,6 +25,16 @@ macro_rules! said {
             }
         }
 
+        impl $name<'_> {
+            /// Writes the members into an object that is open, but for those that a schema has a name of its own for.
+            #[allow(dead_code, reason = "not every struct shares its object")]
+            pub(crate) fn write_members(&self, but: &[&str], spelling: Spelling, json: &mut JsonWriter<'_>) {
+                $(if !but.contains(&stringify!($member)) {
+                    neutral::write_member(stringify!($member), &self.$member, spelling, json);
+                })*
+            }
+        }
+
         impl<'t> Neutral<'t> for $name<'t> {
             fn absent() -> Self {
                 Self { $($member: Neutral::absent()),* }
@@ -32,7 +42,7 @@ macro_rules! said {
 
             fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
                 json.object();
-                $(neutral::write_member(stringify!($member), &self.$member, spelling, json);)*
+                self.write_members(&[], spelling, json);
                 json.end_object();
             }
 
@@ -43,7 +53,21 @@ macro_rules! said {
                 if val.members().next().is_none() {
                     val.note(Field::Structure);
                 }
-                Some(Self { $($member: said!(@read $member, $field, val, spelling)),* })
+                Some(Self::read_members(val, &[], spelling))
+            }
+        }
+
+        impl<'t> $name<'t> {
+            /// Reads the members from an object that holds others, too, but for those that have another name there.
+            #[allow(dead_code, reason = "not every struct shares its object")]
+            pub(crate) fn read_members(val: Val<'t>, but: &[&str], spelling: Spelling) -> Self {
+                Self {
+                    $($member: if but.contains(&stringify!($member)) {
+                        Neutral::absent()
+                    } else {
+                        said!(@read $member, $field, val, spelling)
+                    }),*
+                }
             }
         }
 
@@ -117,11 +141,12 @@ macro_rules! said_enum {
     (@first $value:expr, $type:ty) => { $value };
 }
 
-/// Declares closed sets of words of ours. Changing one gives the next.
+/// Declares closed sets of words of ours. Changing one gives the next. What stands for a word that is missing or unknown
+/// is named after `or`; else it is the first.
 macro_rules! words {
     ($(
         $(#[$about:meta])*
-        pub enum $name:ident {
+        pub enum $name:ident $(or $absent:ident)? {
             $($(#[$variant_about:meta])* $variant:ident = $word:literal,)*
         }
     )*) => {$(
@@ -152,7 +177,7 @@ macro_rules! words {
 
         impl<'t> Neutral<'t> for $name {
             fn absent() -> Self {
-                Self::WORDS.0[0].0
+                [$($name::$absent,)? Self::WORDS.0[0].0][0]
             }
 
             fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {

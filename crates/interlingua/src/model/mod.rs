@@ -24,8 +24,8 @@ pub(crate) use fields::{
     caches, citations, failures, notices, oversight, revisions, session, settings, turns, usage,
 };
 pub use item::{
-    Author, CallKind, ItemHead, ItemId, ItemKind, ItemTail, Notice, Origin, Shape, Status, ToolCall,
-    ToolResult,
+    Author, CallKind, Circumstances, ItemHead, ItemId, ItemKind, ItemTail, Notice, Origin, Shape, Status,
+    ToolCall, ToolResult,
 };
 pub use macros::{EachField, IntoOwned, Words};
 pub use neutral::{Neutral, Spelling};

@@ -9,24 +9,32 @@ use crate::tape::{Kind, Val};
 /// How names of members are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// `max_tokens`
+    /// `max_tokens`, in events of which each is one line.
     Snake,
-    /// `max-tokens`
+    /// `max-tokens`, in a record, where a value keeps its line breaks.
     Kebab,
 }
 
+/// No name of a member is longer.
+type SpelledName = [u8; 32];
+
 impl Spelling {
     fn key(self, name: &str, json: &mut JsonWriter<'_>) {
-        match self {
-            Spelling::Kebab if name.contains('_') => json.key(&name.replace('_', "-")),
-            Spelling::Kebab | Spelling::Snake => json.key(name),
-        };
+        json.key(self.spell(name, &mut SpelledName::default()));
     }
 
     fn get<'t>(self, object: Val<'t>, name: &str) -> Option<Val<'t>> {
-        match self {
-            Spelling::Kebab if name.contains('_') => object.get(&name.replace('_', "-")),
-            Spelling::Kebab | Spelling::Snake => object.get(name),
+        object.get(self.spell(name, &mut SpelledName::default()))
+    }
+
+    fn spell<'n>(self, name: &'n str, spelled: &'n mut SpelledName) -> &'n str {
+        match spelled.get_mut(..name.len()) {
+            Some(spelled) if self == Spelling::Kebab => {
+                spelled.copy_from_slice(name.as_bytes());
+                spelled.iter_mut().filter(|byte| **byte == b'_').for_each(|byte| *byte = b'-');
+                std::str::from_utf8(spelled).unwrap_or(name)
+            }
+            Some(_) | None => name,
         }
     }
 }
@@ -90,8 +98,11 @@ impl<'t> Neutral<'t> for Raw<'t> {
         Raw::new("null")
     }
 
-    fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
-        json.raw(&self.one_line());
+    fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
+        match spelling {
+            Spelling::Snake => json.raw(&self.one_line()),
+            Spelling::Kebab => json.raw(self),
+        };
     }
 
     fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {
@@ -182,8 +193,19 @@ impl<'t, T: Neutral<'t>> Neutral<'t> for Vec<T> {
     }
 }
 
+/// The fields of a name and its value.
+pub trait PairFields {
+    /// What the name is.
+    const NAME: Field;
+    /// What the value is.
+    const VALUE: Field;
+}
+
 /// A name and its value, as a list of the two: names may come twice, and in any spelling.
-impl<'t, T: Neutral<'t>> Neutral<'t> for (Str<'t>, T) {
+impl<'t, T: Neutral<'t>> Neutral<'t> for (Str<'t>, T)
+where
+    (Str<'t>, T): PairFields,
+{
     fn absent() -> Self {
         (Str::default(), T::absent())
     }
@@ -197,9 +219,10 @@ impl<'t, T: Neutral<'t>> Neutral<'t> for (Str<'t>, T) {
         json.end_array();
     }
 
-    fn read(val: Val<'t>, field: Field, spelling: Spelling) -> Option<Self> {
+    fn read(val: Val<'t>, _: Field, spelling: Spelling) -> Option<Self> {
         let mut elements = val.elements();
-        let name = elements.next()?.take_text(field)?;
-        Some((name, elements.next().and_then(|val| T::read(val, field, spelling)).unwrap_or_else(T::absent)))
+        let name = elements.next()?.take_text(Self::NAME)?;
+        let value = elements.next().and_then(|val| T::read(val, Self::VALUE, spelling));
+        Some((name, value.unwrap_or_else(T::absent)))
     }
 }

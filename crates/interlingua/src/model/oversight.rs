@@ -1,7 +1,7 @@
 //! Oversight: what an agent asks a person, and what the person answers.
 
 use super::macros::{EachField, IntoOwned, Shown, owned, said, said_enum};
-use super::neutral::{self, Neutral, Spelling};
+use super::neutral::{self, Neutral, PairFields, Spelling};
 use super::{Field, Show, Value};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::tape::{Kind, Val};
@@ -87,6 +87,11 @@ impl EachField for (Str<'_>, Option<Str<'_>>) {
         self.0.show(Field::QuestionOption, show);
         self.1.show(Field::QuestionOptionAbout, show);
     }
+}
+
+impl PairFields for (Str<'_>, Option<Str<'_>>) {
+    const NAME: Field = Field::QuestionOption;
+    const VALUE: Field = Field::QuestionOptionAbout;
 }
 
 impl<'t> Neutral<'t> for Decision<'t> {

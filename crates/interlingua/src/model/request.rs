@@ -1,7 +1,7 @@
 //! The settings of one model call. A setting is here when two dialects have it; numbers stay as they are spelled.
 
 use super::macros::{EachField, IntoOwned, Shown, owned, said, said_enum};
-use super::neutral::{self, Neutral, Spelling};
+use super::neutral::{self, Neutral, PairFields, Spelling};
 use super::{CacheMark, CallKind, Field, Show, Value};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::tape::{Kind, Val};
@@ -280,6 +280,16 @@ impl EachField for (Str<'_>, Raw<'_>) {
     }
 }
 
+impl PairFields for (Str<'_>, Str<'_>) {
+    const NAME: Field = Field::Metadata;
+    const VALUE: Field = Field::Metadata;
+}
+
+impl PairFields for (Str<'_>, Raw<'_>) {
+    const NAME: Field = Field::ToolConfig;
+    const VALUE: Field = Field::ToolConfig;
+}
+
 impl<'t> Neutral<'t> for ToolChoice<'t> {
     fn absent() -> Self {
         ToolChoice::Auto
@@ -342,7 +352,18 @@ impl<'t> Neutral<'t> for CacheMark<'t> {
     }
 
     fn read(val: Val<'t>, _: Field, _: Spelling) -> Option<Self> {
-        let kind = val.take_str("kind", Field::SettingsCache)?;
-        Some(Self { kind, lifetime: val.take_str("lifetime", Field::SettingsCache) })
+        Self::read_as(val, Field::SettingsCache, Field::SettingsCache)
+    }
+}
+
+impl<'t> CacheMark<'t> {
+    /// Reads a mark on a part.
+    pub(crate) fn read_on_part(val: Val<'t>) -> Option<Self> {
+        Self::read_as(val, Field::CacheMark, Field::CacheLifetime)
+    }
+
+    fn read_as(val: Val<'t>, kind: Field, lifetime: Field) -> Option<Self> {
+        let kind = val.take_str("kind", kind)?;
+        Some(Self { kind, lifetime: val.take_str("lifetime", lifetime) })
     }
 }

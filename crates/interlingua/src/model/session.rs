@@ -65,3 +65,36 @@ said! {
         pub turns: Option<u64> => RewindTurns,
     }
 }
+
+/// What is done to each fact of a session.
+macro_rules! each_fact {
+    ($($fact:ident),* $(,)?) => {
+        impl<'a> Session<'a> {
+            /// Later words win; what is not said again stays.
+            pub fn update(&mut self, news: Session<'a>) {
+                let Session { $($fact),* } = news;
+                $(if $fact.is_some() {
+                    self.$fact = $fact;
+                })*
+            }
+
+            /// What it says that is not known yet.
+            #[must_use]
+            pub fn news_to(self, known: &Session<'a>) -> Self {
+                Self { $($fact: self.$fact.filter(|said| known.$fact.as_ref() != Some(said))),* }
+            }
+
+            /// The facts that the other tells, too.
+            #[must_use]
+            pub fn where_said(self, other: &Session<'_>) -> Self {
+                Self { $($fact: self.$fact.filter(|_| other.$fact.is_some())),* }
+            }
+        }
+    };
+}
+
+#[rustfmt::skip]
+each_fact!(
+    id, parent, parent_call, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent,
+    permission_mode, approval_policy, sandbox_policy,
+);

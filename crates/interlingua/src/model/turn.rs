@@ -57,7 +57,7 @@ said! {
 
 words! {
     /// Why a response stopped, in our words.
-    pub enum StopClass {
+    pub enum StopClass or Other {
         /// The model had said everything.
         End = "end_turn",
         /// A stop sequence matched.
@@ -83,7 +83,7 @@ words! {
     }
 
     /// What sort of failure.
-    pub enum FailureClass {
+    pub enum FailureClass or Other {
         /// The request was wrong.
         InvalidRequest = "invalid_request",
         /// The conversation does not fit the model.
@@ -189,6 +189,9 @@ macro_rules! counts {
                 if val.kind() != Kind::Object {
                     return None;
                 }
+                if val.members().next().is_none() {
+                    val.note(Field::Structure);
+                }
                 Some(Self {
                     $($count: neutral::read_member(val, stringify!($count), Field::$field, spelling)),*
                 })
@@ -248,6 +251,12 @@ impl Usage {
             (Some(one), Some(two)) => Some(one.saturating_add(two)),
             (one, two) => one.or(two),
         })
+    }
+
+    /// The counts that the other has, too.
+    #[must_use]
+    pub fn where_said(&self, other: &Usage) -> Usage {
+        self.with(other, |own, said| said.and(own))
     }
 
     /// What must be added to `earlier` to get here; nothing where a number went down.
