@@ -137,7 +137,7 @@ const TABLES: &[Excuse] = &[
     (
         "universal",
         "record",
-        "turn/time",
+        "event/time",
         "the time of an event without an entry of its own stays in its line",
     ),
 ];

@@ -318,7 +318,7 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
     let record: Value = serde_json::from_str(&record).expect("a document");
     assert_eq!(record["session"]["session-id"], "child");
     assert_eq!(record["session"]["environment"]["working-dir"], "/a");
-    assert_eq!(record["session"]["vendor-ext"]["data"]["parent-session-id"], "parent");
+    assert_eq!(record["session"]["vendor-ext"]["data"]["parent"], "parent");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use interlingua::error::{Code, Severity};
 use interlingua::fold::{Content, Item, Transcript};
 use interlingua::json::Str;
 use interlingua::ledger::Fate;
-use interlingua::model::{Args, Decision, Part, Status, StopClass, Turn};
+use interlingua::model::{Args, Decision, Part, Status, StopClass};
 use support::{Case, Law, Way, convert, convert_with, fixtures, record, same};
 
 fn named(name: &str, role: Role) -> Way {
@@ -55,10 +55,13 @@ fn record_of(way: Way, bytes: &[u8]) -> Vec<u8> {
     out.bytes
 }
 
-/// What is said of turns; a time that stands alone is the clock of the source, not a turn.
-fn turns(said: &Transcript) -> Vec<Turn<'static>> {
-    let clock = |turn: &Turn<'_>| Turn { time: turn.time.clone(), ..Turn::default() } == *turn;
-    said.turns.iter().filter(|turn| !clock(turn)).cloned().collect()
+/// An item without a time of its own happened when the source's clock said.
+fn stamped_by_the_clock(before: &[Item], after: &mut [Item]) {
+    for (before, after) in before.iter().zip(after) {
+        if before.circumstances.time.is_none() {
+            after.circumstances.time = None;
+        }
+    }
 }
 
 /// A universal event as a line.
@@ -77,7 +80,8 @@ fn a_source_and_its_record_say_the_same() {
     let mut law = Law::new("what a fixture says and what its record says fold to the same");
     for case in fixtures() {
         let bytes = record_of(case.way, &case.bytes);
-        let (before, after) = (said(case.way, &case.bytes), said(record(), &bytes));
+        let (before, mut after) = (said(case.way, &case.bytes), said(record(), &bytes));
+        stamped_by_the_clock(&before.items, &mut after.items);
         let mut differ = |what: &str, before: String, after: String| {
             law.holds(before == after, || {
                 format!("{case}: {what}\n{}", support::first_difference(before.as_bytes(), after.as_bytes()))
@@ -89,7 +93,7 @@ fn a_source_and_its_record_say_the_same() {
             format!("{items:#?}")
         };
         differ("items", items(&before), items(&after));
-        differ("turns", format!("{:#?}", turns(&before)), format!("{:#?}", turns(&after)));
+        differ("turns", format!("{:#?}", before.turns), format!("{:#?}", after.turns));
         differ("errors", format!("{:#?}", before.errors), format!("{:#?}", after.errors));
         differ("permissions", format!("{:#?}", before.permissions), format!("{:#?}", after.permissions));
         differ("questions", format!("{:#?}", before.questions), format!("{:#?}", after.questions));
@@ -172,34 +176,34 @@ fn no_hole_is_left_unfilled() {
 fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     let source = universal(&[
         ("session.started", r#"{"metadata":{"agent":"codex","cwd":"/w"}}"#),
-        ("turn.started", r#"{"turn_id":"t1","model":"m"}"#),
+        ("turn.started", r#"{"turn_id":"t1","metadata":{"model":"m"}}"#),
         (
             "permission.requested",
             r#"{"permission_id":"p1","action":"Bash","status":"requested","metadata":{"call_id":"c1","input":{"a":1}}}"#,
         ),
         (
             "permission.resolved",
-            r#"{"permission_id":"p1","action":"Bash","status":"reject","metadata":{"message":"no"}}"#,
+            r#"{"permission_id":"p1","action":"Bash","status":"reject","metadata":{"answer":{"reject":"no"}}}"#,
         ),
         (
             "question.requested",
-            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":null,"status":"requested","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}]}"#,
+            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":null,"status":"requested","prompts":[{"text":"w?","options":[["a","b"]],"multiple":true}]}"#,
         ),
         (
             "question.resolved",
-            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":"a","status":"answered","questions":[{"prompt":"w?","options":[{"label":"a","description":"b"}],"multi_select":true}],"answers":[["a"]]}"#,
+            r#"{"question_id":"q1","prompt":"w?","options":["a"],"response":"a","status":"answered","prompts":[{"text":"w?","options":[["a","b"]],"multiple":true}],"answers":[["a"]]}"#,
         ),
         (
             "question.requested",
-            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"requested","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"requested","prompts":[{"text":"x?","multiple":false}]}"#,
         ),
         (
             "question.resolved",
-            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"rejected","questions":[{"prompt":"x?","options":[],"multi_select":false}]}"#,
+            r#"{"question_id":"q2","prompt":"x?","options":[],"response":null,"status":"rejected","prompts":[{"text":"x?","multiple":false}]}"#,
         ),
         (
             "turn.ended",
-            r#"{"turn_id":"t1","stop_reason":"stop_sequence","native_stop_reason":"halt","stop_sequence":"END","usage":{"input_tokens":5,"cache_read_tokens":3,"cache_write_tokens":2,"cache_write_long_tokens":1,"output_tokens":7,"reasoning_tokens":4},"cost_usd":0.25}"#,
+            r#"{"turn_id":"t1","metadata":{"stop":{"class":"stop_sequence","raw":"halt","sequence":"END"},"usage":{"input":5,"cache_read":3,"cache_write":2,"cache_write_long":1,"output":7,"reasoning":4},"cost":0.25}}"#,
         ),
         (
             "error",
@@ -222,7 +226,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     }
     assert!(text.contains(r#""cost":0.25"#) && text.contains(r#""total":17"#), "{text}");
     let (before, after) = (said(way, source.as_bytes()), said(record(), &bytes));
-    assert_eq!(turns(&after), turns(&before));
+    assert_eq!(after.turns, before.turns);
     assert_eq!(after.errors, before.errors);
     assert_eq!(after.permissions, before.permissions);
     assert_eq!(after.questions, before.questions);
@@ -233,7 +237,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     assert_eq!(after.questions[0].answers, Some(vec![vec![Str::escaped("a")]]));
     assert!(after.questions[1].declined);
     assert_eq!(after.end.as_ref().map(|end| end.status), Some(Status::Failed));
-    let turn = turns(&after).into_iter().find(|turn| turn.cost.is_some()).expect("a turn with a cost");
+    let turn = after.turns.iter().find(|turn| turn.cost.is_some()).expect("a turn with a cost");
     assert_eq!(turn.stop.as_ref().map(|stop| stop.class), Some(StopClass::Sequence));
     assert_eq!(turn.usage.and_then(|usage| usage.cache_write_long), Some(1));
     // And they come out again as what they were.
@@ -333,12 +337,8 @@ fn what_changes_about_a_session_is_an_entry() {
     let way = named("claude-code", Role::Log);
     let bytes = record_of(way, log.as_bytes());
     let text = String::from_utf8_lossy(&bytes);
-    assert!(
-        text.contains(
-            r#"{"type":"system-event","event-type":"session-updated","data":{"working-dir":"/b"}}"#
-        )
-    );
-    assert!(text.contains(r#""data":{"working-dir":"/a","branch":"fix"}"#), "{text}");
+    assert!(text.contains(r#"{"type":"system-event","event-type":"session-updated","data":{"cwd":"/b"}}"#));
+    assert!(text.contains(r#""data":{"cwd":"/a","branch":"fix"}"#), "{text}");
     let back = convert(record(), way, &bytes);
     assert_eq!(String::from_utf8(back.bytes).expect("text"), log);
     assert_eq!(back.report.lost, 0, "{:?}", back.report.lost_paths);
@@ -401,4 +401,95 @@ fn a_request_is_an_entry_with_its_settings() {
     assert_eq!(after.requests, before.requests, "{}", String::from_utf8_lossy(&bytes));
     assert_eq!(after.requests[0].tools.len(), 1);
     assert!(String::from_utf8_lossy(&bytes).contains(r#""temperature":0.50"#));
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_one_entry_and_come_back() {
+    let line =
+        r#"{"type":"user","uuid":"u1","sessionId":"s","cwd":"/a","message":{"role":"user","content":"hi"}}"#;
+    let way = named("claude-code", Role::Log);
+    let log = format!("{line}\n\n \n{{\"torn\n\r\n{line}\n\u{1}\u{1}\u{1}\u{1}\n{line}\n\n");
+    let bytes = record_of(way, log.as_bytes());
+    let text = String::from_utf8_lossy(&bytes);
+    assert_eq!(text.matches(r#""event-type":"unparsed""#).count(), 3, "{text}");
+    assert!(
+        text.contains(r#""raw":"\n \n{\"torn\n\r","lines":4"#) && text.contains(r#""base64":"AQEBAQ==""#),
+        "{text}"
+    );
+    assert_eq!(String::from_utf8(convert(record(), way, &bytes).bytes).expect("text"), log);
+    // What is nothing but empty lines is not much longer as a record.
+    let log = format!("{line}\n{}{line}\n", "\n".repeat(100_000));
+    let bytes = convert(way, record(), log.as_bytes()).bytes;
+    assert!(bytes.len() < 2 * log.len() + 2_000, "{} of {}", bytes.len(), log.len());
+    assert!(convert(record(), way, &bytes).bytes == log.as_bytes());
+}
+
+fn by_hand(name: &str) -> Vec<u8> {
+    let case =
+        fixtures().into_iter().find(|case| case.way.0.name == "universal" && case.name.ends_with(name));
+    case.expect("a fixture by hand").bytes
+}
+
+#[test]
+fn what_a_subagent_says_stands_within_its_call_while_that_is_open() {
+    let bytes = record_of(named("universal", Role::Live), &by_hand("items.jsonl"));
+    let text = String::from_utf8_lossy(&bytes);
+    let within = r#""children":[{"type":"user","id":"a-1""#;
+    let after = r#"{"type":"assistant","id":"a-3","timestamp":"2026-11-15T10:00:16Z","agent":"explorer","parent-call":"call_1""#;
+    assert!(text.contains(within), "{text}");
+    assert!(text.contains(after), "{text}");
+    let said = said(record(), &bytes);
+    let by_subagent = said.items.iter().filter(|item| item.circumstances.agent.is_some());
+    assert_eq!(by_subagent.count(), 3, "none of them is a block of the call");
+}
+
+#[test]
+fn thousands_of_open_items_wait_in_order() {
+    let way = named("universal", Role::Live);
+    let count = 3_000;
+    let item = |number: usize, status: &str, parent: &str| {
+        format!(
+            r#"{{"item":{{"item_id":"i{number}","native_item_id":"n{number}","parent_id":{parent},"kind":"tool_call","role":"assistant","content":[{{"type":"tool_call","name":"f","arguments":"{{}}","call_id":"c{number}"}}],"status":"{status}"}}}}"#
+        )
+    };
+    let message = |status: &str| {
+        format!(
+            r#"{{"item":{{"item_id":"m","native_item_id":"m","parent_id":null,"kind":"message","role":"assistant","content":[],"status":"{status}"}}}}"#
+        )
+    };
+    // Side by side, and within one message.
+    for parent in ["null", r#""m""#] {
+        let started = (0..count).map(|number| ("item.started", item(number, "in_progress", parent)));
+        // The last to begin is the first to end.
+        let completed = (0..count).rev().map(|number| ("item.completed", item(number, "completed", parent)));
+        let mut events = vec![("item.started", message("in_progress"))];
+        events.extend(started.chain(completed));
+        events.push(("item.completed", message("completed")));
+        let source: String = events
+            .iter()
+            .enumerate()
+            .map(|(number, (kind, data))| line(number % 60, kind, data) + "\n")
+            .collect();
+        let bytes = convert(way, record(), source.as_bytes()).bytes;
+        let after = said(record(), &bytes);
+        let names = |items: &[Item]| -> Vec<String> {
+            let calls = items.iter().filter_map(|item| item.native_id.as_ref());
+            calls.map(|id| id.decode().into_owned()).collect()
+        };
+        let expected: Vec<String> = (0..count).map(|number| format!("n{number}")).collect();
+        if parent == "null" {
+            assert_eq!(names(&after.items)[1..], expected);
+        } else {
+            assert_eq!(after.items.len(), 1);
+            let inner: Vec<Item> = after.items[0]
+                .content
+                .iter()
+                .filter_map(|content| match content {
+                    Content::Item(item) => Some(item.clone()),
+                    Content::Part(..) => None,
+                })
+                .collect();
+            assert_eq!(inner.len(), count);
+        }
+    }
 }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::{Fate, Reason, Report};
-use interlingua::model::Field;
-use interlingua::pipe::Pipe;
+use interlingua::ledger::{Fate, Leftover, Reason, Report};
+use interlingua::model::{Event, Field, ItemId, Of};
+use interlingua::pipe::{Pipe, Target, Writer};
 use serde_json::Value;
 
 /// One input.
@@ -282,7 +282,7 @@ fn is_made_anew(line: &str, at: usize) -> bool {
     let event: Value = serde_json::from_str(line).unwrap();
     let name = line[..at].trim_end_matches(':').rsplit('"').nth(1).unwrap();
     let label = item(&event)["content"][0]["label"].as_str().unwrap_or_default();
-    let of_ours = ["session.updated", "usage", "request"].contains(&label);
+    let of_ours = ["session.updated", "usage", "request", "rewound"].contains(&label);
     ["event_id", "sequence", "session_id", "source", "synthetic", "phase", "visibility"].contains(&name)
         || event["synthetic"] == true
         || (of_ours && (event["type"] == "item.started" || name == "item_id"))
@@ -524,9 +524,9 @@ fn turn_ended_tells_why_and_what_it_cost() {
         let events = fixture(&format!("anthropic/claude_stream/fixtures/2026-11/{name}.jsonl"));
         let ended = of(&events, "turn.ended");
         assert_eq!(ended.len(), 1, "{name}");
-        assert_eq!(ended[0]["data"]["stop_reason"], stop, "{name}");
-        assert!(ended[0]["data"]["usage"]["output_tokens"].is_number(), "{name}");
-        assert!(ended[0]["data"]["cost_usd"].is_number(), "{name}");
+        assert_eq!(ended[0]["data"]["metadata"]["stop"]["class"], stop, "{name}");
+        assert!(ended[0]["data"]["metadata"]["usage"]["output"].is_number(), "{name}");
+        assert!(ended[0]["data"]["metadata"]["cost"].is_number(), "{name}");
         assert_eq!(of(&events, "error").len(), errors, "{name}");
     }
     let events = fixture("claude_stream/fixtures/2026-11/api-error.jsonl");
@@ -561,7 +561,7 @@ fn every_permission_is_requested_and_resolved_once() {
     let resolved = of(&events, "permission.resolved");
     assert_eq!(resolved[0]["data"]["status"], "accept");
     assert_eq!(resolved[1]["data"]["status"], "reject");
-    assert_eq!(resolved[1]["data"]["metadata"]["message"], "not this one");
+    assert_eq!(resolved[1]["data"]["metadata"]["answer"]["reject"], "not this one");
 }
 
 const ASK: &str = r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion","tool_use_id":"t1","input":{"questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":"first"},{"label":"B"}],"multiSelect":false},{"question":"What else?","header":"E","options":[{"label":"C"},{"label":"D"}],"multiSelect":true}]}}}"#;
@@ -588,8 +588,8 @@ fn ask_user_question_is_a_question_with_all_its_parts() {
     let asked = &of(&events, "question.requested")[0]["data"];
     assert_eq!(asked["prompt"], "Which?");
     assert_eq!(asked["options"], serde_json::json!(["A", "B"]));
-    assert_eq!(asked["questions"][0]["options"][0]["description"], "first");
-    assert_eq!(asked["questions"][1]["multi_select"], true);
+    assert_eq!(asked["prompts"][0]["options"][0][1], "first");
+    assert_eq!(asked["prompts"][1]["multiple"], true);
     let answered = &of(&events, "question.resolved")[0]["data"];
     assert_eq!(answered["status"], "answered");
     assert_eq!(answered["answers"], serde_json::json!([["B"], ["C", "D"]]));
@@ -994,7 +994,7 @@ fn a_user_message_that_only_holds_results_is_no_prompt() {
 fn the_interrupt_says_that_the_turn_was_cancelled_and_nothing_else() {
     let ended = event(
         "turn.ended",
-        r#"{"turn_id":"t","stop_reason":"cancelled","native_stop_reason":"aborted_tools","usage":{"input_tokens":1}}"#,
+        r#"{"turn_id":"t","metadata":{"stop":{"class":"cancelled","raw":"aborted_tools"},"usage":{"input":1}}}"#,
     );
     let (out, report) = books(&ended, "universal", "claude-stream");
     assert_eq!(
@@ -1004,9 +1004,9 @@ fn the_interrupt_says_that_the_turn_was_cancelled_and_nothing_else() {
     assert_eq!(
         lost(&report),
         [
-            ("/data/native_stop_reason", Field::StopReason),
-            ("/data/turn_id", Field::TurnId),
-            ("/data/usage/input_tokens", Field::UsageInput)
+            ("/data/metadata/stop/raw", Field::StopReason),
+            ("/data/metadata/usage/input", Field::UsageInput),
+            ("/data/turn_id", Field::TurnId)
         ]
     );
 }
@@ -1041,7 +1041,7 @@ fn an_allowance_repeats_what_was_asked_and_a_refusal_does_not() {
 fn an_answer_to_nothing_is_lost() {
     let answer = event(
         "permission.resolved",
-        r#"{"permission_id":"p","action":"Bash","status":"reject","metadata":{"message":"no"}}"#,
+        r#"{"permission_id":"p","action":"Bash","status":"reject","metadata":{"answer":{"reject":"no"}}}"#,
     );
     let (out, report) = books(&answer, "universal", "universal");
     assert!(!out.contains("permission.resolved"));
@@ -1251,4 +1251,64 @@ proptest::proptest! {
 fn a_line_that_only_calls_itself_system_is_nobodys() {
     let guess = interlingua::sniff::sniff(b"{\"type\":\"system\",\"subtype\":\"init\"}\n", true);
     assert!(guess.is_none(), "{guess:?}");
+}
+
+/// Notes which fields the events say.
+struct Fields(std::sync::Arc<std::sync::Mutex<BTreeSet<Field>>>, BTreeMap<ItemId, Of>);
+
+impl Writer for Fields {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        let of = match event {
+            Event::ItemStarted(head) => {
+                self.1.insert(head.id, Of::item(&head.kind));
+                Of::item(&head.kind)
+            }
+            Event::ItemDelta(delta) => self.1.get(&delta.item).copied().unwrap_or(Of::Message),
+            _ => Of::Message,
+        };
+        event.clone().each_field(of, &mut |field, _| _ = self.0.lock().unwrap().insert(field));
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
+}
+
+fn of_ours(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects/ours/universal/fixtures/2026-11");
+    std::fs::read(path.join(name)).unwrap()
+}
+
+#[test]
+fn the_fixtures_by_hand_say_every_field_of_the_model() {
+    let said = std::sync::Arc::<std::sync::Mutex<BTreeSet<Field>>>::default();
+    for name in ["session.jsonl", "items.jsonl"] {
+        let writer = Box::new(Fields(std::sync::Arc::clone(&said), BTreeMap::new()));
+        let mut pipe = Pipe::with_writer(dialect("universal"), writer, &Options::default()).unwrap();
+        pipe.finish_with(&of_ours(name), &mut Vec::new());
+    }
+    let said = said.lock().unwrap();
+    let structural = [Field::Structure, Field::Padding];
+    let missing: Vec<&Field> =
+        Field::ALL.iter().filter(|field| !said.contains(field) && !structural.contains(field)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn what_the_fixtures_by_hand_say_is_written_again() {
+    for name in ["session.jsonl", "items.jsonl"] {
+        let (once, report) = convert_in(&[&of_ours(name)], "universal", "universal", &Options::default());
+        // A message is shown when it has content, and then it is later.
+        let said = |field: Option<Field>| field.is_some_and(|field| field != Field::EventTime);
+        let unsaid: Vec<_> = report.lost_paths.iter().filter(|row| said(row.field)).collect();
+        assert!(unsaid.is_empty(), "{name}: {unsaid:?}");
+        let (again, _) = convert_in(&[&once], "universal", "universal", &Options::default());
+        let (once, again) = (String::from_utf8(once).unwrap(), String::from_utf8(again).unwrap());
+        for (line, other) in once.lines().zip(again.lines()) {
+            assert_eq!(line, other, "{name}");
+        }
+        assert_eq!(once.len(), again.len(), "{name}");
+    }
 }

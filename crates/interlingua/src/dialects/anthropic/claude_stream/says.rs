@@ -62,10 +62,10 @@ pub(super) const fn says(field: Field) -> Says {
         usage!() => Says::No(Reason::NoSlot),
         notices!() => Says::No(Reason::NoSlot),
         failures!() => Says::No(Reason::NoSlot),
+        Field::ItemOrigin => Says::Less("only what a person typed is a prompt"),
         Field::EventTime
         | Field::TurnAnswer
         | Field::StopDetail
-        | Field::ItemOrigin
         | Field::ItemAgent
         | Field::ItemParentCall
         | Field::ItemAnswer

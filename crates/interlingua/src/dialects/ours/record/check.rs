@@ -97,6 +97,8 @@ const USAGE: &[Rule] = &[
     ("output", Type::Unsigned, false),
     ("cached", Type::Unsigned, false),
     ("reasoning", Type::Unsigned, false),
+    ("input-audio", Type::Unsigned, false),
+    ("output-audio", Type::Unsigned, false),
     ("cache-write", Type::Unsigned, false),
     ("cache-write-long", Type::Unsigned, false),
     ("total", Type::Unsigned, false),

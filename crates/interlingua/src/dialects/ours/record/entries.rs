@@ -1,28 +1,31 @@
 //! Events to entries, written as they come; nothing is held but a line whose item is still open.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
-use super::events::{event_type, open_event, put_turn};
-use super::node::{Node, NodeKind, put_tail, put_time};
-use super::session::Facts;
-use super::usage::{Tally, USAGE_FIELDS, is_some, shrunk, write_counts};
+use super::events::{event_type, open_event, put_response};
+use super::node::{EntryNode, NodeKind, put_tail, put_time};
+use super::session::SessionSummary;
+use super::unreadable::UnreadableRun;
+use super::usage::{Tally, is_some, shrunk, write_counts};
+use super::waiting::{Waiting, WaitingUnit, WaitsFor};
 use crate::dialects::{Dialect, Options, Plane};
 use crate::json::JsonBuffer;
 use crate::json::{Raw, Str};
-use crate::ledger::{Leftover, LeftoverBody, Reason};
+use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Turn, Usage};
-use crate::pipe::{Target, Writer};
+use crate::pipe::Target;
 
 #[derive(Default)]
 pub(super) struct Entries {
-    pub(super) facts: Facts,
+    pub(super) summary: SessionSummary,
     entry: Option<Entry>,
     /// The entry's item and the open items within it, each within the one before.
-    nodes: Vec<Node>,
+    nodes: Vec<EntryNode>,
     /// The model that the entry names.
     model: String,
     tally: Tally,
-    /// The time at the source, if no entry has told it yet.
+    /// The time at the source, for what has none of its own.
     now: Option<Raw<'static>>,
     /// Lines whose item is still open.
     held: JsonBuffer,
@@ -35,150 +38,191 @@ pub(super) struct Entries {
     /// Lines of the entry so far.
     lines: usize,
     pub(super) no_final_newline: bool,
-    /// What came while the entry, or a child of it, was open: a live source says several things at once, and entries
-    /// and children stand one after the other.
-    waiting: Vec<Waiting>,
-    /// The items among them that have not begun.
-    waiting_items: HashSet<ItemId>,
-    /// Something has ended since they were looked at.
-    may_go_on: bool,
+    waiting: Waiting,
     /// Open items whose entry had to end before they did: bytes of a log that cannot be read stand where they stood.
-    cut: Vec<(ItemId, NodeKind)>,
+    cut: HashMap<ItemId, NodeKind, BuildHasherDefault<Identity>>,
+    /// Bytes of the source that could not be read and are not written yet.
+    unreadable: UnreadableRun,
 }
 
 /// The entry being written.
+#[derive(Default)]
 struct Entry {
-    /// Items of this entry that are not complete.
-    open_items: usize,
     ext: Ext,
     /// Its `token-usage` is written.
     usage: bool,
 }
 
 /// How far the entry's `vendor-ext` is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Ext {
+    #[default]
     None,
     Data,
     More,
 }
 
-enum Waiting {
-    Event(Box<Event<'static>>),
-    Unparsed { owner: String, bytes: Vec<u8>, why: &'static str, more: bool },
-}
-
 impl Entries {
     pub(super) fn new(options: &Options) -> Self {
-        Self { facts: Facts::new(options.source_name.clone()), ..Self::default() }
+        Self { summary: SessionSummary::new(options.source_name.clone()), ..Self::default() }
     }
 
-    fn is_open(&self) -> bool {
-        self.entry.as_ref().is_some_and(|entry| entry.open_items > 0)
-    }
-
-    /// Whether an item must wait: for the open child if it is a part of an open item, else for the entry.
-    fn must_wait(&self, within: Option<ItemId>) -> bool {
-        match within {
-            Some(item) if self.nodes.iter().any(|node| node.item == item) => self.is_behind(item),
-            Some(item) if self.waits(item) => true,
-            Some(_) | None => self.is_open(),
-        }
-    }
-
-    /// Whether a piece, or the end of an item, must wait: for its item to start, or for an open child of it.
-    fn piece_must_wait(&self, item: ItemId) -> bool {
-        self.is_behind(item) || self.waits(item)
-    }
-
-    /// Whether an item within that one is open.
-    fn is_behind(&self, item: ItemId) -> bool {
-        self.nodes.last().is_some_and(|top| top.item != item)
-            && self.nodes.iter().any(|node| node.item == item)
-    }
-
-    fn waits(&self, item: ItemId) -> bool {
-        self.waiting_items.contains(&item)
-    }
-
-    fn wait(&mut self, event: &Event<'_>) {
-        self.wait_again(Waiting::Event(Box::new(event.clone().into_owned())));
-    }
-
-    fn wait_again(&mut self, waiting: Waiting) {
-        if let Waiting::Event(event) = &waiting
-            && let Event::ItemStarted(head) = &**event
-        {
-            self.waiting_items.insert(head.id);
-        }
-        self.waiting.push(waiting);
-    }
-
-    /// Writes what has waited and need not wait any longer, in the order it came.
-    fn go_on(&mut self, out: &mut Target<'_>) {
-        // Only the end of an item, or of its line, lets another one go on.
-        if !std::mem::take(&mut self.may_go_on) {
-            return;
-        }
-        let mut before = usize::MAX;
-        while !self.waiting.is_empty() && self.waiting.len() < before {
-            before = self.waiting.len();
-            self.waiting_items.clear();
-            for waiting in std::mem::take(&mut self.waiting) {
-                if !self.is_ready(&waiting) {
-                    self.wait_again(waiting);
-                    continue;
-                }
-                match waiting {
-                    // What changed about the session was learned when it came.
-                    Waiting::Event(event) if matches!(*event, Event::SessionUpdated(_)) => {
-                        self.event_apart(&event, out);
-                    }
-                    Waiting::Event(event) => self.event(&event, out),
-                    Waiting::Unparsed { owner, bytes, why, more } => {
-                        self.unparsed(&owner, &bytes, why, more, out);
-                    }
+    /// Takes in the next event.
+    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::ItemDelta(_) => self.event_of_item(event, out),
+            Event::ItemStarted(_) => {
+                self.go_on(out);
+                self.event_of_item(event, out);
+            }
+            Event::ItemCompleted(_) => {
+                self.event_of_item(event, out);
+                // What waits for the entry goes on once the entry has its line.
+                self.go_on_within(out);
+            }
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
+                for changed in self.summary.learn(session, out.ledger) {
+                    self.event_apart(&Event::SessionUpdated(changed), out);
                 }
             }
-        }
-    }
-
-    fn is_ready(&self, waiting: &Waiting) -> bool {
-        let Waiting::Event(event) = waiting else { return !self.is_open() && self.waiting.is_empty() };
-        match &**event {
-            Event::ItemStarted(head) => !self.must_wait(head.within),
-            Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
-                !self.piece_must_wait(*item)
-            }
-            Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
- | Event::Clock(_)
- | Event::Rewound(_)
-            | Event::Request(_)
+            Event::Clock(time) => self.now = Some(time.clone().into_owned()),
+            Event::Usage(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)
-            | Event::Usage(_)
+            | Event::SessionEnded(_)
+            | Event::Rewound(_)
+            | Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)
             | Event::QuestionResolved(_)
-            // In its place among what waits.
-            | Event::Error(_) => !self.is_open() && self.waiting.is_empty(),
+            | Event::Error(_) => self.event_apart(event, out),
         }
+    }
+
+    /// Takes in what was not understood of a frame, or could not be read.
+    pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        match leftover.body {
+            LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
+                self.line(leftover, out);
+                self.go_on(out);
+            }
+            LeftoverBody::Unparsed { bytes, why, more } => {
+                self.unparsed(leftover.owner, bytes, why, more, out);
+                leftover.mark_kept(out.ledger);
+            }
+            LeftoverBody::NoFinalNewline => self.no_final_newline = true,
+        }
+    }
+
+    /// Everything has been said.
+    pub(super) fn finish(&mut self, out: &mut Target<'_>) {
+        self.go_on(out);
+        self.close_entry(out);
+    }
+
+    fn is_open(&self) -> bool {
+        !self.nodes.is_empty()
+    }
+
+    /// Writes an event of an item, or lets it wait.
+    fn event_of_item(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        let waits_for = match event {
+            Event::ItemStarted(head) => self.waiting.start_waits_for(self.holder(head)),
+            Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
+                self.waiting.piece_waits_for(*item)
+            }
+            _ => WaitsFor::Nothing,
+        };
+        match waits_for {
+            WaitsFor::Nothing => self.write_event_of_item(event, out),
+            WaitsFor::Its(_) | WaitsFor::Level(_) => self.waiting.wait(event, waits_for),
+        }
+    }
+
+    fn write_event_of_item(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::ItemStarted(head) => self.started(head, out),
+            Event::ItemDelta(delta) => self.delta(delta, out),
+            Event::ItemCompleted(tail) => self.completed(tail, out),
+            _ => {}
+        }
+    }
+
+    /// The open item that an item belongs to: the message that holds it, or the call by which a subagent was started
+    /// that says it.
+    fn holder(&self, head: &ItemHead<'_>) -> Option<ItemId> {
+        head.within.or_else(|| {
+            let call = head.parent_call.as_ref()?;
+            self.nodes.iter().rev().take(8).find(|node| node.is_call(call)).map(|node| node.item)
+        })
+    }
+
+    /// Writes an event that is no item once nothing is open.
+    fn event_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        debug_assert!(event_type(event).is_some(), "an event of an item");
+        self.go_on(out);
+        if self.is_open() {
+            self.waiting.wait_apart(WaitingUnit::Apart(Box::new(event.clone().into_owned())));
+        } else {
+            self.write_apart(event, out);
+        }
+    }
+
+    fn write_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::Usage(turn) => self.used(event, turn, out),
+            _ => self.happened(event, out),
+        }
+    }
+
+    /// Writes what has waited for the entry to end, in the order it came, up to what is open again.
+    fn go_on(&mut self, out: &mut Target<'_>) {
+        while !self.waiting.is_empty() && !self.is_open() {
+            let Some(unit) = self.waiting.next() else { return };
+            match unit {
+                WaitingUnit::Item(events) => self.go_on_with(&events, out),
+                WaitingUnit::Apart(event) => self.write_apart(&event, out),
+                WaitingUnit::Unreadable { owner, bytes, why, more } => {
+                    self.unparsed(&owner, &bytes, why, more, out);
+                }
+            }
+            self.go_on_within(out);
+        }
+    }
+
+    /// Writes what has waited for a child of the innermost open item to end.
+    fn go_on_within(&mut self, out: &mut Target<'_>) {
+        while !self.waiting.is_empty() && self.is_open() {
+            let Some(WaitingUnit::Item(events)) = self.waiting.next() else { return };
+            self.go_on_with(&events, out);
+        }
+    }
+
+    fn go_on_with(&mut self, events: &[Event<'static>], out: &mut Target<'_>) {
+        let Some((first, others)) = events.split_first() else { return };
+        self.write_event_of_item(first, out);
+        for event in others {
+            self.event_of_item(event, out);
+        }
+    }
+
+    /// A node begins to be written.
+    fn push_node(&mut self, node: EntryNode) {
+        self.waiting.opened(node.item);
+        self.nodes.push(node);
     }
 
     fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
         self.close_entry(out);
         self.model.clear();
         self.model.push_str(head.model.as_ref().map_or("", Str::as_escaped));
-        let now = self.now.take();
-        let (node, has_time) = Node::open(head, now.as_ref(), &mut out.json);
-        if let Some(time) = head.time.as_ref().or(now.as_ref()).filter(|_| has_time) {
-            self.facts.time(time);
+        let (node, has_time) = EntryNode::open(head, self.now.as_ref(), &mut out.json);
+        if let Some(time) = head.time.as_ref().or(self.now.as_ref()).filter(|_| has_time) {
+            self.summary.time(time);
         }
-        self.nodes.push(node);
-        self.entry = Some(Entry { open_items: 1, ext: Ext::None, usage: false });
+        self.push_node(node);
+        self.entry = Some(Entry::default());
     }
 
     /// Writes the lines that were held while their item was open.
@@ -197,10 +241,10 @@ impl Entries {
     }
 
     fn close_entry(&mut self, out: &mut Target<'_>) {
-        self.may_go_on = true;
+        self.unreadable.end(&mut out.json);
         while let Some(node) = self.nodes.last() {
             if !node.later {
-                self.cut.push((node.item, node.kind));
+                self.cut.insert(node.item, node.kind);
             }
             self.end_node(None, out);
         }
@@ -229,12 +273,19 @@ impl Entries {
         let Some(node) = self.nodes.last_mut() else { return };
         node.close(&mut out.json);
         node.end_children(&mut out.json);
+        let later = node.later.then(|| node.take_parts());
+        if later.is_none() {
+            self.waiting.closed(node.item);
+        }
         self.nodes.truncate(self.nodes.len() - 1);
         if let Some(tail) = tail {
             put_tail(tail, &mut out.json);
         }
-        if !self.nodes.is_empty() {
+        if let Some(around) = self.nodes.last_mut() {
             out.json.end_object();
+            if let Some(parts) = later {
+                around.give_parts(parts);
+            }
         }
     }
 
@@ -247,20 +298,22 @@ impl Entries {
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
         if let Some(model) = &head.model {
-            self.facts.model(model);
+            self.summary.model(model);
         }
-        if head.within.is_none() || self.nodes.last().is_none_or(|top| Some(top.item) != head.within) {
+        let holder = self.holder(head);
+        if holder.is_none() || self.nodes.last().is_none_or(|top| Some(top.item) != holder) {
             return self.open_entry(head, out);
         }
         self.end_later(out);
-        if let (Some(parent), Some(entry)) = (self.nodes.last_mut(), &mut self.entry) {
+        if let Some(parent) = self.nodes.last_mut() {
             parent.begin_children(&mut out.json);
-            let (child, has_time) = Node::open(head, None, &mut out.json);
-            if let Some(time) = head.time.as_ref().filter(|_| has_time) {
-                self.facts.time(time);
+            // A block was said when its message was.
+            let now = self.now.as_ref().filter(|_| head.within.is_none());
+            let (child, has_time) = EntryNode::open(head, now, &mut out.json);
+            if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
+                self.summary.time(time);
             }
-            self.nodes.push(child);
-            entry.open_items += 1;
+            self.push_node(child);
         }
     }
 
@@ -284,44 +337,47 @@ impl Entries {
     #[cold]
     fn reopen(&mut self, item: ItemId, out: &mut Target<'_>) {
         self.close_entry(out);
-        let at = self.cut.iter().position(|(cut, _)| *cut == item);
-        let kind = at.map_or(NodeKind::Event, |at| self.cut.remove(at).1);
+        let kind = self.cut.remove(&item).unwrap_or(NodeKind::Event);
         self.model.clear();
-        self.nodes.push(Node::open_again(item, kind, &mut out.json));
-        self.entry = Some(Entry { open_items: 1, ext: Ext::None, usage: false });
+        let node = EntryNode::open_again(item, kind, &mut out.json);
+        self.push_node(node);
+        self.entry = Some(Entry::default());
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
         if self.nodes.last().is_none_or(|node| node.item != tail.id) {
             // Its entry had to end before it did, and what is said of its end has no place any more.
-            self.cut.retain(|(cut, _)| *cut != tail.id);
-            out.lose_some(Field::ItemStatus, tail.native_status.as_ref(), Reason::NoSlot);
-            if tail.is_error.is_some() {
-                out.lose(Field::ResultIsError, Reason::NoSlot);
+            self.cut.remove(&tail.id);
+            let ItemTail { id: _, status: _, native_status, is_error, exit_code, duration } = tail;
+            out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
+            for (field, is_said) in [
+                (Field::ResultIsError, is_error.is_some()),
+                (Field::ResultExitCode, exit_code.is_some()),
+                (Field::ResultDuration, duration.is_some()),
+            ] {
+                if is_said {
+                    out.lose(field, Reason::NoSlot);
+                }
             }
             return;
         }
         self.end_later(out);
         self.end_node(Some(tail), out);
-        self.may_go_on = true;
-        if let Some(entry) = &mut self.entry {
-            entry.open_items = entry.open_items.saturating_sub(1);
-        }
     }
 
     /// An event that is no item is an entry of its own.
     fn happened(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         self.close_entry(out);
         open_event(event, &mut out.json);
-        if let Some(now) = self.now.take()
-            && put_time(&now, &mut out.json)
+        if let Some(now) = &self.now
+            && put_time(now, &mut out.json)
         {
-            self.facts.time(&now);
+            self.summary.time(now);
         }
-        let mut entry = Entry { open_items: 0, ext: Ext::None, usage: false };
+        let mut entry = Entry::default();
         if let Event::TurnStarted(turn) | Event::TurnEnded(turn) = event {
             if let Some(model) = &turn.model {
-                self.facts.model(model);
+                self.summary.model(model);
             }
             let more = if let Event::TurnStarted(_) = event {
                 self.tally.begin_turn(turn.id.as_ref(), turn.usage.as_ref())
@@ -340,19 +396,11 @@ impl Entries {
 
     /// What a response has used belongs to the entry at hand, if that is complete and still open to it.
     fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut Target<'_>) {
-        let Turn { id, model, time, stop, usage, cost, .. } = turn;
-        if let (None, None, Some(time), None, None, None) = (id, model, time, stop, usage, cost) {
-            self.now = Some(time.clone().into_owned());
-            return;
-        }
-        self.go_on(out);
-        if self.is_open() || !self.waiting.is_empty() {
-            return self.wait(event);
-        }
+        let Turn { id, model, time, answer, stop, usage, cost } = turn;
         if let Some(model) = model {
-            self.facts.model(model);
+            self.summary.model(model);
         }
-        let mut news = id.is_none() || time.is_some() || cost.is_some();
+        let mut news = id.is_none() || time.is_some() || answer.is_some() || cost.is_some();
         if let Some(id) = id {
             let (response, first) = self.tally.response(id);
             news |= first || stop.as_ref().is_some_and(|stop| response.stops(stop));
@@ -361,10 +409,10 @@ impl Entries {
             }
         }
         let more = usage.map(|usage| self.tally.increase(id.as_ref(), &usage));
-        let counts_alone = (id, model, time, stop, cost) == (&None, &None, &None, &None, &None);
+        let counts_alone = Turn { usage: None, ..turn.clone() } == Turn::default();
         if counts_alone && more.as_ref().is_some_and(|more| !is_some(more)) {
             // Nothing used is nothing to write; the line still has its zeros.
-            for field in USAGE_FIELDS {
+            for (field, _) in Usage::default().counts() {
                 out.lose(field, Reason::Merged);
             }
             return;
@@ -384,21 +432,18 @@ impl Entries {
         }
         out.json.key("token-usage").object();
         write_usage(more.as_ref(), turn, out);
-        if same_model {
-            let turn = Turn { model: None, usage: None, cost: None, ..turn.clone() };
-            put_turn("response-id", &turn, &mut out.json);
-        } else {
-            put_turn("response-id", turn, &mut out.json);
-        }
+        let model = model.clone().filter(|_| !same_model);
+        put_response(&Turn { model, ..turn.clone() }, &mut out.json);
         out.json.end_object();
     }
 
     fn line(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         if self.entry.is_none() {
+            self.unreadable.end(&mut out.json);
             // A line that said nothing of its own, before any entry.
             out.json.object().key("type").literal("system-event").key("event-type").literal("line");
             out.json.key("data").object().end_object();
-            self.entry = Some(Entry { open_items: 0, ext: Ext::None, usage: false });
+            self.entry = Some(Entry::default());
         }
         let (before, after) = leftover.space();
         self.lines += 1;
@@ -433,47 +478,12 @@ impl Entries {
         let in_order = Dialect::named(owner).is_none_or(|dialect| dialect.plane == Plane::Log);
         if self.is_open() && !in_order {
             let (owner, bytes) = (owner.to_owned(), bytes.to_owned());
-            return self.waiting.push(Waiting::Unparsed { owner, bytes, why, more });
+            return self.waiting.wait_apart(WaitingUnit::Unreadable { owner, bytes, why, more });
         }
-        self.close_entry(out);
-        let json = &mut out.json;
-        let mut rest = bytes;
-        loop {
-            // Escapes make text up to six times as long, and an entry must not outgrow what a reader takes.
-            let (piece, tail) = rest.split_at(piece_end(rest, PIECE));
-            rest = tail;
-            json.object().key("type").literal("system-event").key("event-type").literal("unparsed");
-            json.key("data").object().key("reason").literal(why);
-            match std::str::from_utf8(piece) {
-                Ok(text) if !text.contains('\0') => json.key("raw").plain(text),
-                _ => json.key("base64").base64(piece),
-            };
-            if more || !rest.is_empty() {
-                json.key("more").bool(true);
-            }
-            json.end_object()
-                .key("vendor-ext")
-                .object()
-                .key("vendor")
-                .literal(owner)
-                .end_object()
-                .end_object();
-            if rest.is_empty() {
-                return;
-            }
+        if !self.unreadable.joins(owner, bytes, why, more) {
+            self.close_entry(out);
+            self.unreadable.begin(owner, bytes, why, more, &mut out.json);
         }
-    }
-}
-
-/// The most bytes of unreadable input in one entry.
-const PIECE: usize = 1 << 20;
-
-/// Where to cut so that no character is cut in two, if it is text at all.
-fn piece_end(bytes: &[u8], most: usize) -> usize {
-    let start_of_character = |&at: &usize| bytes[at] & 0xc0 != 0x80;
-    match bytes.len() {
-        len if len <= most => len,
-        _ => (most - 3..=most).rev().find(start_of_character).unwrap_or(most),
     }
 }
 
@@ -489,81 +499,5 @@ fn write_usage(more: Option<&Usage>, turn: &Turn<'_>, out: &mut Target<'_>) {
     if let Some(cost) = &turn.cost {
         let number = cost.as_str().starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
         out.json.key(if number { "cost" } else { "native-cost" }).raw(cost);
-    }
-}
-
-impl Writer for Entries {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
-        match event {
-            Event::ItemDelta(delta) if self.piece_must_wait(delta.item) => self.wait(event),
-            Event::ItemDelta(delta) => self.delta(delta, out),
-            Event::ItemStarted(head) => {
-                self.go_on(out);
-                if self.must_wait(head.within) {
-                    self.wait(event);
-                } else {
-                    self.started(head, out);
-                }
-            }
-            Event::ItemCompleted(tail) if self.piece_must_wait(tail.id) => self.wait(event),
-            Event::ItemCompleted(tail) => {
-                self.completed(tail, out);
-                // What waits for the entry goes on once the entry has its line.
-                if self.is_open() {
-                    self.go_on(out);
-                }
-            }
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
-                for changed in self.facts.learn(session, out.ledger) {
-                    self.event_apart(&Event::SessionUpdated(changed), out);
-                }
-            }
-            Event::Usage(turn) => self.used(event, turn, out),
-            Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::SessionEnded(_)
-            | Event::Clock(_)
-            | Event::Rewound(_)
-            | Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => self.event_apart(event, out),
-        }
-    }
-
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
-        match leftover.body {
-            LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
-                self.line(leftover, out);
-                self.may_go_on = true;
-                self.go_on(out);
-            }
-            LeftoverBody::Unparsed { bytes, why, more } => {
-                self.unparsed(leftover.owner, bytes, why, more, out);
-                leftover.mark_kept(out.ledger);
-            }
-            LeftoverBody::NoFinalNewline => self.no_final_newline = true,
-        }
-    }
-
-    fn finish(&mut self, out: &mut Target<'_>) {
-        self.may_go_on = true;
-        self.go_on(out);
-        self.close_entry(out);
-    }
-}
-
-impl Entries {
-    /// Writes an event that is no item once nothing is open.
-    fn event_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
-        debug_assert!(event_type(event).is_some(), "an event of an item");
-        self.go_on(out);
-        if self.is_open() || !self.waiting.is_empty() {
-            self.wait(event);
-        } else {
-            self.happened(event, out);
-        }
     }
 }

@@ -1,22 +1,19 @@
-//! Events that are no items: what the record says of errors, permissions, questions, turns, requests and the session.
-//!
-//! Each is a `system-event` whose `data` has no `content`; a notice has no `data` without one, so the two cannot be
-//! taken for each other, whatever an agent calls its notices.
+//! Events that are no items, in both directions. Each is a `system-event` whose `data` is the event in the model's own
+//! words; a notice has no `data` without `content`, so the two cannot be taken for each other, whatever an agent calls
+//! its notices.
 
-use super::usage::write_counts;
-use super::words::{CALL_KINDS, FAILURES, STATUSES, STOPS, stop_needs_class, word};
+use super::usage::{Tally, named_counts, read_counts};
+use super::words::{usual_stop, usual_word};
 use crate::json::JsonWriter;
-use crate::json::Str;
-use crate::model::{
-    Decision, Event, Failure, Format, Permission, Prompt, Question, Request, SchemaFormat, Session,
-    SessionEnd, Stop, Tool, ToolChoice, Turn,
-};
+use crate::model::{Event, Field, Neutral, Spelling, Turn, Usage};
+use crate::tape::{Kind, Val};
 
-/// The name of such an event; `None` for events of items.
+/// The name of such an event; `None` for events of items, and for those that are no entry of their own.
 pub(super) const fn event_type(event: &Event<'_>) -> Option<&'static str> {
     Some(match event {
         Event::SessionUpdated(_) => "session-updated",
         Event::SessionEnded(_) => "session-ended",
+        Event::Rewound(_) => "rewound",
         Event::Request(_) => "request",
         Event::TurnStarted(_) => "turn-started",
         Event::TurnEnded(_) => "turn-ended",
@@ -28,221 +25,141 @@ pub(super) const fn event_type(event: &Event<'_>) -> Option<&'static str> {
         Event::Error(_) => "error",
         Event::SessionStarted(_)
         | Event::Clock(_)
-        | Event::Rewound(_)
         | Event::ItemStarted(_)
         | Event::ItemDelta(_)
-        | Event::ItemCompleted(_) => {
-            return None;
-        }
+        | Event::ItemCompleted(_) => return None,
     })
 }
+
+/// What of a turn or response stands in `token-usage`: what it cost and, of a response, all that is counted.
+const COST: &str = "cost";
+const USAGE: &str = "usage";
 
 /// Writes the event as an entry and leaves its object open.
 pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
     let Some(name) = event_type(event) else { return };
-    json.object().key("type").literal("system-event").key("event-type").literal(name).key("data").object();
+    json.object().key("type").literal("system-event").key("event-type").literal(name).key("data");
+    let kebab = Spelling::Kebab;
     match event {
-        Event::SessionUpdated(session) => put_session(session, json),
-        Event::SessionEnded(SessionEnd { status, message }) => {
-            json.key("status").literal(word(STATUSES, *status)).opt_str("message", message.as_ref());
-        }
-        Event::Request(request) => put_request(request, json),
-        // What it adds to the session's usage, and what it cost, stands in `token-usage`, as with any entry.
+        Event::SessionUpdated(session) => session.write(kebab, json),
+        Event::SessionEnded(end) => end.write(kebab, json),
+        Event::Rewound(rewind) => rewind.write(kebab, json),
+        Event::Request(request) => request.write(kebab, json),
         Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
-            put_turn("turn-id", turn, json);
-            if let Some(usage) = &turn.usage {
-                json.key("usage").object();
-                write_counts(usage, json);
-                json.end_object();
-            }
+            json.object();
+            turn.write_members(&[COST], kebab, json);
+            json.end_object();
         }
         Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
-            put_permission(permission, json);
+            permission.write(kebab, json);
         }
-        Event::QuestionRequested(question) | Event::QuestionResolved(question) => {
-            put_question(question, json);
-        }
-        Event::Error(failure) => put_failure(failure, json),
+        Event::QuestionRequested(question) | Event::QuestionResolved(question) => question.write(kebab, json),
+        Event::Error(failure) => failure.write(kebab, json),
         Event::Usage(_)
         | Event::Clock(_)
-        | Event::Rewound(_)
         | Event::SessionStarted(_)
         | Event::ItemStarted(_)
         | Event::ItemDelta(_)
-        | Event::ItemCompleted(_) => {}
-    }
-    json.end_object();
-}
-
-/// What is said of a response or turn besides numbers.
-pub(super) fn put_turn(id_name: &str, turn: &Turn<'_>, json: &mut JsonWriter<'_>) {
-    let Turn { id, model, time, stop, .. } = turn;
-    json.opt_str(id_name, id.as_ref()).opt_str("model-id", model.as_ref()).opt_raw("time", time.as_ref());
-    if let Some(stop) = stop {
-        put_stop(stop, json);
+        | Event::ItemCompleted(_) => {
+            json.object().end_object();
+        }
     }
 }
 
-fn put_stop(stop: &Stop<'_>, json: &mut JsonWriter<'_>) {
-    let Stop { class, raw, sequence, .. } = stop;
-    json.opt_str("stop-reason", raw.as_ref());
-    if stop_needs_class(stop) {
-        json.key("stop-class").literal(word(STOPS, *class));
-    }
-    json.opt_str("stop-sequence", sequence.as_ref());
+/// Reads an entry that is no item: one with `data` that has no content. `None` if it is one.
+pub(super) fn read_event<'t>(entry: Val<'t>, tally: &mut Tally) -> Option<Event<'t>> {
+    let data =
+        entry.get("data").filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
+    let name = entry.get("event-type")?.str()?;
+    let has = |name: &str| data.get(name).is_some();
+    Some(match name.as_escaped() {
+        "session-updated" => Event::SessionUpdated(read(data)?),
+        "session-ended" => Event::SessionEnded(read(data)?),
+        "rewound" => Event::Rewound(read(data)?),
+        "request" => Event::Request(Box::new(read(data)?)),
+        "turn-started" => {
+            let turn = whole_turn(data, entry);
+            let more = tally.begin_turn(turn.id.as_ref(), turn.usage.as_ref());
+            note_increase(entry, more);
+            Event::TurnStarted(turn)
+        }
+        "turn-ended" => {
+            let turn = whole_turn(data, entry);
+            let more = tally.end_turn(turn.usage.as_ref());
+            note_increase(entry, more);
+            Event::TurnEnded(turn)
+        }
+        "permission-requested" if has("id") => Event::PermissionRequested(read(data)?),
+        "permission-resolved" if has("id") => Event::PermissionResolved(read(data)?),
+        "question-requested" if has("id") => Event::QuestionRequested(read(data)?),
+        "question-resolved" if has("id") => Event::QuestionResolved(read(data)?),
+        "error" if has("class") => Event::Error(read(data)?),
+        _ => return None,
+    })
 }
 
-fn put_session(session: &Session<'_>, json: &mut JsonWriter<'_>) {
-    let Session {
-        id,
-        parent,
-        cwd,
-        cli_version,
-        model,
-        provider,
-        branch,
-        commit,
-        repository,
-        title,
-        start,
-        agent,
-        ..
-    } = session;
-    json.opt_str("session-id", id.as_ref())
-        .opt_str("parent-session-id", parent.as_ref())
-        .opt_str("working-dir", cwd.as_ref())
-        .opt_str("model-id", model.as_ref())
-        .opt_str("model-provider", provider.as_ref())
-        .opt_str("cli-name", agent.as_ref())
-        .opt_str("cli-version", cli_version.as_ref())
-        .opt_str("branch", branch.as_ref())
-        .opt_str("revision", commit.as_ref())
-        .opt_str("repository", repository.as_ref())
-        .opt_str("title", title.as_ref())
-        .opt_raw("session-start", start.as_ref());
+fn read<'t, T: Neutral<'t>>(data: Val<'t>) -> Option<T> {
+    T::read(data, Field::Structure, Spelling::Kebab)
 }
 
-fn put_request(request: &Request<'_>, json: &mut JsonWriter<'_>) {
-    let Request {
-        model,
-        max_tokens,
-        temperature,
-        top_p,
-        stop,
-        stream,
-        tools,
-        tool_choice,
-        parallel_calls,
-        reasoning,
-        format,
-        user,
-        service_tier,
-        ..
-    } = request;
-    json.opt_str("model-id", model.as_ref())
-        .opt_raw("max-tokens", max_tokens.as_ref())
-        .opt_raw("temperature", temperature.as_ref())
-        .opt_raw("top-p", top_p.as_ref());
-    put_texts("stop-sequences", stop, json);
-    json.opt_bool("stream", *stream);
-    if !tools.is_empty() {
-        json.key("tools").array();
-        for Tool { kind, name, description, schema, strict, .. } in tools {
-            json.object().key("name").str(name).key("kind").literal(word(CALL_KINDS, *kind));
-            json.opt_str("description", description.as_ref())
-                .opt_raw("input-schema", schema.as_ref())
-                .opt_bool("strict", *strict);
-            json.end_object();
-        }
-        json.end_array();
-    }
-    match tool_choice {
-        Some(ToolChoice::Auto) => {
-            json.key("tool-choice").literal("auto");
-        }
-        Some(ToolChoice::None) => {
-            json.key("tool-choice").literal("none");
-        }
-        Some(ToolChoice::Required) => {
-            json.key("tool-choice").literal("required");
-        }
-        Some(ToolChoice::Named(name)) => {
-            json.key("tool-choice").object().key("name").str(name).end_object();
-        }
-        None => {}
-    }
-    json.opt_bool("parallel-calls", *parallel_calls).opt_str("effort", reasoning.effort.as_ref());
-    match format {
-        Some(Format::Text) => {
-            json.key("format").literal("text");
-        }
-        Some(Format::JsonObject) => {
-            json.key("format").literal("json-object");
-        }
-        Some(Format::Schema(SchemaFormat { name, schema, strict })) => {
-            json.key("format").object().opt_str("name", name.as_ref()).key("schema").raw(schema);
-            json.opt_bool("strict", *strict).end_object();
-        }
-        None => {}
-    }
-    json.opt_str("user", user.as_ref()).opt_str("service-tier", service_tier.as_ref());
+/// Takes a member in the model's own words; another one is left alone.
+pub(super) fn taken<'t, T: Neutral<'t>>(map: Val<'t>, name: &str, field: Field) -> Option<T> {
+    map.get(name).and_then(|val| T::read(val, field, Spelling::Kebab))
 }
 
-fn put_texts(name: &str, texts: &[Str<'_>], json: &mut JsonWriter<'_>) {
-    if !texts.is_empty() {
-        json.key(name).array();
-        for text in texts {
-            json.str(text);
-        }
-        json.end_array();
-    }
-}
-
-fn put_permission(permission: &Permission<'_>, json: &mut JsonWriter<'_>) {
-    let Permission { id, action, call_id, input, answer } = permission;
-    json.key("permission-id").str(id).key("action").str(action).opt_str("call-id", call_id.as_ref());
-    json.opt_raw("input", input.as_ref());
-    let (word, message) = match answer {
-        None => return,
-        Some(Decision::Accept) => ("accept", None),
-        Some(Decision::AcceptForSession) => ("accept-for-session", None),
-        Some(Decision::Reject(message)) => ("reject", message.as_ref()),
+/// Writes which response an entry's usage is of and why it stopped: shortly, as nearly all are, and the rest in the
+/// model's own words.
+pub(super) fn put_response(response: &Turn<'_>, json: &mut JsonWriter<'_>) {
+    json.opt_str("response-id", response.id.as_ref()).opt_str("model-id", response.model.as_ref());
+    let usual_word = response.stop.as_ref().and_then(usual_word);
+    json.opt_str("stop-reason", usual_word);
+    let rest = Turn {
+        id: None,
+        model: None,
+        stop: response.stop.as_ref().filter(|_| usual_word.is_none()).cloned(),
+        usage: None,
+        cost: None,
+        ..response.clone()
     };
-    json.key("answer").literal(word).opt_str("message", message);
+    if rest != Turn::default() {
+        json.key("response");
+        rest.write(Spelling::Kebab, json);
+    }
 }
 
-fn put_question(question: &Question<'_>, json: &mut JsonWriter<'_>) {
-    let Question { id, call_id, prompts, answers, declined } = question;
-    json.key("question-id").str(id).opt_str("call-id", call_id.as_ref()).key("questions").array();
-    for Prompt { text, options, multiple } in prompts {
-        json.object().key("text").str(text);
-        if !options.is_empty() {
-            json.key("options").array();
-            for (label, about) in options {
-                json.object().key("label").str(label).opt_str("about", about.as_ref()).end_object();
-            }
-            json.end_array();
-        }
-        json.key("multiple").bool(*multiple).end_object();
-    }
-    json.end_array();
-    if let Some(answers) = answers {
-        json.key("answers").array();
-        for chosen in answers {
-            json.array();
-            for label in chosen {
-                json.str(label);
-            }
-            json.end_array();
-        }
-        json.end_array();
-    }
-    json.key("declined").bool(*declined);
+/// What an entry says of the response it ends, or is about.
+pub(super) fn read_response<'t>(usage: Val<'t>, entry: Val<'t>, tally: &mut Tally) -> Turn<'t> {
+    let more = read_counts(usage);
+    let rest = usage.get("response").filter(|rest| rest.kind() == Kind::Object);
+    let rest = rest.map(|rest| Turn::read_members(rest, &["id", "model", USAGE, COST], Spelling::Kebab));
+    let rest = rest.unwrap_or_default();
+    let id = usage.take_str("response-id", Field::TurnId);
+    let counts = (more != Usage::default()).then(|| tally.report(id.as_ref(), &more));
+    // A response that does not say otherwise is of the entry's model.
+    let model = usage
+        .take_str("model-id", Field::TurnModel)
+        .or_else(|| entry.get("model-id").and_then(|model| model.str()));
+    let stop = rest.stop.or_else(|| usage.take_str("stop-reason", Field::StopReason).map(usual_stop));
+    Turn { id, model, stop, usage: counts, cost: cost(usage), ..rest }
 }
 
-fn put_failure(failure: &Failure<'_>, json: &mut JsonWriter<'_>) {
-    let Failure { class, status, code, message, request_id } = failure;
-    json.key("class").literal(word(FAILURES, *class)).opt_u64("status", status.map(u64::from));
-    json.opt_str("code", code.as_ref()).key("message").str(message);
-    json.opt_str("request-id", request_id.as_ref());
+fn whole_turn<'t>(data: Val<'t>, entry: Val<'t>) -> Turn<'t> {
+    let turn = Turn::read_members(data, &[COST], Spelling::Kebab);
+    Turn { cost: entry.get("token-usage").and_then(cost), ..turn }
+}
+
+fn cost(usage: Val<'_>) -> Option<crate::json::Raw<'_>> {
+    usage.take_raw("cost", Field::Cost).or_else(|| usage.take_raw("native-cost", Field::Cost))
+}
+
+/// What a turn adds to the session follows from what it and its responses said; if it does not, nobody knows what it
+/// is, and it is left alone.
+fn note_increase(entry: Val<'_>, more: Option<Usage>) {
+    let (Some(usage), Some(more)) = (entry.get("token-usage"), more) else { return };
+    for (name, count) in named_counts(&more) {
+        let same = usage.get(name).filter(|said| said.u64().is_some() && said.u64() == count);
+        if let Some(same) = same {
+            same.note(Field::Structure);
+        }
+    }
 }

@@ -10,10 +10,11 @@ mod entries;
 mod events;
 mod node;
 mod read;
-mod read_events;
 mod says;
 mod session;
+mod unreadable;
 mod usage;
+mod waiting;
 mod words;
 mod write;
 

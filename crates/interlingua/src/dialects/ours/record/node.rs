@@ -1,26 +1,32 @@
 //! An entry or a child while it is written: its head, its content, its end.
 //!
-//! Content is written as it comes. What does not fit where the content stands (a second part where one was announced,
+//! ContentSoFar is written as it comes. What does not fit where the content stands (a second part where one was announced,
 //! anything after a child) is a *later part*: a child that has the number of the part it is, or goes on with, and no
 //! head of its own.
 
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
 use super::read::is_parts;
 use super::session::UNKNOWN;
-use super::words::{self, CALL_KINDS, OPAQUE_KINDS, SPEAKERS, STATUSES, word};
+use super::words::{self, SPEAKERS};
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str, escape_into, is_rfc3339};
+use crate::ledger::{Identity, hash};
 use crate::model::{
-    Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
-    Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
+    Args, Author, CallKind, Delta, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Neutral as _,
+    Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
 };
 use crate::tape::{Limits, TapeBuf};
 
 /// An entry or a child: what of its content is written.
-pub(super) struct Node {
+pub(super) struct EntryNode {
     pub(super) item: ItemId,
     pub(super) kind: NodeKind,
+    /// A hash of the id of the call it is.
+    call: Option<u64>,
     shape: Shape,
-    content: Content,
+    content: ContentSoFar,
     /// Its `children` have begun.
     pub(super) children: bool,
     /// It is a later part of the node around it, not an item of its own.
@@ -32,6 +38,8 @@ pub(super) struct Node {
     /// The state was said to be empty so far: a stream does that before the text comes.
     blank_opaque: bool,
     parts: Parts,
+    /// The number that a reader gives to the next part in the content, unless it is told another.
+    next: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,13 +55,13 @@ pub(super) enum NodeKind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum ContentSoFar {
     None,
     /// A string that part is still being added to.
     Text(u32),
     /// A list whose last element is a text that part is still being added to, or complete.
     List(Option<(u32, Tone)>),
-    /// Content is complete, and `encrypted` is a string that is still being added to.
+    /// The content is complete, and `encrypted` is a string that is still being added to.
     Opaque,
     /// Complete. Whether it is text decides what state beside it is taken for.
     Closed {
@@ -71,54 +79,40 @@ enum Tone {
 
 /// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
 #[derive(Default)]
-struct Parts {
+pub(super) struct Parts {
     /// Most items have no more, and then nothing is allocated.
     first: [Option<u32>; 4],
-    others: Vec<u32>,
+    others: HashMap<u32, u32, BuildHasherDefault<Identity>>,
 }
 
 impl Parts {
-    /// The number a reader gives to that part, and whether something has been said of it. The first is said as it comes.
-    fn place(&mut self, part: u32) -> (u32, bool) {
+    /// The number a reader gives to that part.
+    fn place(&mut self, part: u32) -> u32 {
         for (number, slot) in self.first.iter_mut().enumerate() {
-            match slot {
-                Some(known) if *known == part => return (number as u32, true),
-                Some(_) => {}
-                None => {
-                    *slot = Some(part);
-                    return (number as u32, number == 0);
-                }
+            if *slot.get_or_insert(part) == part {
+                return number as u32;
             }
         }
-        let known = self.others.iter().position(|known| *known == part);
-        let at = known.unwrap_or_else(|| {
-            self.others.push(part);
-            self.others.len() - 1
-        });
-        ((at + self.first.len()) as u32, known.is_some())
-    }
-
-    /// The same for a list, where the first element is new.
-    fn place_in_list(&mut self, part: u32) -> (u32, bool) {
-        let fresh = self.first[0].is_none();
-        let (at, known) = self.place(part);
-        (at, known && !fresh)
+        let next = (self.others.len() + self.first.len()) as u32;
+        *self.others.entry(part).or_insert(next)
     }
 }
 
-impl Node {
-    pub(super) const fn new(item: ItemId, kind: NodeKind, shape: Shape) -> Self {
+impl EntryNode {
+    fn new(item: ItemId, kind: NodeKind, shape: Shape) -> Self {
         Self {
             item,
             kind,
+            call: None,
             shape,
-            content: Content::None,
+            content: ContentSoFar::None,
             children: false,
             later: false,
             arguments: None,
             opaque: None,
             blank_opaque: false,
-            parts: Parts { first: [None; 4], others: Vec::new() },
+            parts: Parts::default(),
+            next: 0,
         }
     }
 
@@ -146,7 +140,7 @@ impl Node {
                 }
                 Author::System | Author::Developer => {
                     json.up_to_value(r#"{"type":"system-event","event-type":"#)
-                        .literal(word(SPEAKERS, *author));
+                        .literal(SPEAKERS.word(*author).unwrap_or(UNKNOWN));
                     NodeKind::Speaker(*author)
                 }
             },
@@ -161,7 +155,7 @@ impl Node {
                     // These two show in the form of the input.
                     CallKind::Function | CallKind::FreeText => {}
                     CallKind::Vendor | CallKind::Server | CallKind::Mcp => {
-                        json.key("call-kind").literal(word(CALL_KINDS, *kind));
+                        json.key("call-kind").literal(kind.word());
                     }
                 }
                 NodeKind::ToolCall(*kind)
@@ -177,7 +171,7 @@ impl Node {
                 let event_type = event_type.as_ref().map(Str::as_escaped);
                 json.literal(event_type.unwrap_or(UNKNOWN));
                 // A notice of that name is neither a message of that author nor nameless.
-                let odd = |name| name == UNKNOWN || SPEAKERS.iter().any(|(_, speaker)| *speaker == name);
+                let odd = |name| name == UNKNOWN || SPEAKERS.0.iter().any(|(_, speaker)| *speaker == name);
                 if event_type.is_some_and(odd) {
                     json.key("notice").bool(true);
                 }
@@ -187,13 +181,25 @@ impl Node {
         json.opt_str("id", native_id.as_ref());
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
-        (Self::new(*id, node_kind, *shape), has_time)
+        // These two have the schema's own names.
+        head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
+        let call = match kind {
+            ItemKind::ToolCall(call) => call.call_id.as_ref().map(call_key),
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolResult(_) | ItemKind::Notice(_) => None,
+        };
+        (Self { call, ..Self::new(*id, node_kind, *shape) }, has_time)
+    }
+
+    /// Whether it is the call of that id.
+    pub(super) fn is_call(&self, id: &Str<'_>) -> bool {
+        self.call.is_some() && self.call == Some(call_key(id))
     }
 
     /// Begins a later part of this node, as its child. The caller closes it before anything else is written.
     pub(super) fn open_later(&mut self, delta: &Delta<'_>, json: &mut JsonWriter<'_>) -> Self {
         self.begin_children(json);
-        let (number, _) = self.parts.place_in_list(delta.part);
+        let mut parts = std::mem::take(&mut self.parts);
+        let number = parts.place(delta.part);
         let arguments = matches!(delta.value, Part::Args(_));
         let kind = match self.kind {
             // Arguments alone are input.
@@ -202,7 +208,27 @@ impl Node {
         };
         let again = Self::open_again(self.item, kind, json);
         json.key("part").u64(u64::from(number));
-        Self { later: true, ..again }
+        Self { later: true, parts, next: number, ..again }
+    }
+
+    /// The numbers of parts, for the node that this was a later part of.
+    pub(super) fn take_parts(&mut self) -> Parts {
+        std::mem::take(&mut self.parts)
+    }
+
+    /// A later part of this node has ended; what it learned of the numbers of parts stays.
+    pub(super) fn give_parts(&mut self, parts: Parts) {
+        self.parts = parts;
+    }
+
+    /// Gives the part its number. Returns it if a reader would not guess it.
+    fn number(&mut self, part: u32) -> Option<u32> {
+        let number = self.parts.place(part);
+        if number == self.next {
+            self.next += 1;
+            return None;
+        }
+        Some(number)
     }
 
     /// Begins an object for more of an item whose head stands elsewhere.
@@ -211,9 +237,10 @@ impl Node {
         match kind {
             NodeKind::User => json.literal("user"),
             NodeKind::Assistant => json.literal("assistant"),
-            NodeKind::Speaker(author) => {
-                json.literal("system-event").key("event-type").literal(word(SPEAKERS, author))
-            }
+            NodeKind::Speaker(author) => json
+                .literal("system-event")
+                .key("event-type")
+                .literal(SPEAKERS.word(author).unwrap_or(UNKNOWN)),
             // The schema wants a name.
             NodeKind::ToolCall(_) => json.literal("tool-call").key("name").literal(""),
             NodeKind::ToolResult => json.literal("tool-result"),
@@ -251,15 +278,11 @@ impl Node {
 
     /// Adds a piece. Returns whether it could: if not, it is a later part.
     pub(super) fn add(&mut self, delta: &Delta<'_>, json: &mut JsonWriter<'_>) -> bool {
-        if let Part::Cache(_) = delta.value {
-            // The record has no place for it, as its table declares.
-            return true;
-        }
         if self.children {
             return false;
         }
         match (&delta.value, self.content) {
-            (Part::Text(text), Content::Text(part))
+            (Part::Text(text), ContentSoFar::Text(part))
                 if part == delta.part && !matches!(self.kind, NodeKind::ToolCall(_)) =>
             {
                 json.piece(text);
@@ -269,21 +292,21 @@ impl Node {
             }
             (Part::Opaque(opaque), _) => return self.add_opaque(opaque, delta.part, json),
             (_, _) if matches!(self.kind, NodeKind::ToolCall(_)) => return false,
-            (Part::Text(text), Content::None) if self.shape == Shape::One => {
-                self.parts.place(delta.part);
+            (Part::Text(text), ContentSoFar::None) if self.shape == Shape::One => {
+                self.number(delta.part);
                 self.begin(json);
                 json.open_string().piece(text);
-                self.content = Content::Text(delta.part);
+                self.content = ContentSoFar::Text(delta.part);
             }
-            (Part::Json(value), Content::None) if self.shape == Shape::One && !is_ambiguous(value) => {
-                self.parts.place(delta.part);
+            (Part::Json(value), ContentSoFar::None) if self.shape == Shape::One && !is_ambiguous(value) => {
+                self.number(delta.part);
                 self.begin(json);
                 json.raw(value);
                 self.end_wrapper(json);
-                self.content = Content::Closed { text: false };
+                self.content = ContentSoFar::Closed { text: false };
             }
-            (value, Content::None | Content::List(_)) => self.add_to_list(value, delta.part, json),
-            (_, Content::Text(_) | Content::Opaque | Content::Closed { .. }) => return false,
+            (value, ContentSoFar::None | ContentSoFar::List(_)) => self.add_to_list(value, delta.part, json),
+            (_, ContentSoFar::Text(_) | ContentSoFar::Opaque | ContentSoFar::Closed { .. }) => return false,
         }
         true
     }
@@ -302,20 +325,26 @@ impl Node {
             | Part::Opaque(_) => None,
         };
         match (self.content, text) {
-            (Content::List(Some(open)), Some((text, tone))) if open == (part, tone) => {
+            (ContentSoFar::List(Some(open)), Some((text, tone))) if open == (part, tone) => {
                 json.piece(text);
                 return;
             }
-            (Content::List(Some(_)), _) => {
+            (ContentSoFar::List(Some(_)), _) => {
                 json.close_string().end_object();
             }
-            (Content::List(None), _) => {}
-            (Content::None | Content::Text(_) | Content::Opaque | Content::Closed { .. }, _) => {
+            (ContentSoFar::List(None), _) => {}
+            (
+                ContentSoFar::None
+                | ContentSoFar::Text(_)
+                | ContentSoFar::Opaque
+                | ContentSoFar::Closed { .. },
+                _,
+            ) => {
                 self.begin(json);
                 json.array();
             }
         }
-        let (number, known) = self.parts.place_in_list(part);
+        let number = self.number(part);
         json.object().key("type");
         if let Some((text, tone)) = text {
             json.literal(match tone {
@@ -324,15 +353,13 @@ impl Node {
                 Tone::Refusal => "refusal",
             });
             // More of a text that is not the last one.
-            if known {
-                json.key("part").u64(u64::from(number));
-            }
-            json.key("text").open_string().piece(text);
-            self.content = Content::List(Some((part, tone)));
+            json.opt_u64("part", number.map(u64::from)).key("text").open_string().piece(text);
+            self.content = ContentSoFar::List(Some((part, tone)));
         } else {
             put_part(value, json);
-            json.end_object();
-            self.content = Content::List(None);
+            // What is said about a part has the part's number.
+            json.opt_u64("part", number.map(u64::from)).end_object();
+            self.content = ContentSoFar::List(None);
         }
     }
 
@@ -340,30 +367,32 @@ impl Node {
     fn add_arguments(&mut self, args: &Args<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
         let free_text = self.kind == NodeKind::ToolCall(CallKind::FreeText);
         match (args, self.content, &mut self.arguments) {
-            (Args::Text(text), Content::Text(open), _) if open == part => {
+            (Args::Text(text), ContentSoFar::Text(open), _) if open == part => {
                 json.piece(text);
             }
-            (Args::Text(text), Content::None, None) if free_text => {
-                self.parts.place(part);
+            (Args::Text(text), ContentSoFar::None, None) if free_text => {
+                self.number(part);
                 json.key("input").open_string().piece(text);
-                self.content = Content::Text(part);
+                self.content = ContentSoFar::Text(part);
             }
-            (Args::Text(text), Content::None | Content::Opaque, Some((known, so_far))) if *known == part => {
+            (Args::Text(text), ContentSoFar::None | ContentSoFar::Opaque, Some((known, so_far)))
+                if *known == part =>
+            {
                 so_far.push_str(text.as_escaped());
             }
-            (Args::Text(text), Content::None, None) => {
-                self.parts.place(part);
+            (Args::Text(text), ContentSoFar::None, None) => {
+                self.number(part);
                 self.arguments = Some((part, text.as_escaped().to_owned()));
             }
-            (Args::Json(value), Content::None, None) => {
-                self.parts.place(part);
+            (Args::Json(value), ContentSoFar::None, None) => {
+                self.number(part);
                 json.key("input").raw(value);
                 // What would pass for text, or for nothing.
                 if value.as_str().starts_with(['"', 'n']) {
                     json.key("input-form").literal("json");
                 }
                 self.say_kind(false, json);
-                self.content = Content::Closed { text: false };
+                self.content = ContentSoFar::Closed { text: false };
             }
             (Args::Text(_) | Args::Json(_), _, _) => return false,
         }
@@ -387,14 +416,14 @@ impl Node {
             && misleading
             && !self.later
         {
-            json.key("call-kind").literal(word(CALL_KINDS, kind));
+            json.key("call-kind").literal(kind.word());
         }
     }
 
     fn add_opaque(&mut self, opaque: &Opaque<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
         let Opaque { kind, issuer, value } = opaque;
         let state = (part, *kind, held_issuer(issuer));
-        if self.content == Content::Opaque && self.opaque.as_ref() == Some(&state) {
+        if self.content == ContentSoFar::Opaque && self.opaque.as_ref() == Some(&state) {
             json.piece(value);
             return true;
         }
@@ -404,7 +433,7 @@ impl Node {
         self.opaque = Some(state);
         self.blank_opaque = value.is_empty();
         if !self.blank_opaque {
-            self.parts.place(part);
+            self.number(part);
             // Arguments that are still gathered are written at the end.
             if self.arguments.is_none() {
                 self.end_content(json);
@@ -416,12 +445,12 @@ impl Node {
 
     fn open_opaque(&mut self, value: &Str<'_>, json: &mut JsonWriter<'_>) {
         let Some((_, kind, issuer)) = &self.opaque else { return };
-        let beside_text = self.content == Content::Closed { text: true };
+        let beside_text = self.content == ContentSoFar::Closed { text: true };
         if words::usual_opaque(issuer, beside_text) != *kind {
-            json.key("encrypted-kind").literal(word(OPAQUE_KINDS, *kind));
+            json.key("encrypted-kind").literal(kind.word());
         }
         json.key("issuer").str(issuer).key("encrypted").open_string().piece(value);
-        self.content = Content::Opaque;
+        self.content = ContentSoFar::Opaque;
     }
 
     fn begin(&self, json: &mut JsonWriter<'_>) {
@@ -449,23 +478,23 @@ impl Node {
     /// Ends the content, giving what the schema requires.
     fn end_content(&mut self, json: &mut JsonWriter<'_>) {
         let text = match self.content {
-            Content::None => {
+            ContentSoFar::None => {
                 self.end_without_content(json);
                 false
             }
-            Content::Text(_) => {
+            ContentSoFar::Text(_) => {
                 json.close_string();
                 self.end_wrapper(json);
                 true
             }
-            Content::Opaque => {
+            ContentSoFar::Opaque => {
                 json.close_string();
                 if self.arguments.is_some() {
                     self.end_without_content(json);
                 }
                 false
             }
-            Content::List(part) => {
+            ContentSoFar::List(part) => {
                 if part.is_some() {
                     json.close_string().end_object();
                 }
@@ -473,9 +502,9 @@ impl Node {
                 self.end_wrapper(json);
                 false
             }
-            Content::Closed { .. } => return,
+            ContentSoFar::Closed { .. } => return,
         };
-        self.content = Content::Closed { text };
+        self.content = ContentSoFar::Closed { text };
     }
 
     fn end_without_content(&mut self, json: &mut JsonWriter<'_>) {
@@ -513,13 +542,19 @@ fn held_issuer(issuer: &Str<'_>) -> Str<'static> {
     }
 }
 
+fn call_key(id: &Str<'_>) -> u64 {
+    hash(0, id.as_escaped().as_bytes())
+}
+
 /// Writes how the item ended.
 pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut JsonWriter<'_>) {
+    // In the schema `status` is the agent's own word.
     let ItemTail { status, native_status, is_error, .. } = tail;
     json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
     if words::usual_status(native_status.as_ref(), *is_error) != *status {
-        json.key("outcome").literal(word(STATUSES, *status));
+        json.key("outcome").literal(status.word());
     }
+    tail.write_members(&["status", "native_status", "is_error"], Spelling::Kebab, json);
 }
 
 /// Whether the schema takes it for a time.
@@ -583,7 +618,7 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
         Part::Refusal(text) => {
             json.literal("refusal").key("text").str(text);
         }
-        Part::Media(Media { media_type, source, name, .. }) => {
+        Part::Media(Media { media_type, source, name, context, citable }) => {
             json.literal("media").opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
             match source {
                 MediaSource::Base64(data) => json.key("data").str(data),
@@ -591,9 +626,12 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
                 MediaSource::File(id) => json.key("file").str(id),
                 MediaSource::Text(text) => json.key("text").str(text),
             };
+            json.opt_str("context", context.as_ref()).opt_bool("citable", *citable);
         }
-        // It is not put into a list: see `Node::add`.
-        Part::Cache(_) => {}
+        Part::Cache(mark) => {
+            json.literal("cache").key("cache");
+            mark.write(Spelling::Kebab, json);
+        }
         Part::Json(value) => {
             json.literal("json").key("json").raw(value);
         }
@@ -603,21 +641,17 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
         Part::Args(Args::Text(text)) => {
             json.literal("arguments").key("text").str(text);
         }
-        Part::File(FileRef { path, action, diff }) => {
-            json.literal("file")
-                .key("path")
-                .str(path)
-                .key("action")
-                .str(action)
-                .opt_str("diff", diff.as_ref());
+        Part::File(file) => {
+            json.literal("file");
+            file.write_members(&[], Spelling::Kebab, json);
         }
         Part::Citation(value) => {
             json.literal("citation").key("citation");
             value.write(Spelling::Kebab, json);
         }
-        // Beside the content, not in it: see `Node::add_opaque`.
+        // Beside the content, not in it: see `EntryNode::add_opaque`.
         Part::Opaque(Opaque { kind, issuer, value }) => {
-            json.literal("opaque").key("encrypted-kind").literal(word(OPAQUE_KINDS, *kind));
+            json.literal("opaque").key("encrypted-kind").literal(kind.word());
             json.key("issuer").str(issuer).key("encrypted").str(value);
         }
     }

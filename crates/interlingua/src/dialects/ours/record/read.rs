@@ -4,17 +4,19 @@
 //! if it is not: then it says something that we do not know.
 
 use super::check::{Checker, check_entry};
-use super::read_events::{self, agent, taken, used};
+use super::events::{read_event, read_response, taken};
 use super::session::UNKNOWN;
+use super::unreadable;
 use super::usage::Tally;
-use super::words::{self, CALL_KINDS, OPAQUE_KINDS, SPEAKERS, STATUSES, named};
+use super::words::{self, SPEAKERS};
 use crate::dialects::Dialect;
 use crate::error::Code;
 use crate::framing::FrameKind;
-use crate::json::{Raw, Str, from_base64};
+use crate::json::{Raw, Str};
 use crate::model::{
-    Args, Author, CallKind, Citation, Event, Field, FileRef, ItemId, ItemKind, ItemTail, Media, MediaSource,
-    Neutral as _, Notice, Of, Opaque, Part, Session, Shape, Spelling, ToolCall, ToolResult, Turn,
+    Args, Author, CacheMark, CallKind, Circumstances, Citation, Event, Field, FileRef, ItemId, ItemKind,
+    ItemTail, Media, MediaSource, Neutral as _, Notice, Of, Opaque, Part, Session, Shape, Spelling, ToolCall,
+    ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val};
@@ -76,7 +78,7 @@ impl Reader for RecordReader {
 }
 
 impl RecordReader {
-    fn session(&mut self, record: Val<'_>, out: &mut Events<'_>) {
+    fn session<'t>(&mut self, record: Val<'t>, out: &mut Events<'_>) {
         out.kept_lines_follow("");
         let Some(session) = record.get("session") else { return };
         // A version we do not know may mean something that we do not.
@@ -99,27 +101,27 @@ impl RecordReader {
         if let Some(ext) = ours {
             ext.take_str("vendor", Field::Structure);
         }
-        let vcs = environment.or(data).and_then(|place| place.get("vcs"));
+        let vcs = environment.and_then(|place| place.get("vcs"));
         if let Some(vcs) = vcs {
             // Of the model's three facts each is one of some such system; this names it.
             vcs.get("type").filter(|kind| kind.is("git")).map(|kind| kind.note(Field::Structure));
         }
-        let vcs_text = |name, field| vcs.and_then(|vcs| vcs.take_str(name, field));
-        let facts = Session {
+        let text = |map: Option<Val<'t>>, name: &str, field| map.and_then(|map| map.take_str(name, field));
+        let mut facts =
+            data.map(|data| Session::read_members(data, &[], Spelling::Kebab)).unwrap_or_default();
+        facts.update(Session {
             id,
-            parent: data.and_then(|data| data.take_str("parent-session-id", Field::SessionParent)),
-            cwd: environment.and_then(|place| place.take_str("working-dir", Field::SessionCwd)),
-            cli_version: meta.and_then(|meta| meta.take_str("cli-version", Field::SessionVersion)),
+            cwd: text(environment, "working-dir", Field::SessionCwd),
+            cli_version: text(meta, "cli-version", Field::SessionVersion),
             model: meta.and_then(|meta| known(meta, "model-id", Field::SessionModel)),
             provider: meta.and_then(provider),
-            branch: vcs_text("branch", Field::SessionBranch),
-            commit: vcs_text("revision", Field::SessionCommit),
-            repository: vcs_text("repository", Field::SessionRepository),
-            title: data.and_then(|data| data.take_str("title", Field::SessionTitle)),
+            branch: text(vcs, "branch", Field::SessionBranch),
+            commit: text(vcs, "revision", Field::SessionCommit),
+            repository: text(vcs, "repository", Field::SessionRepository),
             start: session.get("session-start").and_then(|time| self.heard.start(time)),
-            agent: meta.and_then(|meta| meta.get("cli-name")).and_then(agent),
+            agent: text(meta, "cli-name", Field::SessionAgent),
             ..Session::default()
-        };
+        });
         self.heard.note_what_follows(session, facts.model.as_ref());
         // Nothing of the session after its entries: the framer's own doing.
         if session.kind() == Kind::Object && session.members().next().is_none() {
@@ -129,7 +131,8 @@ impl RecordReader {
             out.kept_no_final_newline("interlingua");
         }
         if facts != Session::default() {
-            let again = self.heard.newer_than(&facts);
+            // What the entries told is newer than what stands after them.
+            let again = self.heard.changed.clone().where_said(&facts).news_to(&facts).into_owned();
             if std::mem::replace(&mut self.started, true) {
                 out.event(&Event::SessionUpdated(facts));
             } else {
@@ -203,63 +206,9 @@ impl Heard {
         }
     }
 
-    /// What the entries told of the session where `facts`, which stand after them, say otherwise.
-    fn newer_than(&self, facts: &Session<'_>) -> Session<'static> {
-        let newer = |told: &Option<Str<'static>>, fact: &Option<Str<'_>>| {
-            told.clone().filter(|told| fact.as_ref().is_some_and(|fact| fact != told))
-        };
-        let told = &self.changed;
-        Session {
-            id: newer(&told.id, &facts.id),
-            parent: newer(&told.parent, &facts.parent),
-            cwd: newer(&told.cwd, &facts.cwd),
-            cli_version: newer(&told.cli_version, &facts.cli_version),
-            model: newer(&told.model, &facts.model),
-            provider: newer(&told.provider, &facts.provider),
-            branch: newer(&told.branch, &facts.branch),
-            commit: newer(&told.commit, &facts.commit),
-            repository: newer(&told.repository, &facts.repository),
-            title: newer(&told.title, &facts.title),
-            start: told.start.clone().filter(|_| facts.start.is_some()),
-            agent: newer(&told.agent, &facts.agent),
-            ..Session::default()
-        }
-    }
-
     fn change(&mut self, session: &Session<'_>) {
-        let Session {
-            id,
-            parent,
-            cwd,
-            cli_version,
-            model,
-            provider,
-            branch,
-            commit,
-            repository,
-            title,
-            start,
-            agent,
-            ..
-        } = session.clone().into_owned();
-        self.model(model.as_ref());
-        let known = &mut self.changed;
-        for (known, news) in [
-            (&mut known.id, id),
-            (&mut known.parent, parent),
-            (&mut known.cwd, cwd),
-            (&mut known.cli_version, cli_version),
-            (&mut known.model, model),
-            (&mut known.provider, provider),
-            (&mut known.branch, branch),
-            (&mut known.commit, commit),
-            (&mut known.repository, repository),
-            (&mut known.title, title),
-        ] {
-            *known = news.or(known.take());
-        }
-        known.start = start.or(known.start.take());
-        known.agent = agent.or(known.agent.take());
+        self.model(session.model.as_ref());
+        self.changed.update(session.clone().into_owned());
     }
 
     /// Reads an entry, its children, and hands on the lines it was made from.
@@ -269,7 +218,9 @@ impl Heard {
         let vendor = vendor.as_ref().map_or("", Str::as_escaped);
         let has_lines = ext.is_some_and(|ext| ext.get("data").is_some());
         out.kept_lines_follow(if has_lines { vendor } else { "" });
-        if entry.get("event-type").is_some_and(|kind| kind.is("unparsed")) && unparsed(entry, vendor, out) {
+        if entry.get("event-type").is_some_and(|kind| kind.is("unparsed"))
+            && unreadable::give_back(entry, vendor, out)
+        {
             return;
         }
         if !self.happened(entry, out) {
@@ -283,7 +234,7 @@ impl Heard {
 
     /// Reads an entry that is no item. Returns whether it is one of those.
     fn happened(&mut self, entry: Val<'_>, out: &mut Events<'_>) -> bool {
-        let event = read_events::event(entry, &mut self.tally);
+        let event = read_event(entry, &mut self.tally);
         if event.is_none() && !is_bare(entry) {
             return false;
         }
@@ -293,9 +244,9 @@ impl Heard {
         if let Some(data) = entry.get("data").filter(|data| data.members().next().is_none()) {
             data.note(Field::Structure);
         }
-        if let Some(time) = time_of(entry, Field::TurnTime) {
+        if let Some(time) = time_of(entry, Field::EventTime) {
             self.time(&time);
-            out.event(&Event::Usage(Turn { time: Some(time), ..Turn::default() }));
+            out.event(&Event::Clock(time));
         }
         match &event {
             Some(Event::SessionUpdated(session)) => self.change(session),
@@ -314,18 +265,28 @@ impl Heard {
         let Some(usage) = entry.get("token-usage").filter(|usage| usage.kind() == Kind::Object) else {
             return;
         };
-        let turn = used(usage, entry, &mut self.tally);
+        let turn = read_response(usage, entry, &mut self.tally);
         self.model(turn.model.as_ref());
         out.event(&Event::Usage(turn));
     }
 
-    /// Reads an entry or a child as an item with its children.
-    fn item(&mut self, entry: Val<'_>, within: Option<ItemId>, vendor: &str, out: &mut Events<'_>) {
+    /// Reads an entry or a child as an item with its children. `around` is the item and the entry that it is a child of.
+    fn item(
+        &mut self,
+        entry: Val<'_>,
+        around: Option<(ItemId, Val<'_>)>,
+        vendor: &str,
+        out: &mut Events<'_>,
+    ) {
         let Some((kind, author)) = kind_of(entry) else { return };
         let content = content_of(entry);
         let of = Of::item(&kind);
-        let mut head = out.head(kind, author);
-        head.within = within;
+        let circumstances = Circumstances::read_members(entry, &["time", "model"], Spelling::Kebab);
+        // What a subagent says stands within its call, and is no block of it.
+        let call = around.and_then(|(_, call)| call.get("call-id")?.str());
+        let by_subagent = call.is_some() && circumstances.parent_call == call;
+        let mut head = out.head(kind, author).with(circumstances);
+        head.within = around.map(|(item, _)| item).filter(|_| !by_subagent);
         head.native_id = entry.take_str("id", Field::ItemId);
         head.parent = entry.take_str("parent-id", Field::ItemParent);
         head.time = time_of(entry, Field::ItemTime);
@@ -348,21 +309,15 @@ impl Heard {
             if let Some(part) = child.get("part").and_then(|part| part.u64()) {
                 next = later_part(child, part as u32, id, of, vendor, out).max(next);
             } else {
-                self.item(child, Some(id), vendor, out);
+                self.item(child, Some((id, entry)), vendor, out);
             }
         }
         let is_error = entry.take_bool("is-error", Field::ResultIsError);
         let native_status = entry.take_str("status", Field::ItemStatus);
-        let status = taken(entry, "outcome", Field::ItemStatus, STATUSES)
+        let status = taken(entry, "outcome", Field::ItemStatus)
             .unwrap_or_else(|| words::usual_status(native_status.as_ref(), is_error));
-        out.event(&Event::ItemCompleted(ItemTail {
-            id,
-            status,
-            native_status,
-            is_error,
-            exit_code: None,
-            duration: None,
-        }));
+        let tail = ItemTail::read_members(entry, &["status", "native_status", "is_error"], Spelling::Kebab);
+        out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error, ..tail }));
         self.used(entry, out);
     }
 }
@@ -379,43 +334,17 @@ fn is_bare(entry: Val<'_>) -> bool {
 }
 
 fn hand_on_lines(ext: Val<'_>, vendor: &str, out: &mut Events<'_>) {
-    let spaces = ext.get("space");
+    let mut spaces = ext.get("space").into_iter().flat_map(|spaces| spaces.elements());
     let more = ext.get("more").into_iter().flat_map(|more| more.elements());
-    for (number, line) in ext.get("data").into_iter().chain(more).enumerate() {
-        let space = spaces.and_then(|spaces| spaces.elements().nth(number));
-        let mut around = space
+    for line in ext.get("data").into_iter().chain(more) {
+        let mut around = spaces
+            .next()
             .into_iter()
             .flat_map(|pair| pair.elements())
             .filter_map(|side| side.take_text(Field::Structure));
         let (before, after) = (around.next().unwrap_or_default(), around.next().unwrap_or_default());
         out.kept_line(vendor, line, (&before.decode(), &after.decode()));
     }
-}
-
-/// Gives back bytes that could not be read when the record was made, to the dialect they stood in.
-fn unparsed(entry: Val<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
-    let Some(data) = entry.get("data") else { return false };
-    let more = data.take_bool("more", Field::Structure).unwrap_or(false);
-    // What becomes of the bytes is booked when they are handed on, as if they were read for the first time. Here they
-    // are something said that arrives.
-    let said = Field::MessageText;
-    let bytes = match (data.take_str("raw", said), data.take_str("base64", said)) {
-        (Some(raw), _) => raw.decode().into_owned().into_bytes(),
-        (None, Some(text)) => match from_base64(text.as_escaped()) {
-            Some(bytes) => bytes,
-            None => return false,
-        },
-        (None, None) => return false,
-    };
-    for name in ["type", "event-type"] {
-        entry.take_str(name, Field::Structure);
-    }
-    data.take_str("reason", Field::Structure);
-    if let Some(ext) = entry.get("vendor-ext") {
-        ext.take_str("vendor", Field::Structure);
-    }
-    out.kept_bytes(vendor, &bytes, "unparsed", more);
-    true
 }
 
 /// What item an entry is, and who speaks.
@@ -448,7 +377,7 @@ fn kind_of(entry: Val<'_>) -> Option<(ItemKind<'_>, Author)> {
                 call_id: entry
                     .take_str("call-id", Field::CallId)
                     .or_else(|| entry.take_str("tool-id", Field::CallId)),
-                kind: taken(entry, "call-kind", Field::CallKind, CALL_KINDS).unwrap_or(usual),
+                kind: taken(entry, "call-kind", Field::CallKind).unwrap_or(usual),
                 namespace: entry.take_str("namespace", Field::CallNamespace),
                 name: entry.take_str("name", Field::CallName).unwrap_or_default(),
             };
@@ -465,7 +394,7 @@ fn kind_of(entry: Val<'_>) -> Option<(ItemKind<'_>, Author)> {
         _ => {
             word.take(Field::Structure);
             let event_type = entry.get("event-type");
-            let speaker = event_type.and_then(|kind| named(SPEAKERS, &kind.str()?));
+            let speaker = event_type.and_then(|kind| SPEAKERS.value(&kind.str()?));
             let says = entry.get("data").is_some_and(|data| data.get("content").is_some());
             let notice = entry.take_bool("notice", Field::Structure) == Some(true);
             match (speaker, event_type) {
@@ -525,7 +454,7 @@ fn opaque<'t>(entry: Val<'t>, content: Option<Val<'_>>, vendor: &str) -> Option<
     let usual = || Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or(UNKNOWN);
     let issuer = entry.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
     let beside_text = content.is_some_and(|content| content.kind() == Kind::String);
-    let kind = taken(entry, "encrypted-kind", Field::Structure, OPAQUE_KINDS)
+    let kind = taken(entry, "encrypted-kind", Field::Structure)
         .unwrap_or_else(|| words::usual_opaque(&issuer, beside_text));
     let value = value.take_text(kind.field())?;
     Some(Part::Opaque(Opaque { kind, issuer, value }))
@@ -540,10 +469,11 @@ pub(super) fn is_parts(list: Val<'_>) -> bool {
             let text = || part.get("text").is_some_and(|text| text.kind() == Kind::String);
             match kind.as_ref().map(Str::as_escaped) {
                 Some("text" | "summary" | "refusal") => text(),
-                Some("media") => ["data", "url", "file"].iter().any(|name| part.get(name).is_some()),
+                Some("media") => ["data", "url", "file", "text"].iter().any(|name| part.get(name).is_some()),
                 Some("json") => part.get("json").is_some(),
                 Some("arguments") => part.get("json").is_some() || text(),
                 Some("citation") => part.get("citation").is_some(),
+                Some("cache") => part.get("cache").is_some(),
                 Some("file") => part.get("path").is_some() && part.get("action").is_some(),
                 _ => false,
             }
@@ -605,11 +535,8 @@ fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
         "citation" => {
             Part::Citation(Citation::read(part.get("citation")?, Field::Structure, Spelling::Kebab)?)
         }
-        "file" => Part::File(FileRef {
-            path: part.take_str("path", Field::FilePath)?,
-            action: part.take_str("action", Field::FileAction)?,
-            diff: part.take_str("diff", Field::FileDiff),
-        }),
+        "cache" => Part::Cache(CacheMark::read_on_part(part.get("cache")?)?),
+        "file" => Part::File(FileRef::read_members(part, &[], Spelling::Kebab)),
         _ => {
             let place = |name| part.take_str(name, of.media());
             let source = if let Some(data) = place("data") {
@@ -625,8 +552,8 @@ fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
                 source,
                 media_type: part.take_str("media-type", Field::MediaType),
                 name: part.take_str("name", Field::MediaName),
-                context: None,
-                citable: None,
+                context: part.take_str("context", Field::MediaContext),
+                citable: part.take_bool("citable", Field::MediaCitable),
             })
         }
     })

@@ -6,32 +6,24 @@ use crate::dialects::Dialect;
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
 use crate::ledger::Ledger;
-use crate::model::{Session, Time};
+use crate::model::{Session, Spelling, Time};
 
 /// What the schema requires and nobody said.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// What is known about the session. Texts are escaped.
+/// What is known about the session. The first word on a fact stands in the record's own place for it, if there is one; a
+/// change is an entry, where it happened.
 #[derive(Default)]
-pub(super) struct Facts {
-    id: Fact,
+pub(super) struct SessionSummary {
+    /// What stands, or will stand, in the record's own places.
+    first: Session<'static>,
+    /// The last word on each fact.
+    known: Session<'static>,
     /// What stands before the entries already.
-    id_written: bool,
-    start_written: bool,
-    environment_written: bool,
-    parent: Fact,
-    cwd: Fact,
-    cli_name: Option<Str<'static>>,
-    cli_version: Fact,
-    /// The model that the session said it uses.
-    model: Fact,
+    written: WrittenFirst,
+    /// Several titles were told, and each has its entry.
+    titles: bool,
     models: Vec<String>,
-    provider: Fact,
-    branch: Fact,
-    commit: Fact,
-    repository: Fact,
-    title: Fact,
-    start: Option<String>,
     /// When the first thing happened, for a session that does not say when it began.
     first_time: Option<String>,
     end: Option<String>,
@@ -39,103 +31,65 @@ pub(super) struct Facts {
     source_name: Option<String>,
 }
 
-/// A fact about the session. The first word stands in the record's own place for it; a change is an entry, where it
-/// happened.
+/// Which members stand before the entries.
 #[derive(Default)]
-struct Fact {
-    first: Option<String>,
-    changed: Option<String>,
+struct WrittenFirst {
+    id: bool,
+    start: bool,
+    environment: bool,
 }
 
-impl Fact {
-    fn known(&self) -> Option<&str> {
-        self.changed.as_deref().or(self.first.as_deref())
-    }
-
-    /// Takes in what was said. Returns it if it needs an entry: it changed, or its place is written already.
-    fn learn(&mut self, said: Option<&Str<'_>>, written: bool) -> Option<Str<'static>> {
-        let text = said?.as_escaped();
-        if self.known() == Some(text) {
-            return None;
-        }
-        if self.first.is_none() && !written {
-            self.first = Some(text.to_owned());
-            return None;
-        }
-        self.changed = Some(text.to_owned());
-        said.map(|said| said.clone().into_owned())
-    }
-}
-
-impl Facts {
+impl SessionSummary {
     pub(super) fn new(source_name: Option<String>) -> Self {
         Self { source_name, ..Self::default() }
     }
 
     /// Takes in what an event says. Returns what needs entries: what the record's own places cannot say any more.
     pub(super) fn learn(&mut self, session: &Session<'_>, ledger: &mut Ledger) -> Vec<Session<'static>> {
-        let Session {
-            id,
-            parent,
-            cwd,
-            cli_version,
-            model,
-            provider,
-            branch,
-            commit,
-            repository,
-            title,
-            start,
-            agent,
-            ..
-        } = session;
-        if self.id.first.is_some() && id.is_some() {
+        let mut news = session.clone().news_to(&self.known).into_owned();
+        if self.first.id.is_some() && session.id.is_some() {
             // Forks and resumes bring lines of other sessions.
             ledger.note("more than one session id in one source; the first names the record");
         }
-        let placed = self.environment_written;
+        self.known.update(news.clone());
         // The record names the first model, whoever named it.
         let another_model = self
             .models
             .first()
-            .is_some_and(|first| model.as_ref().is_some_and(|model| model.as_escaped() != first));
-        let mut changed = Session {
-            id: self.id.learn(id.as_ref(), false),
-            parent: self.parent.learn(parent.as_ref(), false),
-            cwd: self.cwd.learn(cwd.as_ref(), false),
-            cli_version: self.cli_version.learn(cli_version.as_ref(), false),
-            model: self.model.learn(model.as_ref(), another_model),
-            provider: self.provider.learn(provider.as_ref(), false),
-            branch: self.branch.learn(branch.as_ref(), placed),
-            commit: self.commit.learn(commit.as_ref(), placed),
-            repository: self.repository.learn(repository.as_ref(), placed),
-            ..Session::default()
-        };
-        if let Some(model) = model {
+            .is_some_and(|first| news.model.as_ref().is_some_and(|model| model.as_escaped() != first));
+        if let Some(model) = &session.model {
             self.model(model);
         }
-        match (&self.cli_name, agent) {
-            (Some(known), Some(agent)) if known != agent => changed.agent = Some(agent.clone().into_owned()),
-            (None, Some(agent)) => self.cli_name = Some(agent.clone().into_owned()),
-            (Some(_) | None, _) => {}
-        }
-        if let Some(start) = start.as_ref().filter(|start| self.start.as_deref() != Some(start.as_str())) {
-            if self.start.is_none() && is_time(start) {
-                self.start = Some(start.as_str().to_owned());
-            } else {
-                changed.start = Some(start.clone().into_owned());
-            }
-        }
+        let placed = self.written.environment;
+        let first = &mut self.first;
         let mut entries = Vec::new();
         // The last title is the record's; once there are several, each has its entry.
-        let (first, alone) = (self.title.first.clone(), self.title.changed.is_none());
-        changed.title = self.title.learn(title.as_ref(), false);
-        if let (Some(first), true, true) = (first, alone, changed.title.is_some()) {
-            let title = Some(Str::escaped(&first).into_owned());
-            entries.push(Session { title, ..Session::default() });
+        if let (Some(title), true, false) = (&first.title, news.title.is_some(), self.titles) {
+            self.titles = true;
+            entries.push(Session { title: Some(title.clone()), ..Session::default() });
         }
-        if changed != Session::default() {
-            entries.push(changed);
+        for (place, fact, closed) in [
+            (&mut first.id, &mut news.id, false),
+            (&mut first.parent, &mut news.parent, false),
+            (&mut first.cwd, &mut news.cwd, false),
+            (&mut first.cli_version, &mut news.cli_version, false),
+            (&mut first.model, &mut news.model, another_model),
+            (&mut first.provider, &mut news.provider, false),
+            (&mut first.branch, &mut news.branch, placed),
+            (&mut first.commit, &mut news.commit, placed),
+            (&mut first.repository, &mut news.repository, placed),
+            (&mut first.title, &mut news.title, false),
+            (&mut first.agent, &mut news.agent, false),
+        ] {
+            if place.is_none() && !closed {
+                *place = fact.take();
+            }
+        }
+        if first.start.is_none() && news.start.as_ref().is_some_and(is_time) {
+            first.start = news.start.take();
+        }
+        if news != Session::default() {
+            entries.push(news);
         }
         entries
     }
@@ -161,103 +115,73 @@ impl Facts {
 
     /// Whether it is known where the session took place, the last thing that most logs tell of it.
     pub(super) fn is_placed(&self) -> bool {
-        self.cwd.first.is_some()
+        self.first.cwd.is_some()
     }
 
     /// Opens the record up to its entries.
     pub(super) fn write_head(&mut self, json: &mut JsonWriter<'_>) {
-        json.object().key("version").literal(VERSION);
-        if let Some(id) = &self.id.first {
-            json.key("id").literal(id);
-        }
-        json.key("session").object();
-        if let Some(id) = &self.id.first {
-            json.key("session-id").literal(id);
-            self.id_written = true;
-        }
+        json.object().key("version").literal(VERSION).opt_str("id", self.first.id.as_ref());
+        json.key("session").object().opt_str("session-id", self.first.id.as_ref());
+        self.written.id = self.first.id.is_some();
         // A time that only the first entry tells is written after the entries: a reader then knows that it follows.
-        if let Some(start) = &self.start {
-            json.key("session-start").raw(&Raw::new(start));
-            self.start_written = true;
-        }
-        self.environment_written = self.write_environment(json);
+        json.opt_raw("session-start", self.first.start.as_ref());
+        self.written.start = self.first.start.is_some();
+        self.written.environment = self.write_environment(json);
         json.key("entries").array();
     }
 
     /// Where the session took place, if that is known.
     fn write_environment(&self, json: &mut JsonWriter<'_>) -> bool {
-        let Some(cwd) = &self.cwd.first else { return false };
-        json.key("environment").object().key("working-dir").literal(cwd);
-        self.write_vcs(json);
+        let Session { cwd: Some(cwd), branch, commit, repository, .. } = &self.first else { return false };
+        json.key("environment").object().key("working-dir").str(cwd);
+        if branch.is_some() || commit.is_some() || repository.is_some() {
+            json.key("vcs").object().key("type").literal("git");
+            json.opt_str("revision", commit.as_ref())
+                .opt_str("branch", branch.as_ref())
+                .opt_str("repository", repository.as_ref())
+                .end_object();
+        }
         json.end_object();
         true
-    }
-
-    fn knows_vcs(&self) -> bool {
-        [&self.commit, &self.branch, &self.repository].iter().any(|fact| fact.first.is_some())
-    }
-
-    fn write_vcs(&self, json: &mut JsonWriter<'_>) {
-        if !self.knows_vcs() {
-            return;
-        }
-        json.key("vcs").object().key("type").literal("git");
-        let facts = [("revision", &self.commit), ("branch", &self.branch), ("repository", &self.repository)];
-        for (name, fact) in facts {
-            if let Some(value) = &fact.first {
-                json.key(name).literal(value);
-            }
-        }
-        json.end_object();
     }
 
     /// Closes the entries and the record.
     pub(super) fn write_tail(&self, no_final_newline: bool, json: &mut JsonWriter<'_>) {
         json.end_array();
-        let placed = self.environment_written || self.write_environment(json);
-        let named =
-            || Str::from_plain(self.source_name.as_deref().unwrap_or("unknown")).as_escaped().to_owned();
-        let late_id = (!self.id_written).then(|| self.id.first.clone().unwrap_or_else(named));
-        if let Some(id) = &late_id {
-            json.key("session-id").literal(id);
+        let placed = self.written.environment || self.write_environment(json);
+        let named = || Str::from_plain(self.source_name.as_deref().unwrap_or(UNKNOWN));
+        let late_id = (!self.written.id).then(|| self.first.id.clone().unwrap_or_else(named));
+        json.opt_str("session-id", late_id.as_ref());
+        if !self.written.start {
+            let first_time = self.first_time.as_deref().map(Raw::new);
+            json.opt_raw("session-start", self.first.start.as_ref().or(first_time.as_ref()));
         }
-        let start = self.start.as_ref().or(self.first_time.as_ref()).filter(|_| !self.start_written);
-        for (name, time) in [("session-start", start), ("session-end", self.end.as_ref())] {
-            json.opt_raw(name, time.map(|time| Raw::new(time)).as_ref());
-        }
+        json.opt_raw("session-end", self.end.as_deref().map(Raw::new).as_ref());
         self.write_agent(json);
-        let homeless_vcs = !placed && self.knows_vcs();
-        if self.parent.first.is_some() || self.title.known().is_some() || homeless_vcs || no_final_newline {
+        // The schema has no place for these, and wants a working directory beside the repository.
+        let Session { parent, branch, commit, repository, .. } = self.first.clone();
+        let mut ours = Session { parent, title: self.known.title.clone(), ..Session::default() };
+        if !placed {
+            (ours.branch, ours.commit, ours.repository) = (branch, commit, repository);
+        }
+        if ours != Session::default() || no_final_newline {
             json.key("vendor-ext").object().key("vendor").literal("interlingua").key("data").object();
-            if let Some(parent) = &self.parent.first {
-                json.key("parent-session-id").literal(parent);
-            }
-            if let Some(title) = self.title.known() {
-                json.key("title").literal(title);
-            }
-            // The schema's own place wants a working directory.
-            if homeless_vcs {
-                self.write_vcs(json);
-            }
+            ours.write_members(&[], Spelling::Kebab, json);
             if no_final_newline {
                 json.key("final-newline").bool(false);
             }
             json.end_object().end_object();
         }
-        json.end_object();
-        if let Some(id) = &late_id {
-            json.key("id").literal(id);
-        }
-        json.end_object();
-        json.frame("\n");
+        json.end_object().opt_str("id", late_id.as_ref()).end_object().frame("\n");
     }
 
     fn write_agent(&self, json: &mut JsonWriter<'_>) {
         json.key("agent-meta").object();
         json.key("model-id").literal(self.models.first().map_or(UNKNOWN, String::as_str));
+        let Session { agent, provider, cli_version, .. } = &self.first;
         // An agent of one vendor does not name the vendor in its logs.
-        let issuer = || Dialect::named(self.cli_name.as_ref()?.as_escaped())?.issuer;
-        let provider = self.provider.first.as_deref().or_else(issuer);
+        let issuer = || Dialect::named(agent.as_ref()?.as_escaped())?.issuer;
+        let provider = provider.as_ref().map(Str::as_escaped).or_else(issuer);
         json.key("model-provider").literal(provider.unwrap_or(UNKNOWN));
         if self.models.len() > 1 {
             json.key("models").array();
@@ -266,12 +190,6 @@ impl Facts {
             }
             json.end_array();
         }
-        if let Some(name) = &self.cli_name {
-            json.key("cli-name").str(name);
-        }
-        if let Some(version) = &self.cli_version.first {
-            json.key("cli-version").literal(version);
-        }
-        json.end_object();
+        json.opt_str("cli-name", agent.as_ref()).opt_str("cli-version", cli_version.as_ref()).end_object();
     }
 }

@@ -9,24 +9,32 @@ use crate::tape::Val;
 /// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
 /// so that a reader knows that too.
 pub(super) fn write_counts(usage: &Usage, json: &mut JsonWriter<'_>) {
-    let [input, output, cached, written, written_long, reasoning, total] = named_counts(usage);
+    #[rustfmt::skip]
+    let [input, output, cached, written, written_long, input_audio, reasoning, output_audio, total] =
+        named_counts(usage);
     // One by one: each name is then a few moves.
     json.opt_u64(input.0, input.1).opt_u64(output.0, output.1).opt_u64(cached.0, cached.1);
     json.opt_u64(written.0, written.1).opt_u64(written_long.0, written_long.1);
-    json.opt_u64(reasoning.0, reasoning.1).opt_u64(total.0, total.1);
+    json.opt_u64(input_audio.0, input_audio.1).opt_u64(reasoning.0, reasoning.1);
+    json.opt_u64(output_audio.0, output_audio.1).opt_u64(total.0, total.1);
 }
 
 /// The numbers with their names.
 #[inline]
-pub(super) fn named_counts(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
-    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = usage;
+pub(super) fn named_counts(usage: &Usage) -> [(&'static str, Option<u64>); 9] {
+    #[rustfmt::skip]
+    let Usage {
+        input, cache_read, cache_write, cache_write_long, input_audio, output, reasoning, output_audio,
+    } = usage;
     [
         ("input", input.and(usage.all_input())),
         ("output", *output),
         ("cached", *cache_read),
         ("cache-write", *cache_write),
         ("cache-write-long", *cache_write_long),
+        ("input-audio", *input_audio),
         ("reasoning", *reasoning),
+        ("output-audio", *output_audio),
         ("total", total(usage)),
     ]
 }
@@ -47,9 +55,10 @@ pub(super) fn read_counts(usage: Val<'_>) -> Usage {
         cache_read,
         cache_write,
         cache_write_long: usage.take_u64("cache-write-long", Field::UsageCacheWriteLong),
+        input_audio: usage.take_u64("input-audio", Field::UsageInputAudio),
         output: usage.take_u64("output", Field::UsageOutput),
         reasoning: usage.take_u64("reasoning", Field::UsageReasoning),
-        ..Usage::default()
+        output_audio: usage.take_u64("output-audio", Field::UsageOutputAudio),
     };
     let sum = usage.get("total").filter(|said| said.u64().is_some() && said.u64() == total(&counts));
     if let Some(sum) = sum {
@@ -58,34 +67,15 @@ pub(super) fn read_counts(usage: Val<'_>) -> Usage {
     counts
 }
 
-/// The fields of the counts.
-pub(super) const USAGE_FIELDS: [Field; 6] = [
-    Field::UsageInput,
-    Field::UsageCacheRead,
-    Field::UsageCacheWrite,
-    Field::UsageCacheWriteLong,
-    Field::UsageOutput,
-    Field::UsageReasoning,
-];
-
 /// Whether `more` adds anything.
 pub(super) fn is_some(more: &Usage) -> bool {
-    let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = *more;
-    let counts = [input, cache_read, cache_write, cache_write_long, output, reasoning];
-    counts.into_iter().flatten().any(|count| count > 0)
+    more.counts().iter().any(|(_, count)| count.is_some_and(|count| count > 0))
 }
 
 /// The fields of counts that are below those before them: a record has only increases.
 pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> + use<> {
-    let pairs = [
-        (Field::UsageInput, now.input, known.input),
-        (Field::UsageCacheRead, now.cache_read, known.cache_read),
-        (Field::UsageCacheWrite, now.cache_write, known.cache_write),
-        (Field::UsageCacheWriteLong, now.cache_write_long, known.cache_write_long),
-        (Field::UsageOutput, now.output, known.output),
-        (Field::UsageReasoning, now.reasoning, known.reasoning),
-    ];
-    pairs.into_iter().filter(|(_, now, known)| now.is_some() && now < known).map(|(field, ..)| field)
+    let pairs = now.counts().into_iter().zip(known.counts());
+    pairs.filter(|((_, now), (_, known))| now.is_some() && now < known).map(|((field, _), _)| field)
 }
 
 /// Turns cumulative usage per response into what each entry adds, so that entries add up to the session; and back.
@@ -109,20 +99,25 @@ pub(super) struct Response {
     /// Why it stopped, as far as it was said: the class and the provider's own word.
     stop: Option<StopClass>,
     stop_word: String,
+    /// What it said of that beyond a word, which is rare.
+    stop_rest: Option<Box<Stop<'static>>>,
 }
 
 impl Response {
     /// Takes in why the response stopped. Returns whether that is news.
     pub(super) fn stops(&mut self, stop: &Stop<'_>) -> bool {
-        let Stop { class, raw, sequence, .. } = stop;
+        let Stop { class, raw, sequence, detail } = stop;
         let raw = raw.as_ref().map_or("", Str::as_escaped);
-        let known = self.stop == Some(*class) && self.stop_word == raw;
+        let says_more = sequence.is_some() || detail.is_some();
+        let rest_known = !says_more || self.stop_rest.as_deref() == Some(stop);
+        let known = self.stop == Some(*class) && self.stop_word == raw && rest_known;
         if !known {
             self.stop = Some(*class);
             self.stop_word.clear();
             self.stop_word.push_str(raw);
+            self.stop_rest = says_more.then(|| Box::new(stop.clone().into_owned()));
         }
-        !known || sequence.is_some()
+        !known
     }
 }
 
@@ -146,7 +141,7 @@ impl Tally {
             let slot = &mut self.recent[at];
             slot.id.clear();
             slot.id.push_str(id.as_escaped());
-            (slot.usage, slot.stop) = (Usage::default(), None);
+            (slot.usage, slot.stop, slot.stop_rest) = (Usage::default(), None, None);
             self.keys[at] = key;
             at
         });
@@ -176,16 +171,7 @@ impl Tally {
         let all = known.and(more);
         *known = all;
         // A number that was not reported this time is not said again.
-        let said = |all: Option<u64>, more: Option<u64>| more.and(all);
-        Usage {
-            input: said(all.input, more.input),
-            cache_read: said(all.cache_read, more.cache_read),
-            cache_write: said(all.cache_write, more.cache_write),
-            cache_write_long: said(all.cache_write_long, more.cache_write_long),
-            output: said(all.output, more.output),
-            reasoning: said(all.reasoning, more.reasoning),
-            ..Usage::default()
-        }
+        all.where_said(more)
     }
 
     /// A turn begins, and may tell what it used so far. Returns what that adds.

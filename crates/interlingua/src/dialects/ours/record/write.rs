@@ -26,7 +26,7 @@ impl RecordWriter {
     /// Writes the head and what has waited for it.
     fn begin(&mut self, out: &mut Target<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
-            self.entries.facts.write_head(&mut out.json);
+            self.entries.summary.write_head(&mut out.json);
             self.early.pour(&mut out.json);
         }
     }
@@ -48,7 +48,9 @@ impl RecordWriter {
 impl Writer for RecordWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if let (false, Event::ItemStarted(head)) = (self.begun, event)
-            && (!matches!(head.kind, ItemKind::Notice(_)) || self.entries.facts.is_placed() || self.is_full())
+            && (!matches!(head.kind, ItemKind::Notice(_))
+                || self.entries.summary.is_placed()
+                || self.is_full())
         {
             self.begin(out);
         }
@@ -71,6 +73,6 @@ impl Writer for RecordWriter {
     fn finish(&mut self, out: &mut Target<'_>) {
         self.begin(out);
         self.entries.finish(out);
-        self.entries.facts.write_tail(self.entries.no_final_newline, &mut out.json);
+        self.entries.summary.write_tail(self.entries.no_final_newline, &mut out.json);
     }
 }

@@ -1,84 +1,81 @@
-//! How the data of events is written. The names are those of the base schema; what it has no word for (usage, stop
-//! reasons, all questions with their choices) stands beside them.
+//! The data of events, in both directions. The base schema's members have its names; what it has no word for stands beside
+//! them in the model's own, where the schema is open: in `metadata` and `details`.
 
-use super::{FAILURES, STOPS, put_json, word};
-use crate::json::JsonWriter;
-use crate::json::Str;
-use crate::model::{Decision, Failure, Permission, Prompt, Question, Session, Stop, Turn, Usage};
+use super::{inside, note_if};
+use crate::json::{JsonWriter, Str};
+use crate::model::{Decision, Failure, Field, Neutral as _, Permission, Prompt, Question, Spelling, Turn};
+use crate::tape::Val;
 
-pub(super) fn put_session(session: &Session<'_>, json: &mut JsonWriter<'_>) {
-    let Session {
-        id,
-        parent,
-        cwd,
-        cli_version,
-        model,
-        provider,
-        branch,
-        commit,
-        repository,
-        title,
-        start,
-        agent,
-        ..
-    } = session;
-    json.object();
-    if let Some(agent) = agent {
-        json.key("agent").str(agent);
+const SNAKE: Spelling = Spelling::Snake;
+
+/// Writes the data of the start or end of a turn that is called `id` here.
+pub(super) fn put_turn(phase: &str, id: &str, turn: &Turn<'_>, json: &mut JsonWriter<'_>) {
+    json.object().key("phase").literal(phase).key("turn_id").literal(id);
+    // The end of a turn names its response only if that is not what the turn is called.
+    let response = turn.id.clone().filter(|own| own.as_escaped() != id);
+    let turn = Turn { id: response, ..turn.clone() };
+    if turn != Turn::default() {
+        json.key("metadata");
+        turn.write(SNAKE, json);
     }
-    json.opt_str("id", id.as_ref())
-        .opt_str("parent", parent.as_ref())
-        .opt_str("cwd", cwd.as_ref())
-        .opt_str("agent_version", cli_version.as_ref())
-        .opt_str("model", model.as_ref())
-        .opt_str("provider", provider.as_ref())
-        .opt_str("branch", branch.as_ref())
-        .opt_str("commit", commit.as_ref())
-        .opt_str("repository", repository.as_ref())
-        .opt_str("title", title.as_ref());
-    put_json("start", start.as_ref(), json);
     json.end_object();
 }
 
-pub(super) fn put_turn(turn: &Turn<'_>, json: &mut JsonWriter<'_>) {
-    // Each event has its own name for the id.
-    let Turn { model, time, stop, usage, cost, .. } = turn;
-    json.opt_str("model", model.as_ref());
-    put_json("time", time.as_ref(), json);
-    if let Some(Stop { class, raw, sequence, .. }) = stop {
-        json.key("stop_reason").literal(word(STOPS, *class));
-        json.opt_str("native_stop_reason", raw.as_ref()).opt_str("stop_sequence", sequence.as_ref());
+pub(super) fn read_turn(data: Val<'_>) -> Turn<'_> {
+    let metadata = data.get("metadata").and_then(|metadata| Turn::read(metadata, Field::Structure, SNAKE));
+    let mut turn = metadata.unwrap_or_default();
+    if turn.id.is_none() {
+        turn.id = data.take_str("turn_id", Field::TurnId);
     }
-    if let Some(Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. }) = usage {
-        json.key("usage").object();
-        json.opt_u64("input_tokens", *input)
-            .opt_u64("cache_read_tokens", *cache_read)
-            .opt_u64("cache_write_tokens", *cache_write)
-            .opt_u64("cache_write_long_tokens", *cache_write_long)
-            .opt_u64("output_tokens", *output)
-            .opt_u64("reasoning_tokens", *reasoning);
-        json.end_object();
-    }
-    put_json("cost_usd", cost.as_ref(), json);
+    turn
 }
 
 pub(super) fn put_permission(permission: &Permission<'_>, json: &mut JsonWriter<'_>) {
-    let Permission { id, action, call_id, input, answer } = permission;
-    let (status, message) = match answer {
-        None => ("requested", None),
-        Some(Decision::Accept) => ("accept", None),
-        Some(Decision::AcceptForSession) => ("accept_for_session", None),
-        Some(Decision::Reject(message)) => ("reject", message.as_ref()),
+    let (status, has_reason) = match &permission.answer {
+        None => ("requested", false),
+        Some(Decision::Accept) => ("accept", false),
+        Some(Decision::AcceptForSession) => ("accept_for_session", false),
+        Some(Decision::Reject(reason)) => ("reject", reason.is_some()),
     };
-    json.object().key("permission_id").str(id).key("action").str(action).key("status").literal(status);
-    json.key("metadata").object().opt_str("call_id", call_id.as_ref());
-    put_json("input", input.as_ref(), json);
-    json.opt_str("message", message).end_object().end_object();
+    json.object().key("permission_id").str(&permission.id).key("action").str(&permission.action);
+    json.key("status").literal(status).key("metadata").object();
+    // The status is the answer, but for the reason.
+    permission.write_members(
+        if has_reason { &["id", "action"] } else { &["id", "action", "answer"] },
+        SNAKE,
+        json,
+    );
+    json.end_object().end_object();
 }
 
-/// The base schema has one question with labels; `questions` and `answers` have all of them.
+// Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last claim.
+pub(super) fn read_permission(data: Val<'_>) -> Permission<'_> {
+    let id = data.take_str("permission_id", Field::PermissionId).unwrap_or_default();
+    let action = data.take_str("action", Field::PermissionAction).unwrap_or_default();
+    let status = data.str_or_empty("status");
+    match status {
+        "accept" | "accept_for_session" | "reject" => _ = data.take_str("status", Field::PermissionAnswer),
+        _ => note_if(data, "status", "requested"),
+    }
+    let metadata = inside(data, "metadata");
+    let reason = metadata.and_then(|metadata| metadata.get("answer")?.get("reject"));
+    let has_reason = status == "reject" && reason.is_some_and(|reason| reason.str().is_some());
+    let but: &[&str] = if has_reason { &["id", "action"] } else { &["id", "action", "answer"] };
+    let mut permission =
+        metadata.map_or_else(Permission::absent, |metadata| Permission::read_members(metadata, but, SNAKE));
+    (permission.id, permission.action) = (id, action);
+    match status {
+        "accept" => permission.answer = Some(Decision::Accept),
+        "accept_for_session" => permission.answer = Some(Decision::AcceptForSession),
+        "reject" if !has_reason => permission.answer = Some(Decision::Reject(None)),
+        _ => {}
+    }
+    permission
+}
+
+/// The base schema has one question with labels; `prompts` and `answers` have all of them.
 pub(super) fn put_question(question: &Question<'_>, open: bool, json: &mut JsonWriter<'_>) {
-    let Question { id, call_id, prompts, answers, declined } = question;
+    let Question { id, prompts, answers, declined, .. } = question;
     let (none, first) = (Str::default(), prompts.first());
     json.object().key("question_id").str(id);
     json.key("prompt").str(first.map_or(&none, |prompt| &prompt.text)).key("options").array();
@@ -95,32 +92,82 @@ pub(super) fn put_question(question: &Question<'_>, open: bool, json: &mut JsonW
         (true, false) => "requested",
         (false, false) => "answered",
     });
-    json.opt_str("call_id", call_id.as_ref()).key("questions").array();
-    for Prompt { text, options, multiple } in prompts {
-        json.object().key("prompt").str(text).key("options").array();
-        for (label, about) in options {
-            json.object().key("label").str(label).opt_str("description", about.as_ref()).end_object();
-        }
-        json.end_array().key("multi_select").bool(*multiple).end_object();
-    }
-    json.end_array();
-    if let Some(answers) = answers {
-        json.key("answers").array();
-        for chosen in answers {
-            json.array();
-            for label in chosen {
-                json.str(label);
-            }
-            json.end_array();
-        }
-        json.end_array();
-    }
+    question.write_members(&["id", "declined"], SNAKE, json);
     json.end_object();
 }
 
+pub(super) fn read_question(data: Val<'_>) -> Question<'_> {
+    let mut question = Question::read_members(data, &["id", "declined"], SNAKE);
+    let response = data.get("response");
+    let first = question.answers.as_ref().and_then(|answers| answers.first()?.first());
+    match (response.and_then(|response| response.str()), first) {
+        // From writers that do not list `answers`.
+        (Some(label), None) if question.answers.is_none() => {
+            response.map(|response| response.take(Field::QuestionAnswer));
+            question.answers = Some(vec![vec![label]]);
+        }
+        (Some(label), Some(first)) if label == *first => {
+            response.map(|response| response.note(Field::QuestionAnswer));
+        }
+        (Some(_), _) => {}
+        (None, _) => {
+            response.filter(|none| none.is_null() && first.is_none()).map(|none| none.note(Field::Structure));
+        }
+    }
+    match question.prompts.first() {
+        Some(first) => repeat_base_question(data, first),
+        None => question.prompts.extend(base_question(data)),
+    }
+    question.declined = data.str_or_empty("status") == "rejected";
+    match data.str_or_empty("status") {
+        // A word for a flag: it stays.
+        "answered" | "rejected" => _ = data.note_str("status", Field::QuestionDeclined),
+        _ => note_if(data, "status", "requested"),
+    }
+    question.id = data.take_str("question_id", Field::QuestionId).unwrap_or_default();
+    question
+}
+
+/// The one question of the base schema, from writers that do not list `prompts`.
+fn base_question(data: Val<'_>) -> Option<Prompt<'_>> {
+    let text = data.get("prompt").filter(|prompt| prompt.str().is_some_and(|text| !text.is_empty()));
+    let options = inside(data, "options");
+    let Some(text) = text else {
+        note_if(data, "prompt", "");
+        return None;
+    };
+    let options = options.into_iter().flat_map(|options| options.elements());
+    let options = options.filter_map(|label| Some((label.take_text(Field::QuestionOption)?, None))).collect();
+    Some(Prompt { text: text.take_text(Field::QuestionText)?, options, multiple: false })
+}
+
+/// The base schema's question repeats the first of all; where it does not, it is left alone.
+fn repeat_base_question(data: Val<'_>, first: &Prompt<'_>) {
+    if data.get("prompt").and_then(|prompt| prompt.str()).as_ref() == Some(&first.text) {
+        data.note_str("prompt", Field::QuestionText);
+    }
+    let options = inside(data, "options").into_iter().flat_map(|options| options.elements());
+    for (label, (known, _)) in options.zip(&first.options) {
+        if label.str().as_ref() == Some(known) {
+            label.note(Field::QuestionOption);
+        }
+    }
+}
+
 pub(super) fn put_failure(failure: &Failure<'_>, json: &mut JsonWriter<'_>) {
-    let Failure { class, status, code, message, request_id } = failure;
-    json.object().key("message").str(message).opt_str("code", code.as_ref()).key("details").object();
-    json.key("class").literal(word(FAILURES, *class)).opt_u64("status", status.map(u64::from));
-    json.opt_str("request_id", request_id.as_ref()).end_object().end_object();
+    json.object().key("message").str(&failure.message).opt_str("code", failure.code.as_ref());
+    json.key("details").object();
+    failure.write_members(&["message", "code"], SNAKE, json);
+    json.end_object().end_object();
+}
+
+pub(super) fn read_failure(data: Val<'_>) -> Failure<'_> {
+    let details = inside(data, "details");
+    let failure = details
+        .map_or_else(Failure::absent, |details| Failure::read_members(details, &["message", "code"], SNAKE));
+    Failure {
+        code: data.take_str("code", Field::ErrorCode),
+        message: data.take_str("message", Field::ErrorMessage).unwrap_or_default(),
+        ..failure
+    }
 }

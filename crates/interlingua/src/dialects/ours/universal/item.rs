@@ -1,13 +1,11 @@
 //! An item while it is open, and how its events are written.
 
-use super::parts::{self, Nature, Piece};
+use super::parts::{self, ItemContent, Nature};
 use crate::json::JsonWriter;
-use crate::json::{Raw, Str};
-use crate::model::{Author, ItemId, Status};
+use crate::model::{Author, Circumstances, ItemId, ItemTail, Spelling, Status};
 
 /// An item that is not complete.
-pub(super) struct Open {
-    pub(super) id: ItemId,
+pub(super) struct OpenItem {
     /// Its number, once it is shown.
     pub(super) shown: Option<u64>,
     pub(super) nature: Nature,
@@ -18,14 +16,13 @@ pub(super) struct Open {
     pub(super) parent_id: Option<String>,
     /// The same, if no item of ours can be named instead, or its place is taken by the message around.
     pub(super) native_parent: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) time: Option<String>,
+    pub(super) circumstances: Circumstances<'static>,
     /// The message around it, if that is not shown.
     pub(super) around: Option<Around>,
     /// The message whose part this reasoning is.
     pub(super) host: Option<ItemId>,
     pub(super) holds_items: bool,
-    pub(super) parts: Vec<Piece>,
+    pub(super) content: ItemContent,
 }
 
 /// What a message that is not shown says of itself. What the item does not say stands in the item's own members.
@@ -36,21 +33,12 @@ pub(super) struct Around {
     pub(super) author: Option<Author>,
     /// What the item says of itself, too.
     pub(super) parent: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) time: Option<String>,
+    pub(super) circumstances: Circumstances<'static>,
 }
 
-/// How an item ends, borrowed.
-pub(super) struct Tail<'a> {
-    pub(super) status: Status,
-    pub(super) native_status: Option<&'a Str<'a>>,
-    pub(super) is_error: Option<bool>,
-}
-
-impl Open {
-    pub(super) fn new(id: ItemId, nature: Nature, author: Author) -> Self {
+impl OpenItem {
+    pub(super) fn new(nature: Nature, author: Author) -> Self {
         Self {
-            id,
             shown: None,
             nature,
             author,
@@ -58,86 +46,74 @@ impl Open {
             parent: None,
             parent_id: None,
             native_parent: None,
-            model: None,
-            time: None,
+            circumstances: Circumstances::default(),
             around: None,
             host: None,
             holds_items: false,
-            parts: Vec::new(),
+            content: ItemContent::default(),
         }
     }
 
-    /// The item is in a message that is not shown, whose place, model and time it says, too.
-    pub(super) fn is_in(&mut self, message: &Open) {
+    /// The item is in a message that is not shown, whose place and circumstances it says, too, unless it has its own.
+    pub(super) fn is_in(&mut self, message: &OpenItem) {
         let mut around = Around { native: message.native.clone(), ..Around::default() };
         let usual = if let Nature::Result { .. } = self.nature { Author::User } else { Author::Assistant };
-        around.author = Some(message.author).filter(|author| *author != usual);
+        let own_circumstances = self.circumstances != Circumstances::default();
+        // Who speaks also tells a reader that the message has nothing of what the item says of itself.
+        let nothing = own_circumstances && message.circumstances == Circumstances::default();
+        around.author = Some(message.author).filter(|author| *author != usual || nothing);
         if self.parent.is_none() && self.native_parent.is_none() {
             self.parent = message.parent;
             self.native_parent.clone_from(&message.native_parent);
         } else {
             around.parent.clone_from(&message.parent_id);
         }
-        for (own, others, place) in [
-            (&mut self.model, &message.model, &mut around.model),
-            (&mut self.time, &message.time, &mut around.time),
-        ] {
-            if own.is_some() {
-                place.clone_from(others);
-            } else {
-                own.clone_from(others);
-            }
-        }
+        let place = if own_circumstances { &mut around.circumstances } else { &mut self.circumstances };
+        place.clone_from(&message.circumstances);
         self.around = Some(around);
     }
 
-    pub(super) fn write(&self, tail: Option<&Tail<'_>>, json: &mut JsonWriter<'_>) {
-        let Self { shown, nature, author, native, parent, native_parent, model, time, around, parts, .. } =
-            self;
-        let (kind, role) = match (nature, author) {
+    pub(super) fn write(&self, tail: Option<&ItemTail<'_>>, json: &mut JsonWriter<'_>) {
+        let (kind, role) = match (&self.nature, self.author) {
             (Nature::Call(_), _) => ("tool_call", "assistant"),
             (Nature::Result { .. }, _) => ("tool_result", "tool"),
             (Nature::Status { .. }, _) => ("status", "system"),
             (Nature::Message | Nature::Reasoning, Author::System | Author::Developer) => ("system", "system"),
-            (Nature::Message | Nature::Reasoning, Author::User) => ("message", "user"),
-            (Nature::Message | Nature::Reasoning, Author::Tool) => ("message", "tool"),
-            (Nature::Message | Nature::Reasoning, Author::Assistant) => ("message", "assistant"),
+            (Nature::Message | Nature::Reasoning, author) => ("message", author.word()),
         };
-        json.object().key("item").object().key("item_id").literal(&item_id(shown.unwrap_or(0)));
+        json.object().key("item").object().key("item_id").literal(&item_id(self.shown.unwrap_or(0)));
         json.key("native_item_id");
-        opt_word(native.as_deref(), json);
+        opt_word(self.native.as_deref(), json);
         json.key("parent_id");
-        opt_word(parent.map(item_id).as_deref(), json);
+        opt_word(self.parent.map(item_id).as_deref(), json);
         json.key("kind").literal(kind).key("role").literal(role).key("content");
-        parts::write(nature, tail.map_or(&[], |_| parts), tail.is_some(), json);
+        match tail {
+            Some(_) => parts::write(&self.nature, &self.content.pieces, true, json),
+            None => parts::write(&self.nature, &[], false, json),
+        }
         let status = match tail.map(|tail| tail.status) {
             None => "in_progress",
             Some(Status::Completed) => "completed",
             Some(Status::Failed | Status::Interrupted) => "failed",
         };
         json.key("status").literal(status);
-        if *author == Author::Developer {
+        if self.author == Author::Developer {
             json.key("author").literal("developer");
         }
-        let message = around.as_ref().and_then(|around| around.native.as_ref());
-        let members = [
-            ("native_parent_id", native_parent.as_ref()),
-            ("native_message_id", message),
-            ("model", model.as_ref()),
-        ];
-        for (name, value) in members {
+        let message = self.around.as_ref().and_then(|around| around.native.as_ref());
+        for (name, value) in
+            [("native_parent_id", self.native_parent.as_ref()), ("native_message_id", message)]
+        {
             if let Some(value) = value {
                 json.key(name).literal(value);
             }
         }
-        if let Some(time) = time {
-            json.key("time").raw(&Raw::new(time).one_line());
-        }
-        if let Some(around) = around {
+        self.circumstances.write_members(&[], Spelling::Snake, json);
+        if let Some(around) = &self.around {
             around.write(json);
         }
-        if let Some(Tail { status: _, native_status, is_error }) = tail {
-            json.opt_str("native_status", *native_status).opt_bool("is_error", *is_error);
+        if let Some(tail) = tail {
+            tail.write_members(&["status"], Spelling::Snake, json);
         }
         json.end_object().end_object();
     }
@@ -146,30 +122,22 @@ impl Open {
 impl Around {
     /// Writes what the item's own members have no room for.
     fn write(&self, json: &mut JsonWriter<'_>) {
-        let Self { native: _, author, parent, model, time } = self;
-        if author.is_none() && parent.is_none() && model.is_none() && time.is_none() {
+        let Self { native: _, author, parent, circumstances } = self;
+        if author.is_none() && parent.is_none() && *circumstances == Circumstances::default() {
             return;
         }
         json.key("message").object();
         if let Some(author) = author {
-            json.key("role").literal(match author {
-                Author::User => "user",
-                Author::Assistant => "assistant",
-                Author::System | Author::Developer => "system",
-                Author::Tool => "tool",
-            });
+            let is_system = matches!(author, Author::System | Author::Developer);
+            json.key("role").literal(if is_system { "system" } else { author.word() });
             if *author == Author::Developer {
                 json.key("author").literal("developer");
             }
         }
-        for (name, value) in [("parent", parent), ("model", model)] {
-            if let Some(value) = value {
-                json.key(name).literal(value);
-            }
+        if let Some(parent) = parent {
+            json.key("parent").literal(parent);
         }
-        if let Some(time) = time {
-            json.key("time").raw(&Raw::new(time).one_line());
-        }
+        circumstances.write_members(&[], Spelling::Snake, json);
         json.end_object();
     }
 }

@@ -8,18 +8,14 @@ mod data;
 mod item;
 mod parts;
 mod read;
-mod read_data;
 mod read_parts;
-mod request;
 mod says;
 mod time;
 mod write;
 
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
-use crate::json::JsonWriter;
-use crate::json::Raw;
-use crate::model::{FailureClass, Field, StopClass};
+use crate::model::Field;
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 
@@ -55,52 +51,7 @@ const EPOCH: &str = "1970-01-01T00:00:00Z";
 const SESSION_UPDATED: &str = "session.updated";
 const USAGE: &str = "usage";
 const REQUEST: &str = "request";
-
-const STOPS: &[(StopClass, &str)] = &[
-    (StopClass::End, "end_turn"),
-    (StopClass::Sequence, "stop_sequence"),
-    (StopClass::ToolUse, "tool_use"),
-    (StopClass::MaxTokens, "max_tokens"),
-    (StopClass::ContextFull, "context_full"),
-    (StopClass::Paused, "paused"),
-    (StopClass::Refusal, "refusal"),
-    (StopClass::Filter, "content_filter"),
-    (StopClass::Cancelled, "cancelled"),
-    (StopClass::Error, "error"),
-    (StopClass::Other, "other"),
-];
-
-const FAILURES: &[(FailureClass, &str)] = &[
-    (FailureClass::InvalidRequest, "invalid_request"),
-    (FailureClass::ContextTooLong, "context_too_long"),
-    (FailureClass::Authentication, "authentication"),
-    (FailureClass::Billing, "billing"),
-    (FailureClass::Permission, "permission"),
-    (FailureClass::NotFound, "not_found"),
-    (FailureClass::Conflict, "conflict"),
-    (FailureClass::TooLarge, "too_large"),
-    (FailureClass::RateLimit, "rate_limit"),
-    (FailureClass::Server, "server"),
-    (FailureClass::Overloaded, "overloaded"),
-    (FailureClass::Timeout, "timeout"),
-    (FailureClass::Incomplete, "incomplete"),
-    (FailureClass::Other, "other"),
-];
-
-/// The word for a value in one of the tables above.
-fn word<T: PartialEq + Copy>(table: &[(T, &'static str)], value: T) -> &'static str {
-    table.iter().find(|(known, _)| *known == value).map_or("other", |(_, word)| word)
-}
-
-/// The value for a word.
-fn named<T: PartialEq + Copy>(table: &[(T, &'static str)], word: &str) -> Option<T> {
-    table.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
-}
-
-/// Writes a JSON member, if there is one.
-fn put_json(name: &str, value: Option<&Raw<'_>>, json: &mut JsonWriter<'_>) {
-    json.opt_raw(name, value.map(Raw::one_line).as_ref());
-}
+const REWOUND: &str = "rewound";
 
 /// A member that holds others; an empty one is a leaf of its own, which says nothing.
 fn inside<'t>(val: Val<'t>, name: &str) -> Option<Val<'t>> {

@@ -1,26 +1,37 @@
 //! The content of items while they are open: item.completed repeats everything the deltas said, so it is held here,
 //! bounded by the item.
 
-use crate::json::JsonBuffer;
-use crate::json::JsonWriter;
-use crate::json::{Raw, Str};
+use std::collections::HashMap;
+
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::model::{
-    Args, CallKind, FileRef, ItemId, Media, MediaSource, Neutral as _, Opaque, OpaqueKind, Part, Spelling,
-    ToolCall,
+    Args, CacheMark, CallKind, Citation, ItemId, Media, MediaSource, Neutral as _, Opaque, OpaqueKind, Part,
+    Spelling, ToolCall,
 };
 
+/// The content of an item so far.
+#[derive(Default)]
+pub(super) struct ItemContent {
+    pub(super) pieces: Vec<ContentPart>,
+    /// The last piece of each part.
+    last: HashMap<(ItemId, u32), usize>,
+}
+
 /// One content part.
-pub(super) struct Piece {
-    /// The item it came for (reasoning is a part of its message) and the number it had there.
-    from: (ItemId, u32),
-    form: Form,
+pub(super) struct ContentPart {
+    /// The item it came for: reasoning is a part of its message.
+    item: ItemId,
+    form: PartForm,
     /// Escaped text, or a JSON value.
     text: String,
     /// State of the issuer that stands beside reasoning.
-    state: Option<State>,
+    state: Option<IssuerState>,
+    /// Where what it says comes from.
+    citations: Vec<Citation<'static>>,
+    cache: Option<CacheMark<'static>>,
 }
 
-struct State {
+struct IssuerState {
     part: u32,
     kind: OpaqueKind,
     issuer: Str<'static>,
@@ -28,7 +39,7 @@ struct State {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PartForm {
     Text,
     Refusal,
     Reasoning,
@@ -37,9 +48,10 @@ pub(super) enum Form {
     Output,
     OutputJson,
     Json,
-    Citation,
-    /// The text is the part.
+    /// The text is the part, but for its last brace.
     Ready,
+    /// Nothing but what is said about a part that has not come.
+    Mark,
 }
 
 /// What an item is, as far as its parts need to know.
@@ -51,167 +63,203 @@ pub(super) enum Nature {
     Status { label: Str<'static> },
 }
 
-/// Adds a part, or a piece to one. Returns its index and form if it is text that a delta can show.
-pub(super) fn add(
-    parts: &mut Vec<Piece>,
-    nature: &Nature,
-    from: (ItemId, u32),
-    value: &Part<'_>,
-) -> Option<(usize, Form)> {
-    let result = matches!(nature, Nature::Result { .. });
-    let reasoning = matches!(nature, Nature::Reasoning);
-    let (form, text) = match value {
-        Part::Text(text) if result => (Form::Output, text.reborrow()),
-        Part::Text(text) if reasoning => (Form::Reasoning, text.reborrow()),
-        Part::Text(text) => (Form::Text, text.reborrow()),
-        Part::Summary(text) => (Form::Summary, text.reborrow()),
-        Part::Refusal(text) => (Form::Refusal, text.reborrow()),
-        Part::Args(Args::Text(text)) => (Form::Arguments, text.reborrow()),
-        Part::Args(Args::Json(json)) => (Form::Arguments, Str::plain(json.as_str())),
-        Part::Json(json) if result => (Form::OutputJson, Str::plain(json.as_str())),
-        Part::Json(json) => (Form::Json, Str::escaped(json.as_str())),
-        Part::Citation(citation) => {
-            let mut state = JsonBuffer::default();
-            citation.write(Spelling::Snake, &mut state.hold());
-            (Form::Citation, Str::escaped(state.held()).into_owned())
-        }
-        Part::Media(media) => return ready(parts, from, |json| put_media(media, json)),
-        Part::File(FileRef { path, action, diff }) => {
-            return ready(parts, from, |json| {
-                json.object().key("type").literal("file_ref").key("path").str(path).key("action").str(action);
-                json.opt_str("diff", diff.as_ref()).end_object();
-            });
-        }
-        Part::Cache(_) => return None,
-        Part::Opaque(opaque) => {
-            add_opaque(parts, from, opaque);
-            return None;
-        }
-    };
-    // Text grows; a JSON value comes whole.
-    let grows = !matches!(form, Form::Json | Form::Citation | Form::OutputJson);
-    let known = parts.iter().rposition(|part| grows && part.from == from && part.form == form);
-    let at = known.unwrap_or_else(|| {
-        parts.push(Piece { from, form, text: String::new(), state: None });
-        parts.len() - 1
-    });
-    parts.get_mut(at)?.text.push_str(text.as_escaped());
-    Some((at, form))
-}
+impl ItemContent {
+    /// Adds a part, or a piece to one. Returns its index and form if it is text that a delta can show.
+    pub(super) fn add(
+        &mut self,
+        nature: &Nature,
+        from: (ItemId, u32),
+        value: &Part<'_>,
+    ) -> Option<(usize, PartForm)> {
+        let result = matches!(nature, Nature::Result { .. });
+        let reasoning = matches!(nature, Nature::Reasoning);
+        let (form, text) = match value {
+            Part::Text(text) if result => (PartForm::Output, text.reborrow()),
+            Part::Text(text) if reasoning => (PartForm::Reasoning, text.reborrow()),
+            Part::Text(text) => (PartForm::Text, text.reborrow()),
+            Part::Summary(text) => (PartForm::Summary, text.reborrow()),
+            Part::Refusal(text) => (PartForm::Refusal, text.reborrow()),
+            Part::Args(Args::Text(text)) => (PartForm::Arguments, text.reborrow()),
+            Part::Args(Args::Json(json)) => (PartForm::Arguments, Str::plain(json.as_str())),
+            Part::Json(json) if result => (PartForm::OutputJson, Str::plain(json.as_str())),
+            Part::Json(json) => (PartForm::Json, Str::escaped(json.as_str())),
+            Part::Citation(citation) => {
+                self.marked(from).citations.push(citation.clone().into_owned());
+                return None;
+            }
+            Part::Cache(mark) => {
+                if self.marked(from).cache.is_some() {
+                    self.push(from, PartForm::Mark);
+                }
+                self.marked(from).cache = Some(mark.clone().into_owned());
+                return None;
+            }
+            Part::Media(media) => return self.add_ready(from, |json| put_media(media, json)),
+            Part::File(file) => {
+                return self.add_ready(from, |json| {
+                    json.object().key("type").literal("file_ref");
+                    file.write_members(&[], Spelling::Snake, json);
+                });
+            }
+            Part::Opaque(opaque) => {
+                self.add_opaque(from, opaque);
+                return None;
+            }
+        };
+        // Text grows; a JSON value comes whole.
+        let grows = !matches!(form, PartForm::Json | PartForm::OutputJson);
+        let same = |at: &usize| self.pieces.get(*at).is_some_and(|piece| grows && piece.form == form);
+        let known = self.last.get(&from).copied().filter(same);
+        let at = known.unwrap_or_else(|| self.push(from, form));
+        self.pieces.get_mut(at)?.text.push_str(text.as_escaped());
+        Some((at, form))
+    }
 
-fn ready(
-    parts: &mut Vec<Piece>,
-    from: (ItemId, u32),
-    write: impl FnOnce(&mut JsonWriter<'_>),
-) -> Option<(usize, Form)> {
-    let mut state = JsonBuffer::default();
-    write(&mut state.hold());
-    parts.push(Piece { from, form: Form::Ready, text: state.held().to_owned(), state: None });
-    None
-}
+    fn push(&mut self, from: (ItemId, u32), form: PartForm) -> usize {
+        let at = self.pieces.len();
+        self.last.insert(from, at);
+        let (text, citations) = (String::new(), Vec::new());
+        self.pieces.push(ContentPart { item: from.0, form, text, state: None, citations, cache: None });
+        at
+    }
 
-/// Adds state to the reasoning it belongs to, or a piece to state that is there.
-fn add_opaque(parts: &mut Vec<Piece>, from: (ItemId, u32), opaque: &Opaque<'_>) {
-    let Opaque { kind, issuer, value } = opaque;
-    let (item, part) = from;
-    let own = || parts.iter().enumerate().rev().filter(|(_, piece)| piece.from.0 == item);
-    let same = |piece: &Piece| {
-        piece
-            .state
-            .as_ref()
-            .is_some_and(|state| state.part == part && state.kind == *kind && state.issuer == *issuer)
-    };
-    let bare = |piece: &Piece| piece.state.is_none() && matches!(piece.form, Form::Reasoning | Form::Summary);
-    let known = own().find(|(_, piece)| same(piece)).or_else(|| own().find(|(_, piece)| bare(piece)));
-    let known = known.map(|(at, _)| at);
-    let at = known.unwrap_or_else(|| {
+    /// The piece that something is said about.
+    fn marked(&mut self, from: (ItemId, u32)) -> &mut ContentPart {
+        let at = self.last.get(&from).copied().unwrap_or_else(|| self.push(from, PartForm::Mark));
+        // `last` holds places of pieces.
+        &mut self.pieces[at]
+    }
+
+    fn add_ready(
+        &mut self,
+        from: (ItemId, u32),
+        write: impl FnOnce(&mut JsonWriter<'_>),
+    ) -> Option<(usize, PartForm)> {
+        let mut ready = JsonBuffer::default();
+        write(&mut ready.hold());
+        let at = self.push(from, PartForm::Ready);
+        self.pieces.get_mut(at)?.text.push_str(ready.held());
+        None
+    }
+
+    /// Adds state to the reasoning it belongs to, or a piece to state that is there.
+    fn add_opaque(&mut self, (item, part): (ItemId, u32), opaque: &Opaque<'_>) {
+        let Opaque { kind, issuer, value } = opaque;
+        let own = || self.pieces.iter().enumerate().rev().filter(|(_, piece)| piece.item == item);
+        let same = |piece: &ContentPart| {
+            let state = piece.state.as_ref();
+            state.is_some_and(|state| state.part == part && state.kind == *kind && state.issuer == *issuer)
+        };
+        let bare = |piece: &ContentPart| {
+            piece.state.is_none() && matches!(piece.form, PartForm::Reasoning | PartForm::Summary)
+        };
+        let known = own().find(|(_, piece)| same(piece)).or_else(|| own().find(|(_, piece)| bare(piece)));
+        let known = known.map(|(at, _)| at);
         // The text it belongs to may still come, as part 0.
-        let from = (item, 0);
-        parts.push(Piece { from, form: Form::Reasoning, text: String::new(), state: None });
-        parts.len() - 1
-    });
-    if let Some(piece) = parts.get_mut(at) {
-        let state = State { part, kind: *kind, issuer: issuer.clone().into_owned(), value: String::new() };
-        piece.state.get_or_insert(state).value.push_str(value.as_escaped());
+        let at = known.unwrap_or_else(|| self.push((item, 0), PartForm::Reasoning));
+        if let Some(piece) = self.pieces.get_mut(at) {
+            let state =
+                IssuerState { part, kind: *kind, issuer: issuer.clone().into_owned(), value: String::new() };
+            piece.state.get_or_insert(state).value.push_str(value.as_escaped());
+        }
     }
 }
 
 /// Writes the content of an item: what its nature says in any case, then its parts.
-pub(super) fn write(nature: &Nature, parts: &[Piece], complete: bool, json: &mut JsonWriter<'_>) {
+pub(super) fn write(nature: &Nature, parts: &[ContentPart], complete: bool, json: &mut JsonWriter<'_>) {
     json.array();
     let mut parts = parts;
     match nature {
-        Nature::Call(call) if !parts.iter().any(|part| part.form == Form::Arguments) => {
+        Nature::Call(call) if !parts.iter().any(|part| part.form == PartForm::Arguments) => {
             put_call(call, if complete { "{}" } else { "" }, json);
+            json.end_object();
         }
         Nature::Result { call_id, name } if !parts.iter().any(|part| is_output(part.form)) => {
-            put_output(call_id.as_ref(), name.as_ref(), Form::Output, "", json);
+            put_output(call_id.as_ref(), name.as_ref(), PartForm::Output, "", json);
+            json.end_object();
         }
         Nature::Status { label } => {
             json.object().key("type").literal("status").key("label").str(label);
-            if let Some((Piece { form: Form::Text, text, .. }, others)) = parts.split_first() {
-                json.key("detail").literal(text);
+            if let Some((piece, others)) =
+                parts.split_first().filter(|(piece, _)| piece.form == PartForm::Text)
+            {
+                json.key("detail").literal(&piece.text);
+                piece.put_marks(json);
                 parts = others;
             }
             json.end_object();
         }
         Nature::Message | Nature::Reasoning | Nature::Call(_) | Nature::Result { .. } => {}
     }
-    for Piece { from: _, form, text, state } in parts {
-        match (form, nature) {
-            (Form::Arguments, Nature::Call(call)) => put_call(call, text, json),
-            (Form::Output | Form::OutputJson, Nature::Result { call_id, name }) => {
-                put_output(call_id.as_ref(), name.as_ref(), *form, text, json);
-            }
-            (Form::Text | Form::Refusal | Form::Arguments | Form::Output | Form::OutputJson, _) => {
-                json.object().key("type").literal("text").key("text").literal(text);
-                if *form == Form::Refusal {
-                    json.key("refusal").bool(true);
-                }
-                json.end_object();
-            }
-            (Form::Reasoning | Form::Summary, _) => {
-                let visible = if text.is_empty() && state.is_some() { "private" } else { "public" };
-                json.object().key("type").literal("reasoning").key("text").literal(text);
-                json.key("visibility").literal(visible);
-                if *form == Form::Summary {
-                    json.key("summary").bool(true);
-                }
-                if let Some(State { part: _, kind, issuer, value }) = state {
-                    let name = match kind {
-                        OpaqueKind::Signature => "signature",
-                        OpaqueKind::Encrypted => "encrypted",
-                    };
-                    json.key(name).literal(value).key("issuer").str(issuer);
-                }
-                json.end_object();
-            }
-            (Form::Json | Form::Citation, _) => {
-                json.object().key("type").literal("json").key("json").raw(&Raw::new(text).one_line());
-                if *form == Form::Citation {
-                    json.key("citation").bool(true);
-                }
-                json.end_object();
-            }
-            (Form::Ready, _) => {
-                json.raw(&Raw::new(text));
-            }
-        }
+    for piece in parts {
+        piece.put(nature, json);
+        piece.put_marks(json);
+        json.end_object();
     }
     json.end_array();
 }
 
-const fn is_output(form: Form) -> bool {
-    matches!(form, Form::Output | Form::OutputJson)
+impl ContentPart {
+    /// Writes the part and leaves its object open.
+    fn put(&self, nature: &Nature, json: &mut JsonWriter<'_>) {
+        let Self { form, text, state, .. } = self;
+        match (form, nature) {
+            (PartForm::Arguments, Nature::Call(call)) => put_call(call, text, json),
+            (PartForm::Output | PartForm::OutputJson, Nature::Result { call_id, name }) => {
+                put_output(call_id.as_ref(), name.as_ref(), *form, text, json);
+            }
+            (
+                PartForm::Text
+                | PartForm::Refusal
+                | PartForm::Arguments
+                | PartForm::Output
+                | PartForm::OutputJson,
+                _,
+            ) => {
+                json.object().key("type").literal("text").key("text").literal(text);
+                if *form == PartForm::Refusal {
+                    json.key("refusal").bool(true);
+                }
+            }
+            (PartForm::Reasoning | PartForm::Summary, _) => {
+                let visible = if text.is_empty() && state.is_some() { "private" } else { "public" };
+                json.object().key("type").literal("reasoning").key("text").literal(text);
+                json.key("visibility").literal(visible);
+                if *form == PartForm::Summary {
+                    json.key("summary").bool(true);
+                }
+                if let Some(IssuerState { part: _, kind, issuer, value }) = state {
+                    json.key(kind.word()).literal(value).key("issuer").str(issuer);
+                }
+            }
+            (PartForm::Json, _) => {
+                json.object().key("type").literal("json").key("json").raw(&Raw::new(text).one_line());
+            }
+            (PartForm::Mark, _) => {
+                json.object().key("type").literal("json").key("json").null();
+            }
+            (PartForm::Ready, _) => {
+                json.raw(&Raw::new(text));
+            }
+        }
+    }
+
+    /// Writes what is said about the part.
+    fn put_marks(&self, json: &mut JsonWriter<'_>) {
+        if !self.citations.is_empty() {
+            json.key("citations");
+            self.citations.write(Spelling::Snake, json);
+        }
+        if let Some(mark) = &self.cache {
+            json.key("cache");
+            mark.write(Spelling::Snake, json);
+        }
+    }
 }
 
-pub(super) const CALL_KINDS: &[(CallKind, &str)] = &[
-    (CallKind::Function, "function"),
-    (CallKind::FreeText, "free_text"),
-    (CallKind::Vendor, "vendor"),
-    (CallKind::Server, "server"),
-    (CallKind::Mcp, "mcp"),
-];
+const fn is_output(form: PartForm) -> bool {
+    matches!(form, PartForm::Output | PartForm::OutputJson)
+}
 
 fn put_call(call: &ToolCall<'_>, arguments: &str, json: &mut JsonWriter<'_>) {
     let ToolCall { call_id, kind, namespace, name } = call;
@@ -222,15 +270,14 @@ fn put_call(call: &ToolCall<'_>, arguments: &str, json: &mut JsonWriter<'_>) {
     };
     json.opt_str("namespace", namespace.as_ref());
     if *kind != CallKind::Function {
-        json.key("call_kind").literal(super::word(CALL_KINDS, *kind));
+        json.key("call_kind").literal(kind.word());
     }
-    json.end_object();
 }
 
 fn put_output(
     call_id: Option<&Str<'_>>,
     name: Option<&Str<'_>>,
-    form: Form,
+    form: PartForm,
     output: &str,
     json: &mut JsonWriter<'_>,
 ) {
@@ -240,14 +287,13 @@ fn put_output(
         None => json.key("call_id").null(),
     };
     json.key("output").literal(output).opt_str("name", name);
-    if form == Form::OutputJson {
+    if form == PartForm::OutputJson {
         json.key("encoding").literal("json");
     }
-    json.end_object();
 }
 
 fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
-    let Media { media_type, source, name, .. } = media;
+    let Media { media_type, source, name, context, citable } = media;
     let image = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
     let path = if let MediaSource::Url(url) = source { url.reborrow() } else { Str::default() };
     json.object().key("type").literal(if image { "image" } else { "file_ref" }).key("path").str(&path);
@@ -261,5 +307,5 @@ fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
         MediaSource::Text(text) => json.key("text").str(text),
         MediaSource::Url(_) => json.key("url").bool(true),
     };
-    json.end_object();
+    json.opt_str("context", context.as_ref()).opt_bool("citable", *citable);
 }

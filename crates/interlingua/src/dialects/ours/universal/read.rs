@@ -2,18 +2,16 @@
 //! calls made up for results) is not read: it is added again wherever it is needed. Numbers and ids of events are not
 //! read either. What the end of an item repeats is claimed where it is the same and left alone where it is not.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use super::parts::CALL_KINDS;
-use super::read_data::{failure, permission, question, session, turn};
-use super::read_parts::{read_part, read_reasoning, repeat_part};
-use super::request::request;
-use super::{EPOCH, REQUEST, SESSION_UPDATED, USAGE, inside, named, note_if};
+use super::data::{read_failure, read_permission, read_question, read_turn};
+use super::read_parts::{read_marks, read_part, read_reasoning, repeat_part};
+use super::{EPOCH, REQUEST, REWOUND, SESSION_UPDATED, USAGE, inside, note_if};
 use crate::error::Code;
 use crate::json::{Str, from_base64};
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Notice, Of, Part, SessionEnd, Status,
-    ToolCall, ToolResult, Turn,
+    Args, Author, CallKind, Circumstances, Event, Field, ItemId, ItemKind, ItemTail, Neutral, Notice, Of,
+    Part, Session, SessionEnd, Spelling, Status, ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::Val;
@@ -23,48 +21,33 @@ pub(super) struct UniversalReader {
     time: String,
     /// The native id of the session, as it stands in JSON.
     session: String,
-    open: Vec<Open>,
+    /// Items that are not complete, by their id here.
+    open: HashMap<String, ReadItem>,
     /// The native ids of the last few hundred items.
     recent: VecDeque<(String, Str<'static>)>,
 }
 
 /// An item that is not complete.
-pub(super) struct Open {
-    item_id: String,
+pub(super) struct ReadItem {
     pub(super) id: ItemId,
     pub(super) of: Of,
     /// The message around it that was not shown.
     around: Option<ItemId>,
-    /// What its start said, in the order of [`REPEATED`], and what the first part of its content said, in the order of
-    /// [`REPEATED_IN_PARTS`]; as it stands in JSON.
-    began: Vec<Claimed>,
-    pub(super) began_parts: Vec<Claimed>,
+    /// What its start said, and the first part of its content.
+    began: Vec<ClaimedMember>,
+    began_part: Vec<ClaimedMember>,
     /// What the deltas have said of each part, escaped.
-    pub(super) said: Vec<(u64, String)>,
+    pub(super) said: BTreeMap<u64, String>,
     /// Reasoning within this message, by part.
-    reasoning: Vec<(u64, ItemId)>,
+    reasoning: BTreeMap<u64, ItemId>,
 }
 
-/// A member that was read: its name, its text in JSON, and what it was claimed for, if it was.
-pub(super) struct Claimed {
-    pub(super) name: &'static str,
-    pub(super) json: String,
-    pub(super) field: Field,
+/// A member that was read: its name, its text in JSON, and what it was claimed for.
+struct ClaimedMember {
+    name: String,
+    json: String,
+    field: Field,
 }
-
-const REPEATED: [&str; 10] = [
-    "native_item_id",
-    "parent_id",
-    "native_parent_id",
-    "kind",
-    "role",
-    "author",
-    "native_message_id",
-    "message",
-    "model",
-    "time",
-];
-const REPEATED_IN_PARTS: [&str; 5] = ["name", "call_id", "namespace", "call_kind", "label"];
 
 impl Reader for UniversalReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
@@ -79,7 +62,7 @@ impl Reader for UniversalReader {
         self.tick(event, out);
         match kind.as_escaped() {
             "session.started" => {
-                let mut session = inside(data, "metadata").map(session).unwrap_or_default();
+                let mut session: Session<'_> = data.get("metadata").and_then(read).unwrap_or_default();
                 if session.id.is_none() {
                     session.id = event.note_str("native_session_id", Field::SessionId);
                 }
@@ -97,28 +80,28 @@ impl Reader for UniversalReader {
             }
             "turn.started" => {
                 made(Field::Structure);
-                out.event(&Event::TurnStarted(turn(data, "turn_id")));
+                out.event(&Event::TurnStarted(read_turn(data)));
             }
             "turn.ended" => {
                 made(Field::Structure);
-                out.event(&Event::TurnEnded(turn(data, "turn_id")));
+                out.event(&Event::TurnEnded(read_turn(data)));
             }
             "item.started" | "item.completed" => {
                 let done = kind.is("item.completed");
                 self.item(event, data, done, by_us, out);
             }
             "item.delta" => self.delta(data, by_us, out),
-            "permission.requested" => out.event(&Event::PermissionRequested(permission(data))),
+            "permission.requested" => out.event(&Event::PermissionRequested(read_permission(data))),
             "permission.resolved" => {
                 made(Field::Structure);
-                out.event(&Event::PermissionResolved(permission(data)));
+                out.event(&Event::PermissionResolved(read_permission(data)));
             }
-            "question.requested" => out.event(&Event::QuestionRequested(question(data))),
+            "question.requested" => out.event(&Event::QuestionRequested(read_question(data))),
             "question.resolved" => {
                 made(Field::Structure);
-                out.event(&Event::QuestionResolved(question(data)));
+                out.event(&Event::QuestionResolved(read_question(data)));
             }
-            "error" => out.event(&Event::Error(failure(data))),
+            "error" => out.event(&Event::Error(read_failure(data))),
             "agent.unparsed" => unparsed(data, out),
             _ => {
                 let event_type = event.note_str("type", Field::NoticeType);
@@ -145,10 +128,10 @@ impl UniversalReader {
             time.note(Field::Structure);
             return;
         }
-        let text = time.note(Field::TurnTime);
+        let text = time.note(Field::EventTime);
         if text.as_str() != self.time {
             text.as_str().clone_into(&mut self.time);
-            out.event(&Event::Usage(Turn { time: Some(text), ..Turn::default() }));
+            out.event(&Event::Clock(text));
         }
     }
 
@@ -190,15 +173,14 @@ impl UniversalReader {
             return self.remember(&item_id, native.as_ref());
         }
         item.note_str("item_id", Field::Structure);
-        let known = |open: &Open| open.item_id == item_id.as_escaped();
-        if !self.open.iter().any(known) {
+        if !self.open.contains_key(item_id.as_escaped()) {
             self.start(item, &item_id, content, out);
         }
-        let Some(at) = self.open.iter().position(known).filter(|_| done) else {
+        let open = if done { self.open.remove(item_id.as_escaped()) } else { None };
+        let Some(open) = open else {
             inside(item, "content");
             return note_if(item, "status", "in_progress");
         };
-        let open = self.open.remove(at);
         let status = match (failed, by_us) {
             (false, _) => Status::Completed,
             (true, false) => Status::Failed,
@@ -212,15 +194,17 @@ impl UniversalReader {
         let mut parts = content.into_iter().flat_map(|content| content.elements());
         let (Some(label), Some(part)) = (parts.next(), parts.next()) else { return };
         let Some(value) = part.get("json") else { return };
-        match label.str_or_empty("label") {
-            SESSION_UPDATED => {
-                let session = session(value);
-                self.known_as(session.id.as_ref());
-                out.event(&Event::SessionUpdated(session));
-            }
-            USAGE => out.event(&Event::Usage(turn(value, "response_id"))),
-            _ => out.event(&Event::Request(Box::new(request(value)))),
+        let event = match label.str_or_empty("label") {
+            SESSION_UPDATED => read(value).map(Event::SessionUpdated),
+            USAGE => read(value).map(Event::Usage),
+            REWOUND => read(value).map(Event::Rewound),
+            _ => read(value).map(|request| Event::Request(Box::new(request))),
+        };
+        let Some(event) = event else { return };
+        if let Event::SessionUpdated(session) = &event {
+            self.known_as(session.id.as_ref());
         }
+        out.event(&event);
         label.note_str("label", Field::Structure);
         note_if(label, "type", "status");
         note_if(part, "type", "json");
@@ -233,7 +217,6 @@ impl UniversalReader {
     }
 
     fn start(&mut self, item: Val<'_>, item_id: &Str<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
-        let mut claims = Claims { object: item, began: Vec::new() };
         let first = content.and_then(|content| content.elements().next());
         // Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last
         // claim.
@@ -243,8 +226,8 @@ impl UniversalReader {
             .filter(|_| item.str_or_empty("kind") == "tool_call")
             .and_then(|call| call.get("call_id")?.str());
         let is_call_id = native.is_some() && native == call_id;
-        claims.text("native_item_id", if is_call_id { Field::CallId } else { Field::ItemId });
-        let (within, mut parent) = self.parent(&mut claims);
+        text(item, "native_item_id", if is_call_id { Field::CallId } else { Field::ItemId });
+        let (within, mut parent) = self.parent(item);
         let (of, author) = match item.str_or_empty("kind") {
             "tool_call" => (Of::Call, Author::Assistant),
             "tool_result" => (Of::Result, Author::Tool),
@@ -255,114 +238,85 @@ impl UniversalReader {
         // A kind we do not know names the notice, if nothing else does.
         let known = of != Of::Notice || item.str_or_empty("kind") == "status";
         let kind = match (known, &label) {
-            (true, _) => claims.text("kind", Field::Structure).filter(|_| false),
-            (false, None) => claims.text("kind", Field::NoticeType),
+            (true, _) => text(item, "kind", Field::Structure).filter(|_| false),
+            (false, None) => text(item, "kind", Field::NoticeType),
             (false, Some(_)) => None,
         };
-        claims.role(of);
-        let mut part_claims = Claims { object: first.unwrap_or(item), began: Vec::new() };
-        let mut text = |name, field| first.and_then(|_| part_claims.text(name, field));
-        let item_kind = match of {
-            Of::Call => {
-                let name = text("name", Field::CallName).unwrap_or_default();
-                let call_id = text("call_id", Field::CallId);
-                let namespace = text("namespace", Field::CallNamespace);
-                let kind = first.and_then(|first| named(CALL_KINDS, first.str_or_empty("call_kind")));
-                if kind.is_some() {
-                    text("call_kind", Field::CallKind);
-                }
-                let kind = kind.unwrap_or(CallKind::Function);
-                ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name })
-            }
-            Of::Result => {
-                let call_id = text("call_id", Field::ResultCallId);
-                ItemKind::ToolResult(ToolResult { call_id, name: text("name", Field::ResultName) })
-            }
-            Of::Message | Of::Reasoning => ItemKind::Message,
-            Of::Notice => {
-                let event_type = text("label", Field::NoticeType).or(kind);
-                ItemKind::Notice(Notice { event_type })
-            }
-        };
-        if let Some(first) = first {
-            for word in ["tool_call", "tool_result", "status"] {
-                note_if(first, "type", word);
-            }
-            for name in ["arguments", "output"] {
-                note_if(first, name, "");
-            }
-        }
+        take_role(item, of);
+        let item_kind = item_kind(of, first, kind);
         if author == Author::Developer {
-            claims.text("author", Field::ItemAuthor);
+            text(item, "author", Field::ItemAuthor);
         }
-        claims.text("native_parent_id", Field::ItemParent);
-        let message = claims.text("native_message_id", Field::ItemId);
-        let (mut model, mut time) =
-            (claims.text("model", Field::ItemModel), claims.raw("time", Field::ItemTime));
+        text(item, "native_parent_id", Field::ItemParent);
+        let message = text(item, "native_message_id", Field::ItemId);
+        let mut circumstances = Circumstances::read_members(item, &[], Spelling::Snake);
         self.remember(item_id, native.as_ref().or(message.as_ref()));
         let beside = item.get("message").filter(|message| message.members().next().is_some());
         let around = (message.is_some() || beside.is_some()).then(|| {
             let usual = if of == Of::Result { Author::User } else { Author::Assistant };
             let mut head = out.head(ItemKind::Message, usual);
             head.native_id = message;
-            let Some(beside) = beside else {
-                head.parent = parent.take();
-                head.model = model.take();
-                head.time = time.take();
-                return out.start(head);
-            };
-            let mut beside = Claims { object: beside, began: Vec::new() };
             // What the message says of itself stands beside what the item says.
-            if beside.object.get("role").is_some() {
-                head.author = author_of(beside.object);
-                beside.role(Of::Message);
+            let role = beside.filter(|beside| beside.get("role").is_some());
+            if let Some(beside) = role {
+                head.author = author_of(beside);
+                take_role(beside, Of::Message);
                 if head.author == Author::Developer {
-                    beside.text("author", Field::ItemAuthor);
+                    text(beside, "author", Field::ItemAuthor);
                 }
             }
-            head.parent = beside.text("parent", Field::ItemParent).or_else(|| parent.take());
-            head.model = beside.text("model", Field::ItemModel).or_else(|| model.take());
-            head.time = beside.raw("time", Field::ItemTime).or_else(|| time.take());
+            head.parent = beside.and_then(|beside| text(beside, "parent", Field::ItemParent));
+            head.parent = head.parent.take().or_else(|| parent.take());
+            let own = beside.map(|beside| Circumstances::read_members(beside, &[], Spelling::Snake));
+            let usual_author = head.author == usual;
+            head = match own.unwrap_or_default() {
+                // Who speaks is said where it is usual only to tell that the rest is the item's own.
+                none if none == Circumstances::default() && !(role.is_some() && usual_author) => {
+                    head.with(std::mem::take(&mut circumstances))
+                }
+                own => head.with(own),
+            };
             out.start(head)
         });
+        let mut began = claimed_in(item);
         if let Some(beside) = beside {
-            claims.began.push(Claimed {
-                name: "message",
-                json: beside.text().to_owned(),
-                field: Field::Structure,
-            });
+            let (name, json) = ("message".to_owned(), beside.text().to_owned());
+            began.push(ClaimedMember { name, json, field: Field::Structure });
         }
-        let mut head = out.head(item_kind, author);
+        let mut head = out.head(item_kind, author).with(circumstances);
         head.within = around.or(within);
         head.native_id = native.filter(|_| !is_call_id);
         head.parent = parent;
-        head.model = model;
-        head.time = time;
         let id = out.start(head);
-        let item_id = item_id.as_escaped().to_owned();
-        let (began, began_parts) = (claims.began, part_claims.began);
-        let (said, reasoning) = (Vec::new(), Vec::new());
-        self.open.push(Open { item_id, id, of, around, began, began_parts, said, reasoning });
+        let began_part = first.map(claimed_in).unwrap_or_default();
+        let (said, reasoning) = (BTreeMap::new(), BTreeMap::new());
+        let open = ReadItem { id, of, around, began, began_part, said, reasoning };
+        self.open.insert(item_id.as_escaped().to_owned(), open);
     }
 
     /// The open message that an item is in, or the native id of the item it follows.
-    fn parent<'t>(&self, claims: &mut Claims<'t>) -> (Option<ItemId>, Option<Str<'t>>) {
-        let item = claims.object;
+    fn parent<'t>(&self, item: Val<'t>) -> (Option<ItemId>, Option<Str<'t>>) {
         let native = item.get("native_parent_id").and_then(|parent| parent.str());
         let Some(parent) = item.get("parent_id").and_then(|parent| parent.str()) else {
-            claims.text("parent_id", Field::Structure);
+            text(item, "parent_id", Field::Structure);
             return (None, native);
         };
-        let holds = |open: &&Open| open.item_id == parent.as_escaped() && open.of == Of::Message;
-        if let Some(open) = self.open.iter().find(holds) {
-            claims.text("parent_id", Field::Structure);
+        if let Some(open) = self.open.get(parent.as_escaped()).filter(|open| open.of == Of::Message) {
+            text(item, "parent_id", Field::Structure);
             return (Some(open.id), native);
         }
         let known = self.recent.iter().rev().find(|(known, _)| known == parent.as_escaped());
-        if known.is_some() && native.is_none() {
-            claims.text("parent_id", Field::ItemParent);
+        let known = known.map(|(_, native)| native.clone());
+        let call = item.get("parent_call").and_then(|call| call.str());
+        if known.is_some() && call == known {
+            // The call that started the subagent, which says so itself.
+            text(item, "parent_id", Field::Structure);
+            return (None, native);
         }
-        (None, native.or_else(|| known.map(|(_, native)| native.clone())))
+        if known.is_some() && native.is_none() {
+            text(item, "parent_id", Field::ItemParent);
+        }
+        (None, native.or(known))
     }
 
     fn remember(&mut self, item_id: &Str<'_>, native: Option<&Str<'_>>) {
@@ -375,7 +329,7 @@ impl UniversalReader {
 
     fn delta(&mut self, data: Val<'_>, by_us: bool, out: &mut Events<'_>) {
         let item_id = data.get("item_id").and_then(|id| id.str()).unwrap_or_default();
-        let Some(open) = self.open.iter_mut().find(|open| open.item_id == item_id.as_escaped()) else {
+        let Some(open) = self.open.get_mut(item_id.as_escaped()) else {
             return out.problem(
                 Code::Lifecycle,
                 Some("/data/item_id".to_owned()),
@@ -387,10 +341,7 @@ impl UniversalReader {
         repeat(data, "native_item_id", &open.began);
         let number = data.note_u64("part", Field::Structure).unwrap_or(0);
         let part = number as u32;
-        match open.said.iter_mut().find(|(known, _)| *known == number) {
-            Some((_, said)) => said.push_str(text.as_escaped()),
-            None => open.said.push((number, text.as_escaped().to_owned())),
-        }
+        open.said.entry(number).or_default().push_str(text.as_escaped());
         let content_type = data.str_or_empty("content_type");
         if matches!(content_type, "text" | "reasoning" | "arguments") {
             data.note_str("content_type", Field::Structure);
@@ -421,48 +372,72 @@ fn is_status_of_ours(content: Option<Val<'_>>, done: bool) -> bool {
     let mut parts = content.into_iter().flat_map(|content| content.elements());
     let label = parts.next().map_or("", |part| part.str_or_empty("label"));
     let has_value = parts.next().is_some_and(|part| part.get("json").is_some());
-    matches!(label, SESSION_UPDATED | USAGE | REQUEST) && (has_value || !done)
+    matches!(label, SESSION_UPDATED | USAGE | REQUEST | REWOUND) && (has_value || !done)
 }
 
-/// Claims members and remembers them: the end of the item will repeat them.
-struct Claims<'t> {
-    object: Val<'t>,
-    began: Vec<Claimed>,
+/// What item it is: the first part of its content tells the rest.
+fn item_kind<'t>(of: Of, first: Option<Val<'t>>, kind: Option<Str<'t>>) -> ItemKind<'t> {
+    let part_text = |name, field| first.and_then(|part| text(part, name, field));
+    let item_kind = match of {
+        Of::Call => ItemKind::ToolCall(ToolCall {
+            name: part_text("name", Field::CallName).unwrap_or_default(),
+            call_id: part_text("call_id", Field::CallId),
+            namespace: part_text("namespace", Field::CallNamespace),
+            kind: first
+                .and_then(|part| CallKind::read(part.get("call_kind")?, Field::CallKind, Spelling::Snake))
+                .unwrap_or(CallKind::Function),
+        }),
+        Of::Result => ItemKind::ToolResult(ToolResult {
+            call_id: part_text("call_id", Field::ResultCallId),
+            name: part_text("name", Field::ResultName),
+        }),
+        Of::Message | Of::Reasoning => ItemKind::Message,
+        Of::Notice => ItemKind::Notice(Notice { event_type: part_text("label", Field::NoticeType).or(kind) }),
+    };
+    if let Some(first) = first {
+        for word in ["tool_call", "tool_result", "status"] {
+            note_if(first, "type", word);
+        }
+        for name in ["arguments", "output"] {
+            note_if(first, name, "");
+        }
+    }
+    item_kind
 }
 
-impl<'t> Claims<'t> {
-    fn text(&mut self, name: &'static str, field: Field) -> Option<Str<'t>> {
-        let val = self.object.get(name)?;
-        let text = val.str();
-        if text.is_some() || val.is_null() {
-            self.claim(name, val, if val.is_null() { Field::Structure } else { field });
-        }
-        text
-    }
+fn read<'t, T: Neutral<'t>>(value: Val<'t>) -> Option<T> {
+    T::read(value, Field::Structure, Spelling::Snake)
+}
 
-    fn raw(&mut self, name: &'static str, field: Field) -> Option<crate::json::Raw<'t>> {
-        let val = self.object.get(name).filter(|val| !val.is_null())?;
-        self.claim(name, val, field);
-        Some(val.raw())
+/// Takes a text member; `null` says nothing.
+fn text<'t>(object: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
+    let val = object.get(name)?;
+    if val.is_null() {
+        val.take(Field::Structure);
     }
+    val.take_text(field)
+}
 
-    fn claim(&mut self, name: &'static str, val: Val<'t>, field: Field) {
-        val.take(field);
-        self.began.push(Claimed { name, json: val.text().to_owned(), field });
+/// Takes the role: who speaks in a message, or what follows from the kind of anything else.
+fn take_role(object: Val<'_>, of: Of) {
+    let (words, field): (&[&str], Field) = match of {
+        Of::Call => (&["assistant"], Field::Structure),
+        Of::Result => (&["tool"], Field::Structure),
+        Of::Notice => (&["system"], Field::Structure),
+        Of::Message | Of::Reasoning => (&["user", "assistant", "system", "tool"], Field::ItemAuthor),
+    };
+    if words.contains(&object.str_or_empty("role")) {
+        text(object, "role", field);
     }
+}
 
-    /// Claims the role: who speaks in a message, or what follows from the kind of anything else.
-    fn role(&mut self, of: Of) {
-        let (words, field): (&[&str], Field) = match of {
-            Of::Call => (&["assistant"], Field::Structure),
-            Of::Result => (&["tool"], Field::Structure),
-            Of::Notice => (&["system"], Field::Structure),
-            Of::Message | Of::Reasoning => (&["user", "assistant", "system", "tool"], Field::ItemAuthor),
-        };
-        if words.contains(&self.object.str_or_empty("role")) {
-            self.text("role", field);
-        }
-    }
+/// The members that were claimed: the end of the item will repeat them.
+fn claimed_in(object: Val<'_>) -> Vec<ClaimedMember> {
+    let members = object.members().filter_map(|(name, val)| {
+        let field = val.claimed().field()?;
+        Some(ClaimedMember { name: name.as_escaped().to_owned(), json: val.text().to_owned(), field })
+    });
+    members.collect()
 }
 
 /// Who speaks in a message.
@@ -477,7 +452,7 @@ fn author_of(item: Val<'_>) -> Author {
 }
 
 /// Notes a member that says what the start of the item has said.
-pub(super) fn repeat(object: Val<'_>, name: &str, began: &[Claimed]) {
+fn repeat(object: Val<'_>, name: &str, began: &[ClaimedMember]) {
     let Some(val) = object.get(name) else { return };
     if let Some(known) = began.iter().find(|known| known.name == name && known.json == val.text()) {
         val.note(known.field);
@@ -493,34 +468,40 @@ pub(super) fn flag(object: Val<'_>, name: &str, field: Field) -> bool {
     set
 }
 
-impl Open {
+impl ReadItem {
     /// The reasoning that is that part of the message.
     pub(super) fn reasoning(&mut self, part: u64, out: &mut Events<'_>) -> ItemId {
-        if let Some((_, id)) = self.reasoning.iter().find(|(known, _)| *known == part) {
+        if let Some(id) = self.reasoning.get(&part) {
             return *id;
         }
         let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
         head.within = Some(self.id);
         let id = out.start(head);
-        self.reasoning.push((part, id));
+        self.reasoning.insert(part, id);
         id
     }
 }
 
 /// Says what the deltas have left out and ends the item.
-fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Status, out: &mut Events<'_>) {
-    for name in REPEATED {
-        repeat(item, name, &open.began);
+fn complete(
+    mut open: ReadItem,
+    item: Val<'_>,
+    content: Option<Val<'_>>,
+    status: Status,
+    out: &mut Events<'_>,
+) {
+    for known in &open.began {
+        repeat(item, &known.name, &open.began);
     }
     inside(item, "content");
     let parts = || content.into_iter().flat_map(|content| content.elements());
     let outputs = parts().filter(|part| part.get("output").is_some()).count();
     for (index, part) in parts().enumerate() {
         let number = index as u64;
-        for name in REPEATED_IN_PARTS {
-            repeat(part, name, &open.began_parts);
+        for known in &open.began_part {
+            repeat(part, &known.name, &open.began_part);
         }
-        let said = open.said.iter().find(|(known, _)| *known == number).map(|(_, said)| &**said);
+        let said = open.said.get(&number).map(String::as_str);
         if part.get("label").is_some() {
             note_if(part, "type", "status");
             let detail = part.get("detail").and_then(|detail| detail.str());
@@ -536,6 +517,7 @@ fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Sta
             }
         } else if part.str_or_empty("type") == "reasoning" {
             read_reasoning(&mut open, number, part, out);
+            continue;
         } else if let Some(said) = said {
             repeat_part(open.of, part, said);
         } else if outputs == 1 && part.get("output").is_some_and(|output| output.is("")) {
@@ -545,31 +527,17 @@ fn complete(mut open: Open, item: Val<'_>, content: Option<Val<'_>>, status: Sta
         } else if let Some(value) = read_part(open.of, part) {
             out.delta(open.id, index as u32, value);
         }
+        read_marks(part, (open.id, index as u32), out);
     }
-    // Claimed last: a writer that cannot say it looks for the last claim.
+    // ClaimedMember last: a writer that cannot say it looks for the last claim.
     if matches!(item.str_or_empty("status"), "completed" | "failed") {
-        item.take_str("status", Field::ItemStatus);
+        item.note_str("status", Field::ItemStatus);
     }
-    for id in open.reasoning.iter().map(|(_, id)| *id) {
-        out.event(&Event::ItemCompleted(ItemTail {
-            id,
-            status,
-            native_status: None,
-            is_error: None,
-            exit_code: None,
-            duration: None,
-        }));
+    for id in open.reasoning.into_values() {
+        out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
     }
-    let (native_status, is_error) =
-        (item.take_str("native_status", Field::ItemStatus), item.take_bool("is_error", Field::ResultIsError));
-    out.event(&Event::ItemCompleted(ItemTail {
-        id: open.id,
-        status,
-        native_status,
-        is_error,
-        exit_code: None,
-        duration: None,
-    }));
+    let tail = ItemTail::read_members(item, &["status"], Spelling::Snake);
+    out.event(&Event::ItemCompleted(ItemTail { id: open.id, status, ..tail }));
     if let Some(around) = open.around {
         out.complete(around);
     }

@@ -1,29 +1,30 @@
 //! How the parts of a completed item are read.
 
 use super::note_if;
-use super::read::{Open, flag};
+use super::read::{ReadItem, flag};
 use crate::json::{Raw, Str};
 use crate::model::{
-    Args, Citation, Field, FileRef, Media, MediaSource, Neutral as _, Of, Opaque, OpaqueKind, Part, Spelling,
+    Args, CacheMark, Citation, Field, FileRef, ItemId, Media, MediaSource, Neutral as _, Of, Opaque,
+    OpaqueKind, Part, Spelling,
 };
 use crate::pipe::Events;
 use crate::tape::{Limits, TapeBuf, Val};
 
-pub(super) fn read_reasoning(open: &mut Open, number: u64, part: Val<'_>, out: &mut Events<'_>) {
+pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, out: &mut Events<'_>) {
     part.note_str("type", Field::Structure);
     let id = open.reasoning(number, out);
     let summary = flag(part, "summary", Field::ReasoningSummary);
     let field = if summary { Field::ReasoningSummary } else { Field::ReasoningText };
     let state = [OpaqueKind::Signature, OpaqueKind::Encrypted]
         .into_iter()
-        .find(|kind| part.get(word(*kind)).is_some());
-    let said = open.said.iter().find(|(known, _)| *known == number).map(|(_, said)| said);
+        .find(|kind| part.get(kind.word()).is_some());
+    let said = open.said.get(&number);
     if let Some((val, text)) = part.get("text").and_then(|val| Some((val, val.str()?))) {
         match said {
             Some(said) if text.as_escaped() == said => drop(val.take(field)),
             // The deltas have said something else.
             Some(_) => {}
-            // State that hides all of the reasoning stands beside an empty text.
+            // IssuerState that hides all of the reasoning stands beside an empty text.
             None if text.is_empty() && state.is_some() => drop(val.note(Field::Structure)),
             None => {
                 val.take(field);
@@ -31,22 +32,28 @@ pub(super) fn read_reasoning(open: &mut Open, number: u64, part: Val<'_>, out: &
             }
         }
     }
-    let state = state.and_then(|kind| Some((kind, part.take_str(word(kind), kind.field())?)));
+    let state = state.and_then(|kind| Some((kind, part.take_str(kind.word(), kind.field())?)));
     if let Some((kind, value)) = state {
         let issuer = part.take_str("issuer", Field::Issuer).unwrap_or(Str::escaped(UNKNOWN));
         out.delta(id, 1, Part::Opaque(Opaque { kind, issuer, value }));
+    }
+    read_marks(part, (id, 0), out);
+}
+
+/// Says what is said about a part.
+pub(super) fn read_marks(part: Val<'_>, (item, number): (ItemId, u32), out: &mut Events<'_>) {
+    for citation in part.get("citations").into_iter().flat_map(|citations| citations.elements()) {
+        if let Some(citation) = Citation::read(citation, Field::Structure, Spelling::Snake) {
+            out.delta(item, number, Part::Citation(citation));
+        }
+    }
+    if let Some(mark) = part.get("cache").and_then(CacheMark::read_on_part) {
+        out.delta(item, number, Part::Cache(mark));
     }
 }
 
 /// State of which nobody says who issued it is sent to no one.
 const UNKNOWN: &str = "unknown";
-
-const fn word(kind: OpaqueKind) -> &'static str {
-    match kind {
-        OpaqueKind::Signature => "signature",
-        OpaqueKind::Encrypted => "encrypted",
-    }
-}
 
 /// Notes a part that says what the deltas have said; anything else is left alone.
 pub(super) fn repeat_part(of: Of, part: Val<'_>, said: &str) {
@@ -78,11 +85,13 @@ pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
         }
         "json" => {
             let json = part.get("json")?;
-            if flag(part, "citation", Field::Structure) {
-                Part::Citation(Citation::read(json, Field::Structure, Spelling::Snake)?)
-            } else {
-                Part::Json(json.take(of.json()))
+            let is_mark = part.get("citations").is_some() || part.get("cache").is_some();
+            if json.is_null() && is_mark {
+                json.note(Field::Structure);
+                part.note_str("type", Field::Structure);
+                return None;
             }
+            Part::Json(json.take(of.json()))
         }
         "tool_call" => {
             let text = part.take_str("arguments", Field::CallArgs)?;
@@ -98,21 +107,15 @@ pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
             }
             json.map_or(Part::Text(text), Part::Json)
         }
-        "image" | "file_ref" if ["url", "data", "file_id"].iter().any(|name| part.get(name).is_some()) => {
+        "image" | "file_ref"
+            if ["url", "data", "file_id", "text"].iter().any(|name| part.get(name).is_some()) =>
+        {
             read_media(of, part)?
         }
-        "file_ref" if text("path").is_some() && text("action").is_some() => Part::File(FileRef {
-            path: part.take_str("path", Field::FilePath)?,
-            action: part.take_str("action", Field::FileAction)?,
-            diff: part.take_str("diff", Field::FileDiff),
-        }),
-        "image" => Part::Media(Media {
-            source: MediaSource::Url(part.take_str("path", of.media())?),
-            media_type: part.take_str("mime", Field::MediaType),
-            name: part.take_str("name", Field::MediaName),
-            context: None,
-            citable: None,
-        }),
+        "file_ref" if text("path").is_some() && text("action").is_some() => {
+            Part::File(FileRef::read_members(part, &[], Spelling::Snake))
+        }
+        "image" => read_media(of, part)?,
         _ => return None,
     };
     part.note_str("type", Field::Structure);
@@ -125,6 +128,8 @@ fn read_media(of: Of, part: Val<'_>) -> Option<Part<'_>> {
         MediaSource::Base64(data)
     } else if let Some(id) = part.take_str("file_id", field) {
         MediaSource::File(id)
+    } else if let Some(text) = part.take_str("text", field) {
+        MediaSource::Text(text)
     } else {
         flag(part, "url", Field::Structure);
         MediaSource::Url(part.take_str("path", field)?)
@@ -132,9 +137,13 @@ fn read_media(of: Of, part: Val<'_>) -> Option<Part<'_>> {
     // The base schema wants a path, and what was done with the file.
     note_if(part, "path", "");
     note_if(part, "action", "read");
-    let (media_type, name) =
-        (part.take_str("mime", Field::MediaType), part.take_str("name", Field::MediaName));
-    Some(Part::Media(Media { media_type, source, name, context: None, citable: None }))
+    Some(Part::Media(Media {
+        media_type: part.take_str("mime", Field::MediaType),
+        source,
+        name: part.take_str("name", Field::MediaName),
+        context: part.take_str("context", Field::MediaContext),
+        citable: part.take_bool("citable", Field::MediaCitable),
+    }))
 }
 
 /// The JSON value in a string, if writing it into a string again gives the same.

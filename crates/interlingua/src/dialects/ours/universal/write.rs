@@ -1,21 +1,21 @@
 //! Events to universal events. Messages are shown when they have content of their own, so that a native message that
 //! only holds a call does not leave an empty one behind; what it said about itself stands in the call's item.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
 
-use super::data::{put_failure, put_permission, put_question, put_session, put_turn};
-use super::item::{Open, Tail, item_id, opt_word};
-use super::parts::{self, Form, Nature};
-use super::request::put_request;
-use super::{EPOCH, REQUEST, SESSION_UPDATED, USAGE, time};
+use super::data::{put_failure, put_permission, put_question, put_turn};
+use super::item::{OpenItem, item_id, opt_word};
+use super::parts::{Nature, PartForm};
+use super::{EPOCH, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::json::{Raw, Str};
-use crate::ledger::{Leftover, LeftoverBody, Reason};
+use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{
-    Args, Arrival, Author, CallKind, Decision, Delta, Event, FailureClass, Field, ItemHead, ItemId, ItemKind,
-    ItemTail, Notice, Of, Part, Permission, Question, Session, SessionEnd, Status, Stop, StopClass, Time,
-    ToolCall, ToolResult, Turn,
+    Args, Arrival, Author, CallKind, Circumstances, Decision, Delta, Event, FailureClass, Field, ItemHead,
+    ItemId, ItemKind, ItemTail, Neutral, Notice, Of, Part, Permission, Question, Session, SessionEnd,
+    Spelling, Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn,
 };
 use crate::pipe::{Target, Writer};
 
@@ -27,21 +27,21 @@ pub(super) struct UniversalWriter {
     session: Option<String>,
     native_session: Option<String>,
     time: String,
-    /// The length of a time that no event has shown yet.
-    unseen_time: Option<usize>,
+    /// The name and length of a time that no event has shown yet.
+    unseen_time: Option<(Field, usize)>,
     /// The last time that an event said as written.
     said_time: String,
     sequence: u64,
     items: u64,
     turns: u64,
     turn: Option<String>,
-    open: Vec<Open>,
+    open: HashMap<ItemId, OpenItem, BuildHasherDefault<Identity>>,
     /// Which item a native id became, for the last few hundred.
     recent: VecDeque<(String, u64)>,
     /// Calls without a result.
-    calls: Vec<(String, u64)>,
+    calls: HashMap<String, u64>,
     /// Requests without an answer.
-    pending: Vec<Pending>,
+    pending: Vec<OpenRequest>,
     /// What was said last of a response, without its time.
     usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
@@ -72,7 +72,7 @@ enum Made {
 }
 
 /// A request without an answer, and what its answer must repeat.
-struct Pending {
+struct OpenRequest {
     permission: bool,
     id: Str<'static>,
     action: Str<'static>,
@@ -159,7 +159,7 @@ impl UniversalWriter {
         }
         self.write(Made::ByUs, "session.started", out, |json| {
             json.object().key("metadata");
-            put_session(session, json);
+            session.write(Spelling::Snake, json);
             json.end_object();
         });
     }
@@ -171,7 +171,7 @@ impl UniversalWriter {
         if let Some(id) = &session.id {
             self.native_session = Some(id.as_escaped().to_owned());
         }
-        self.status(Made::ByAgent, SESSION_UPDATED, out, |json| put_session(session, json));
+        self.status_of(SESSION_UPDATED, session, out);
     }
 
     /// A status item of our own making: a label and a value.
@@ -194,6 +194,11 @@ impl UniversalWriter {
         }
     }
 
+    /// A status item that says something in the model's own words.
+    fn status_of<'t>(&mut self, label: &str, value: &impl Neutral<'t>, out: &mut Target<'_>) {
+        self.status(Made::ByAgent, label, out, |json| value.write(Spelling::Snake, json));
+    }
+
     /// Takes the source's time, unless it would go back. The event that follows says it as written.
     fn tick(&mut self, time: &Time<'_>) {
         time.as_str().clone_into(&mut self.said_time);
@@ -201,21 +206,21 @@ impl UniversalWriter {
     }
 
     /// Takes the time of something that is no event: only the envelope of the next event can say it.
-    fn tick_alone(&mut self, time: &Time<'_>, out: &mut Target<'_>) {
+    fn tick_alone(&mut self, field: Field, time: &Time<'_>, out: &mut Target<'_>) {
         if time.as_str() == self.said_time {
             return;
         }
         let before = self.time.clone();
         if !self.advance(time) {
-            return out.lose_raw(Field::TurnTime, time, Reason::Narrowed);
+            return out.lose_raw(field, time, Reason::Narrowed);
         }
         if self.time == before {
             return;
         }
-        let unseen = self.unseen_time.replace(time.as_str().len());
-        if let Some(length) = unseen.filter(|_| !self.include_raw) {
+        let unseen = self.unseen_time.replace((field, time.as_str().len()));
+        if let Some((field, length)) = unseen.filter(|_| !self.include_raw) {
             // The time that nothing has shown belongs to an earlier frame.
-            out.ledger.lose_late(Field::TurnTime, Reason::Merged, 1, length as u64);
+            out.ledger.lose_late(field, Reason::Merged, 1, length as u64);
         }
     }
 
@@ -232,8 +237,9 @@ impl UniversalWriter {
 
     fn find(&self, native: &Str<'_>) -> Option<u64> {
         let native = native.as_escaped();
-        let of = |(known, number): &(String, u64)| (known == native).then_some(*number);
-        self.calls.iter().rev().find_map(of).or_else(|| self.recent.iter().rev().find_map(of))
+        let recent =
+            || self.recent.iter().rev().find(|(known, _)| known == native).map(|(_, number)| *number);
+        self.calls.get(native).copied().or_else(recent)
     }
 
     fn remember(&mut self, native: Option<&str>, number: u64) {
@@ -245,7 +251,7 @@ impl UniversalWriter {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
-        let ItemHead { id, kind, author, within, native_id, parent, time, model, .. } = head;
+        let ItemHead { id, kind, author, within, native_id, parent, parent_call, time, .. } = head;
         if let Some(time) = time {
             self.tick(time);
         }
@@ -253,12 +259,7 @@ impl UniversalWriter {
         let nature = match kind {
             ItemKind::Message => Nature::Message,
             ItemKind::Reasoning => Nature::Reasoning,
-            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => Nature::Call(ToolCall {
-                call_id: call_id.clone().map(Str::into_owned),
-                kind: *kind,
-                namespace: namespace.clone().map(Str::into_owned),
-                name: name.clone().into_owned(),
-            }),
+            ItemKind::ToolCall(call) => Nature::Call(call.clone().into_owned()),
             ItemKind::ToolResult(ToolResult { call_id, name }) => Nature::Result {
                 call_id: call_id.clone().map(Str::into_owned),
                 name: name.clone().map(Str::into_owned),
@@ -267,25 +268,23 @@ impl UniversalWriter {
                 Nature::Status { label: event_type.clone().unwrap_or(Str::escaped("unknown")).into_owned() }
             }
         };
-        let mut open = Open::new(*id, nature, *author);
+        let mut open = OpenItem::new(nature, *author);
         open.native = own(native_id);
         open.parent = parent.as_ref().and_then(|parent| self.find(parent));
         open.parent_id = own(parent);
-        open.native_parent = own(parent).filter(|_| open.parent.is_none());
-        open.model = own(model);
-        open.time = time.as_ref().map(|time| time.as_str().to_owned());
-        if let Some(message) = self.open.iter_mut().find(|open| Some(open.id) == *within) {
+        open.native_parent = own(parent).filter(|_| open.parent.is_none() || parent == parent_call);
+        if parent.is_none() {
+            // What a subagent says belongs to the call that started it.
+            open.parent = parent_call.as_ref().and_then(|call| self.find(call));
+        }
+        open.circumstances = head.circumstances().into_owned();
+        if let Some(message) = within.as_ref().and_then(|message| self.open.get_mut(message)) {
             if let Nature::Reasoning = open.nature {
-                // A part of a message has no name, place or time of its own.
                 open.host = *within;
-                for (field, text) in
-                    [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
-                {
-                    out.lose_some(field, text.as_ref(), Reason::NoSlot);
-                }
-                if let Some(time) = time {
-                    out.lose_raw(Field::ItemTime, time, Reason::NoSlot);
-                }
+                // A part of a message has no name or place of its own, and the message's circumstances.
+                let same = open.circumstances == message.circumstances;
+                let lost = if same { head.clone().with(Circumstances::default()) } else { head.clone() };
+                out.lose_event(Of::Reasoning, &Event::ItemStarted(lost), Reason::NoSlot);
             } else {
                 message.holds_items = true;
                 match message.shown {
@@ -306,7 +305,7 @@ impl UniversalWriter {
                 }
                 self.show(&mut open, out);
                 if let (Some(call_id), Some(number)) = (call_id, open.shown) {
-                    self.calls.push((call_id, number));
+                    self.calls.insert(call_id, number);
                 }
             }
             Nature::Result { call_id, name } => {
@@ -317,13 +316,12 @@ impl UniversalWriter {
             }
             Nature::Status { .. } => self.show(&mut open, out),
         }
-        self.open.push(open);
+        self.open.insert(*id, open);
     }
 
     /// A result takes its call off the list; one without a call gets one, so that every result has a call before it.
     fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut Target<'_>) {
-        if let Some(at) = self.calls.iter().position(|(known, _)| known == call_id.as_escaped()) {
-            let (call_id, number) = self.calls.remove(at);
+        if let Some((call_id, number)) = self.calls.remove_entry(call_id.as_escaped()) {
             return self.remember(Some(&call_id), number);
         }
         if self.find(call_id).is_some() {
@@ -334,19 +332,19 @@ impl UniversalWriter {
         let call_id = call_id.clone().into_owned();
         let call =
             ToolCall { call_id: Some(call_id.clone()), kind: CallKind::Function, namespace: None, name };
-        let mut open = Open::new(ItemId(0), Nature::Call(call), Author::Assistant);
+        let mut open = OpenItem::new(Nature::Call(call), Author::Assistant);
         open.native = Some(call_id.as_escaped().to_owned());
         self.show_as(&mut open, Made::ByUs, out);
-        let done = Tail { status: Status::Completed, native_status: None, is_error: None };
+        let done = ItemTail::new(ItemId(0), Status::Completed);
         self.say(Made::ByUs, "item.completed", out, |json| open.write(Some(&done), json));
     }
 
-    fn show(&mut self, open: &mut Open, out: &mut Target<'_>) {
+    fn show(&mut self, open: &mut OpenItem, out: &mut Target<'_>) {
         self.show_as(open, Made::ByAgent, out);
     }
 
     /// Gives the item its number and says that it started.
-    fn show_as(&mut self, open: &mut Open, made: Made, out: &mut Target<'_>) {
+    fn show_as(&mut self, open: &mut OpenItem, made: Made, out: &mut Target<'_>) {
         self.items += 1;
         open.shown = Some(self.items);
         let message = open.around.as_ref().and_then(|around| around.native.as_deref());
@@ -357,22 +355,20 @@ impl UniversalWriter {
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival } = delta;
-        let place = |id: ItemId| self.open.iter().position(|open| open.id == id);
-        let Some(at) = place(*item) else { return };
         // Reasoning is a part of its message.
-        let host = self.open.get(at).and_then(|open| open.host).and_then(place);
-        let shown_at = host.unwrap_or(at);
-        let mut open = self.open.remove(shown_at);
+        let host = self.open.get(item).and_then(|open| open.host).filter(|host| self.open.contains_key(host));
+        let shown_in = host.unwrap_or(*item);
+        let Some(mut open) = self.open.remove(&shown_in) else { return };
         // Hidden state shows nothing yet.
         if open.shown.is_none() && !matches!(value, Part::Opaque(_)) {
             self.show(&mut open, out);
         }
         let nature = if host.is_some() { &Nature::Reasoning } else { &open.nature };
-        let added = parts::add(&mut open.parts, nature, (*item, *part), value);
+        let added = open.content.add(nature, (*item, *part), value);
         if let Some((index, form)) = added {
             let (text, content_type) = match (value, form) {
                 (Part::Args(Args::Text(text)), _) => (Some(text), "arguments"),
-                (Part::Text(text) | Part::Summary(text), Form::Reasoning | Form::Summary) => {
+                (Part::Text(text) | Part::Summary(text), PartForm::Reasoning | PartForm::Summary) => {
                     (Some(text), "reasoning")
                 }
                 (Part::Text(text) | Part::Refusal(text), _) => (Some(text), "text"),
@@ -392,28 +388,31 @@ impl UniversalWriter {
                     opt_word(open.native.as_deref(), json);
                     json.key("delta").str(text).key("part").u64(index as u64);
                     json.key("content_type").literal(content_type);
-                    if let Form::Summary | Form::Refusal = form {
-                        json.key(if form == Form::Summary { "summary" } else { "refusal" }).bool(true);
+                    if let PartForm::Summary | PartForm::Refusal = form {
+                        json.key(if form == PartForm::Summary { "summary" } else { "refusal" }).bool(true);
                     }
                     json.end_object();
                 });
             }
         }
-        self.open.insert(shown_at, open);
+        self.open.insert(shown_in, open);
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
-        let ItemTail { id, status, native_status, is_error, .. } = tail;
-        let Some(at) = self.open.iter().position(|open| open.id == *id) else { return };
-        let mut open = self.open.remove(at);
-        let unseen = open.shown.is_none() && open.holds_items && open.parts.is_empty();
+        let ItemTail { id, status, native_status, is_error, exit_code, duration } = tail;
+        let Some(mut open) = self.open.remove(id) else { return };
+        let unseen = open.shown.is_none() && open.holds_items && open.content.pieces.is_empty();
         if open.host.is_some() || unseen {
             out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
-            if unseen && *status != Status::Completed {
-                out.lose(Field::ItemStatus, Reason::NoSlot);
-            }
-            if is_error.is_some() {
-                out.lose(Field::ResultIsError, Reason::NoSlot);
+            for (field, is_said) in [
+                (Field::ItemStatus, unseen && *status != Status::Completed),
+                (Field::ResultIsError, is_error.is_some()),
+                (Field::ResultExitCode, exit_code.is_some()),
+                (Field::ResultDuration, duration.is_some()),
+            ] {
+                if is_said {
+                    out.lose(field, Reason::NoSlot);
+                }
             }
             return;
         }
@@ -422,8 +421,7 @@ impl UniversalWriter {
         }
         // What was cut off was completed by us, not by the agent.
         let made = if *status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
-        let tail = Tail { status: *status, native_status: native_status.as_ref(), is_error: *is_error };
-        self.say(made, "item.completed", out, |json| open.write(Some(&tail), json));
+        self.say(made, "item.completed", out, |json| open.write(Some(tail), json));
     }
 
     fn turn_started(&mut self, turn: &Turn<'_>, made: Made, out: &mut Target<'_>) {
@@ -436,11 +434,7 @@ impl UniversalWriter {
         if let Some(time) = &turn.time {
             self.tick(time);
         }
-        self.say(made, "turn.started", out, |json| {
-            json.object().key("phase").literal("started").key("turn_id").literal(&id);
-            put_turn(turn, json);
-            json.end_object();
-        });
+        self.say(made, "turn.started", out, |json| put_turn("started", &id, turn, json));
         self.turn = Some(id);
     }
 
@@ -453,17 +447,12 @@ impl UniversalWriter {
             self.tick(time);
         }
         let id = self.turn.take().unwrap_or_default();
-        self.say(made, "turn.ended", out, |json| {
-            json.object().key("phase").literal("ended").key("turn_id").literal(&id);
-            json.opt_str("response_id", turn.id.as_ref().filter(|own| own.as_escaped() != id));
-            put_turn(turn, json);
-            json.end_object();
-        });
+        self.say(made, "turn.ended", out, |json| put_turn("ended", &id, turn, json));
     }
 
     /// Nobody will answer any more.
     fn settle(&mut self, out: &mut Target<'_>) {
-        for Pending { permission, id, action } in std::mem::take(&mut self.pending) {
+        for OpenRequest { permission, id, action } in std::mem::take(&mut self.pending) {
             if permission {
                 let answer = Some(Decision::Reject(None));
                 let permission = Permission { id, action, call_id: None, input: None, answer };
@@ -484,29 +473,18 @@ impl UniversalWriter {
     }
 
     fn used(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
-        let Turn { id, model, time, stop, usage, cost, .. } = turn;
-        let nothing = id.is_none() && model.is_none() && stop.is_none() && usage.is_none() && cost.is_none();
+        let timeless = Turn { time: None, ..turn.clone() };
         // Each line of one response repeats its usage.
-        let repeated = self.usage.as_ref().is_some_and(|known| {
-            (&known.id, &known.model, &known.stop, &known.usage, &known.cost)
-                == (id, model, stop, usage, cost)
-        });
-        if nothing || repeated {
-            if let Some(time) = time {
-                self.tick_alone(time, out);
-            }
-            return;
+        let is_news = timeless != Turn::default() && self.usage.as_ref() != Some(&timeless);
+        match &turn.time {
+            Some(time) if is_news => self.tick(time),
+            Some(time) => self.tick_alone(Field::TurnTime, time, out),
+            None => {}
         }
-        if let Some(time) = time {
-            self.tick(time);
+        if is_news {
+            self.usage = Some(timeless.into_owned());
+            self.status_of(USAGE, turn, out);
         }
-        self.usage = Some(Turn { time: None, ..turn.clone() }.into_owned());
-        self.status(Made::ByAgent, USAGE, out, |json| {
-            json.object();
-            json.opt_str("response_id", id.as_ref());
-            put_turn(turn, json);
-            json.end_object();
-        });
     }
 }
 
@@ -521,9 +499,9 @@ impl Writer for UniversalWriter {
                 let message = message.as_ref().map(|message| message.as_escaped().to_owned());
                 self.ended = Some((*status, message));
             }
-            Event::Request(request) => {
-                self.status(Made::ByAgent, REQUEST, out, |json| put_request(request, json));
-            }
+            Event::Clock(time) => self.tick_alone(Field::EventTime, time, out),
+            Event::Rewound(rewind) => self.status_of(REWOUND, rewind, out),
+            Event::Request(request) => self.status_of(REQUEST, &**request, out),
             Event::TurnStarted(turn) => self.turn_started(turn, Made::ByAgent, out),
             Event::TurnEnded(turn) => self.turn_ended(turn, Made::ByAgent, out),
             Event::Usage(turn) => self.used(turn, out),
@@ -533,7 +511,7 @@ impl Writer for UniversalWriter {
             Event::PermissionRequested(permission) => {
                 let (id, action) =
                     (permission.id.clone().into_owned(), permission.action.clone().into_owned());
-                self.pending.push(Pending { permission: true, id, action });
+                self.pending.push(OpenRequest { permission: true, id, action });
                 self.say(Made::ByAgent, "permission.requested", out, |json| put_permission(permission, json));
             }
             Event::PermissionResolved(permission) => {
@@ -546,7 +524,7 @@ impl Writer for UniversalWriter {
             }
             Event::QuestionRequested(question) => {
                 let id = question.id.clone().into_owned();
-                self.pending.push(Pending { permission: false, id, action: Str::default() });
+                self.pending.push(OpenRequest { permission: false, id, action: Str::default() });
                 self.say(Made::ByAgent, "question.requested", out, |json| put_question(question, true, json));
             }
             Event::QuestionResolved(question) => {
@@ -563,7 +541,6 @@ impl Writer for UniversalWriter {
                 let made = if cut { Made::ByUs } else { Made::ByAgent };
                 self.say(made, "error", out, |json| put_failure(failure, json));
             }
-            Event::Clock(_) | Event::Rewound(_) => {}
         }
     }
 
