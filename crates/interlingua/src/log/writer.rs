@@ -389,9 +389,15 @@ impl<F: LogForm> Writer for LogWriter<F> {
                 self.end_item(out);
                 self.file.leftover(leftover, out);
             }
-            LeftoverBody::Kept { .. } | LeftoverBody::Frame(_) | LeftoverBody::NoFinalNewline => {
+            LeftoverBody::Frame(tape) => {
+                // The time of a frame in which no item took it is said by no line.
+                if let Some((_, taken @ false)) = &mut self.now {
+                    *taken = true;
+                    tape.claimed_for(Field::EventTime).for_each(|leaf| leaf.unsaid(Reason::Redundant));
+                }
                 self.file.leftover(leftover, out);
             }
+            LeftoverBody::Kept { .. } | LeftoverBody::NoFinalNewline => self.file.leftover(leftover, out),
         }
     }
 

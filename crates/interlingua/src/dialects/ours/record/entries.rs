@@ -270,18 +270,22 @@ impl Entries {
 
     /// Ends the innermost node. The entry's own object stays open for what belongs to the entry.
     fn end_node(&mut self, tail: Option<&ItemTail<'_>>, out: &mut Target<'_>) {
-        let Some(mut node) = self.nodes.pop() else { return };
+        let Some(node) = self.nodes.last_mut() else { return };
         node.close(&mut out.json);
         node.end_children(&mut out.json);
+        let later = node.later.then(|| node.take_parts());
+        if later.is_none() {
+            self.waiting.closed(node.item);
+        }
+        self.nodes.truncate(self.nodes.len() - 1);
         if let Some(tail) = tail {
             put_tail(tail, &mut out.json);
         }
-        if !self.nodes.is_empty() {
+        if let Some(around) = self.nodes.last_mut() {
             out.json.end_object();
-        }
-        match self.nodes.last_mut() {
-            Some(around) if node.later => around.close_later(node),
-            Some(_) | None => self.waiting.closed(node.item),
+            if let Some(parts) = later {
+                around.give_parts(parts);
+            }
         }
     }
 

@@ -79,7 +79,7 @@ enum Tone {
 
 /// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
 #[derive(Default)]
-struct Parts {
+pub(super) struct Parts {
     /// Most items have no more, and then nothing is allocated.
     first: [Option<u32>; 4],
     others: HashMap<u32, u32, BuildHasherDefault<Identity>>,
@@ -211,9 +211,14 @@ impl EntryNode {
         Self { later: true, parts, next: number, ..again }
     }
 
+    /// The numbers of parts, for the node that this was a later part of.
+    pub(super) fn take_parts(&mut self) -> Parts {
+        std::mem::take(&mut self.parts)
+    }
+
     /// A later part of this node has ended; what it learned of the numbers of parts stays.
-    pub(super) fn close_later(&mut self, later: Self) {
-        self.parts = later.parts;
+    pub(super) fn give_parts(&mut self, parts: Parts) {
+        self.parts = parts;
     }
 
     /// Gives the part its number. Returns it if a reader would not guess it.

@@ -9,6 +9,7 @@ use crate::tape::Val;
 /// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
 /// so that a reader knows that too.
 pub(super) fn write_counts(usage: &Usage, json: &mut JsonWriter<'_>) {
+    #[rustfmt::skip]
     let [input, output, cached, written, written_long, input_audio, reasoning, output_audio, total] =
         named_counts(usage);
     // One by one: each name is then a few moves.
