@@ -110,8 +110,8 @@ pub struct LogWriter<F> {
     restoring: bool,
     /// They were, when the item at hand began.
     root_restoring: bool,
-    /// The time at the source, and whether an item took it.
-    now: Option<(Raw<'static>, bool)>,
+    /// The time at the source.
+    now: Option<Raw<'static>>,
     queue: OneByOne,
 }
 
@@ -141,8 +141,9 @@ impl<F: LogForm> LogWriter<F> {
                 self.file.learn(session, &says, out);
             }
             Event::Clock(time) => {
-                self.give_up_clock(out);
-                self.now = Some((time.clone().into_owned(), false));
+                // Whether a line will need it shows only when its frame is gone, so it is never counted as said.
+                out.lose_raw(Field::EventTime, time, Reason::Narrowed);
+                self.now = Some(time.clone().into_owned());
             }
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),
@@ -162,13 +163,6 @@ impl<F: LogForm> LogWriter<F> {
         }
     }
 
-    /// The time at the source changes; if no item took it, it is lost.
-    fn give_up_clock(&mut self, out: &mut Target<'_>) {
-        if let Some((time, false)) = self.now.take() {
-            out.ledger.lose_late(Field::EventTime, Reason::Redundant, 1, time.as_str().len() as u64);
-        }
-    }
-
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
         let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
         let is_within = around.is_some();
@@ -182,11 +176,7 @@ impl<F: LogForm> LogWriter<F> {
             self.form.lose_of_head(head, around, &self.file, out);
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
-        let now = self.now.as_mut().filter(|_| timeless && !is_within && !self.restoring);
-        let clock = now.map(|(time, taken)| {
-            *taken = true;
-            time.clone()
-        });
+        let clock = self.now.clone().filter(|_| timeless && !is_within && !self.restoring);
         self.items.start(head, clock);
     }
 
@@ -397,7 +387,6 @@ impl<F: LogForm> Writer for LogWriter<F> {
 
     fn finish(&mut self, out: &mut Target<'_>) {
         self.end_item(out);
-        self.give_up_clock(out);
         self.file.finish(out);
     }
 }
