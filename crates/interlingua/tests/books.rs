@@ -123,7 +123,7 @@ const LEAVES: &[Excuse] = &[
     ),
     ("record", "claude-code", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
     ("record", "claude-code", "/session/agent-meta/model-provider", "follows from whose log is given back"),
-    ("record", "*", "/children[]/part", "which part it is: only the order of parts is said"),
+    ("record", "*", "[]/part", "which part it is: only the order of parts is said"),
     ("universal", "*", "/data/part", "which part it is: only the order of parts is said"),
 ];
 

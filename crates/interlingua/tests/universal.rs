@@ -881,6 +881,7 @@ fn what_an_agent_says_is_lost_where_only_an_agent_listens() {
                 let told = matches!(
                     field,
                     Field::ItemAuthor
+                        | Field::ItemOrigin
                         | Field::MessageText
                         | Field::MessageMedia
                         | Field::MediaType

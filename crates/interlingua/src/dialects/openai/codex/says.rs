@@ -28,7 +28,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionVersion
         | Field::SessionModel
         | Field::SessionProvider
-        | Field::SessionTitle => Says::Less("only lines that were kept say it"),
+        | Field::SessionTitle
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy => Says::Less("only lines that were kept say it"),
         // Whoever reads the log knows whose it is.
         Field::SessionAgent => Says::Less("only lines that were kept say it"),
         Field::SessionEndStatus | Field::SessionEndMessage => Says::No(Reason::NoSlot),
@@ -64,8 +66,6 @@ pub(super) const fn says(field: Field) -> Says {
         failures!() => Says::No(Reason::NoSlot),
         Field::SessionParentCall
         | Field::PermissionMode
-        | Field::ApprovalPolicy
-        | Field::SandboxPolicy
         | Field::ItemAgent
         | Field::ItemParentCall
         | Field::ItemAnswer
