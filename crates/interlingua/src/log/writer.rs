@@ -142,7 +142,11 @@ impl<F: LogForm> LogWriter<F> {
             }
             Event::Clock(time) => {
                 self.give_up_clock(out);
-                self.now = Some((time.clone().into_owned(), false));
+                if is_date(time) {
+                    self.now = Some((time.clone().into_owned(), false));
+                } else {
+                    out.lose_raw(Field::EventTime, time, Reason::Narrowed);
+                }
             }
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),

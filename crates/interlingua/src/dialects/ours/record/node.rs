@@ -40,6 +40,8 @@ pub(super) struct EntryNode {
     parts: Parts,
     /// The number that a reader gives to the next part in the content, unless it is told another.
     next: u32,
+    /// The number of the part that was written last.
+    last: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,6 +115,7 @@ impl EntryNode {
             blank_opaque: false,
             parts: Parts::default(),
             next: 0,
+            last: None,
         }
     }
 
@@ -224,11 +227,19 @@ impl EntryNode {
     /// Gives the part its number. Returns it if a reader would not guess it.
     fn number(&mut self, part: u32) -> Option<u32> {
         let number = self.parts.place(part);
+        self.last = Some(number);
         if number == self.next {
             self.next += 1;
             return None;
         }
         Some(number)
+    }
+
+    /// The same for what is said about a part: usually about the last.
+    fn marked_number(&mut self, part: u32) -> Option<u32> {
+        let number = self.parts.place(part);
+        let usual = self.last.replace(number).unwrap_or(self.next);
+        (number != usual).then_some(number)
     }
 
     /// Begins an object for more of an item whose head stands elsewhere.
@@ -344,7 +355,10 @@ impl EntryNode {
                 json.array();
             }
         }
-        let number = self.number(part);
+        let number = match value {
+            Part::Citation(_) | Part::Cache(_) => self.marked_number(part),
+            _ => self.number(part),
+        };
         json.object().key("type");
         if let Some((text, tone)) = text {
             json.literal(match tone {

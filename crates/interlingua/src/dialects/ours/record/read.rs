@@ -505,13 +505,17 @@ fn read_content(
     } else if let Some(text) = content.take_text(of.text()) {
         out.delta(item, first, Part::Text(text));
     } else if is_parts(content) {
-        let mut next = first;
+        let (mut next, mut last) = (first, None);
         for part in content.elements() {
             // More of a text that is not the last one.
             let again = part.take_u64("part", Field::Structure);
             if let Some(value) = read_part(part, of) {
-                out.delta(item, again.map_or(next, |part| part as u32), value);
-                next += u32::from(again.is_none());
+                let is_mark = matches!(value, Part::Citation(_) | Part::Cache(_));
+                let usual = last.filter(|_| is_mark).unwrap_or(next);
+                let number = again.map_or(usual, |part| part as u32);
+                next += u32::from(again.is_none() && !is_mark);
+                last = Some(number);
+                out.delta(item, number, value);
             }
         }
         return next;

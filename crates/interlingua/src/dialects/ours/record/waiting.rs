@@ -13,7 +13,7 @@ type ById<T> = HashMap<ItemId, T, BuildHasherDefault<Identity>>;
 
 /// What waits, and where each item is that has not ended.
 pub(super) struct Waiting {
-    places: ById<ItemPlace>,
+    places: ById<Whereabouts>,
     /// What waits on each level: first what waits for the entry, then what waits for a child of each open node.
     levels: Vec<VecDeque<u64>>,
     units: HashMap<u64, WaitingUnit, BuildHasherDefault<Identity>>,
@@ -23,7 +23,7 @@ pub(super) struct Waiting {
 
 /// Where an item is that has not ended.
 #[derive(Clone, Copy)]
-enum ItemPlace {
+enum Whereabouts {
     /// It is written, on that level: 1 for the entry.
     Open(usize),
     /// It waits in that unit.
@@ -66,7 +66,7 @@ impl Waiting {
     /// An item begins to be written, within the innermost one.
     pub(super) fn opened(&mut self, item: ItemId) {
         self.levels.push(VecDeque::new());
-        self.places.insert(item, ItemPlace::Open(self.depth()));
+        self.places.insert(item, Whereabouts::Open(self.depth()));
     }
 
     /// The innermost item is written. What waits for a child of it (its entry had to end before it did) waits for the
@@ -85,8 +85,8 @@ impl Waiting {
     /// What an item that begins within that one must wait for.
     pub(super) fn start_waits_for(&self, within: Option<ItemId>) -> WaitsFor {
         match within.and_then(|message| self.places.get(&message)) {
-            Some(ItemPlace::Waiting(unit)) => WaitsFor::Its(*unit),
-            Some(ItemPlace::Open(level)) => self.level_waits(*level),
+            Some(Whereabouts::Waiting(unit)) => WaitsFor::Its(*unit),
+            Some(Whereabouts::Open(level)) => self.level_waits(*level),
             None if self.depth() > 0 => WaitsFor::Level(0),
             None => WaitsFor::Nothing,
         }
@@ -95,8 +95,8 @@ impl Waiting {
     /// What a piece, or the end, of that item must wait for.
     pub(super) fn piece_waits_for(&self, item: ItemId) -> WaitsFor {
         match self.places.get(&item) {
-            Some(ItemPlace::Waiting(unit)) => WaitsFor::Its(*unit),
-            Some(ItemPlace::Open(level)) => self.level_waits(*level),
+            Some(Whereabouts::Waiting(unit)) => WaitsFor::Its(*unit),
+            Some(Whereabouts::Open(level)) => self.level_waits(*level),
             None => WaitsFor::Nothing,
         }
     }
@@ -115,7 +115,7 @@ impl Waiting {
             WaitsFor::Nothing => (self.next, Some(0)),
         };
         if let Event::ItemStarted(head) = &event {
-            self.places.insert(head.id, ItemPlace::Waiting(unit));
+            self.places.insert(head.id, Whereabouts::Waiting(unit));
         }
         match (self.units.get_mut(&unit), level) {
             (Some(WaitingUnit::Item(events)), None) => events.push(event),

@@ -122,7 +122,7 @@ impl Reader for UniversalReader {
 impl UniversalReader {
     /// Passes a new time on by itself: most events have no place for one.
     fn tick(&mut self, event: Val<'_>, out: &mut Events<'_>) {
-        let Some(time) = event.get("time").filter(|time| time.str().is_some()) else { return };
+        let Some(time) = event.get("time").filter(Val::is_time) else { return };
         if time.is(EPOCH) {
             // No time was known.
             time.note(Field::Structure);
