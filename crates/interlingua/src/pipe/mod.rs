@@ -9,10 +9,12 @@
 //! writer of the same dialect and role are never built: the bytes pass untouched.
 
 mod events;
+mod exchange;
 pub mod lifecycle;
 mod target;
 
 pub use events::Events;
+pub use exchange::{AnswerPipe, CallOutcome, Exchange, RequestSummary};
 pub use target::Target;
 
 use events::Order;

@@ -73,6 +73,11 @@ pub(crate) fn flat_name<'a>(
     tool_name(&joined, rule, ledger).into_owned()
 }
 
+/// What a backend is told that a tool is called.
+pub(crate) fn sent_name<'a>(name: &'a Str<'_>) -> Str<'a> {
+    alias(name, NameRule::TOOL.letters, NameRule::TOOL.most)
+}
+
 /// A tool name that the target takes.
 pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledger) -> Str<'a> {
     let new = alias(name, rule.letters, rule.most);

@@ -13,6 +13,13 @@ pub(crate) struct NameRule {
     pub(crate) most: usize,
 }
 
+impl NameRule {
+    /// What every backend takes as the name of a tool.
+    pub(crate) const TOOL: Self = Self { letters: Letters::Word, most: 64 };
+    /// What a client takes: the names in an answer are its own, or those that the backend gave.
+    pub(crate) const ANY: Self = Self { letters: Letters::Any, most: usize::MAX };
+}
+
 /// What a backend or a client takes.
 #[derive(Debug)]
 pub(crate) struct Profile {

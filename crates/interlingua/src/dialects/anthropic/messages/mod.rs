@@ -61,7 +61,7 @@ pub static DIALECT: Dialect = Dialect {
 /// What the API takes.
 static BACKEND: Profile = Profile {
     ids: NameRule { letters: Letters::Word, most: usize::MAX },
-    names: NameRule { letters: Letters::Word, most: 64 },
+    names: NameRule::TOOL,
     opaque: OpaquePolicy::Withhold { unless: Some(issuers::ANTHROPIC) },
     refusals: Refusals::AsText,
     arguments: ArgumentForm::Object,
@@ -84,8 +84,13 @@ static BACKEND: Profile = Profile {
 };
 
 /// What its clients take: anything that can be read.
-static CLIENT: Profile =
-    Profile { opaque: OpaquePolicy::Carry, blank_text: BlankText::Take, marks: Marks::Nothing, ..BACKEND };
+static CLIENT: Profile = Profile {
+    names: NameRule::ANY,
+    opaque: OpaquePolicy::Carry,
+    blank_text: BlankText::Take,
+    marks: Marks::Nothing,
+    ..BACKEND
+};
 
 /// The words of `role`.
 const ROLES: Words<Author> =

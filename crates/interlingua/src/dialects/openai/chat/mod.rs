@@ -66,7 +66,7 @@ const OK_MARK: &str = "[tool ok] ";
 /// What a server takes.
 static BACKEND: Profile = Profile {
     ids: NameRule { letters: Letters::Any, most: 64 },
-    names: NameRule { letters: Letters::Word, most: 64 },
+    names: NameRule::TOOL,
     // A server that speaks this dialect issues no state.
     opaque: OpaquePolicy::Withhold { unless: None },
     refusals: Refusals::Apart,
@@ -78,11 +78,17 @@ static BACKEND: Profile = Profile {
 };
 
 /// What its clients take of a whole response.
-static CLIENT: Profile = Profile { opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
+static CLIENT: Profile =
+    Profile { names: NameRule::ANY, opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
 
 /// What they take of a stream, whose deltas are typed for functions only.
-static STREAM_CLIENT: Profile =
-    Profile { opaque: OpaquePolicy::Carry, marks: Marks::Nothing, free_text: FreeText::Wrapped, ..BACKEND };
+static STREAM_CLIENT: Profile = Profile {
+    names: NameRule::ANY,
+    opaque: OpaquePolicy::Carry,
+    marks: Marks::Nothing,
+    free_text: FreeText::Wrapped,
+    ..BACKEND
+};
 
 /// A mark for the cache.
 const CACHE: CacheWords =

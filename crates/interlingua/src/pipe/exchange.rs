@@ -1,0 +1,348 @@
+//! One call of a model, there and back: the client's request becomes the backend's, and the backend's answer becomes the
+//! client's, through what the request taught.
+//!
+//! Alone, an answer does not know how the client called its tools, which of them take plain text, or which model it asked
+//! for. An [`Exchange`] learns that from the request and puts it back:
+//!
+//! ```
+//! use interlingua::dialects::{Dialect, Options};
+//! use interlingua::pipe::Exchange;
+//!
+//! let named = |name| Dialect::named(name).expect("registered");
+//! let mut exchange = Exchange::new(named("anthropic"), named("openai-chat"), &Options::default());
+//!
+//! let request = br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}],
+//!     "tools":[{"name":"file.read","input_schema":{"type":"object"}}]}"#;
+//! let mut out = Vec::new();
+//! let asked = exchange.request(request, &mut out)?;
+//! assert!(!asked.stream);
+//!
+//! // The backend takes no dots in names, and so it calls another one.
+//! let sent = String::from_utf8(out)?;
+//! let name = sent.split("\"name\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+//! assert_ne!(name, "file.read");
+//! let answer = format!(r#"{{"id":"1","object":"chat.completion","model":"m","choices":[{{"index":0,"finish_reason":"tool_calls",
+//!     "message":{{"role":"assistant","content":null,"tool_calls":[{{"id":"c","type":"function",
+//!     "function":{{"name":"{name}","arguments":"{{}}"}}}}]}}}}]}}"#);
+//! let mut out = Vec::new();
+//! let outcome = exchange.answer(asked.answer_role())?.finish_with(answer.as_bytes(), &mut out);
+//! assert!(outcome.failure.is_none());
+//! assert!(String::from_utf8(out)?.contains(r#""name":"file.read""#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Pipe, Target, Writer};
+use crate::dialects::{Dialect, Options, Role, WriteSpec};
+use crate::error::Error;
+use crate::json::{Output, Raw, Str};
+use crate::ledger::{Leftover, Reason, Report};
+use crate::model::{
+    Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Part,
+    Request, StopClass, ToolCall, Turn, Usage,
+};
+use crate::tape::{Limits, TapeBuf};
+use crate::wire::aliases;
+
+/// One call of a model, there and back.
+#[derive(Debug)]
+pub struct Exchange {
+    client: &'static Dialect,
+    backend: &'static Dialect,
+    options: Options,
+    lessons: Shared<Lessons>,
+}
+
+/// What a request asked for, as far as whoever sends it on must know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestSummary {
+    /// Whether the answer should come as a stream.
+    pub stream: bool,
+    /// The model.
+    pub model: Option<String>,
+    /// The books of the request.
+    pub report: Report,
+}
+
+impl RequestSummary {
+    /// The role of the answer to expect, unless the backend fails: an error comes as a whole response.
+    pub const fn answer_role(&self) -> Role {
+        if self.stream { Role::Stream } else { Role::Response }
+    }
+}
+
+/// How a call of a model came out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallOutcome {
+    /// What sort of failure it was, and the HTTP status to answer with.
+    pub failure: Option<(FailureClass, u16)>,
+    /// Why it stopped.
+    pub stop: Option<StopClass>,
+    /// What it used, as far as the backend told.
+    pub usage: Option<Usage>,
+    /// The books of the answer.
+    pub report: Report,
+}
+
+impl Exchange {
+    /// A call that a client makes in one dialect and a backend answers in another.
+    pub fn new(client: &'static Dialect, backend: &'static Dialect, options: &Options) -> Self {
+        Self { client, backend, options: options.clone(), lessons: Shared::default() }
+    }
+
+    /// Turns the client's request into the backend's, and learns from it.
+    pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
+        let WriteSpec { make, says } = writes(self.backend, Role::Request)?;
+        let options = Options { source: Some(self.client.name), ..self.options.clone() };
+        let student = Student { inner: make(&options), lessons: self.lessons.clone() };
+        let from = (self.client, Role::Request);
+        let mut pipe = Pipe::with_writer_that_says(from, (Box::new(student), *says), &options)?;
+        let report = pipe.finish_with(body, out);
+        let lessons = self.lessons.look();
+        Ok(RequestSummary {
+            stream: lessons.stream,
+            model: lessons.model.as_ref().map(|model| model.decode().into_owned()),
+            report,
+        })
+    }
+
+    /// Turns the backend's answer, whole or as a stream, into the client's.
+    pub fn answer(&self, role: Role) -> Result<AnswerPipe, Error> {
+        let WriteSpec { make, says } = writes(self.client, role)?;
+        let options = Options { source: Some(self.backend.name), ..self.options.clone() };
+        let outcome = Shared::default();
+        let teacher = Teacher {
+            inner: make(&options),
+            lessons: self.lessons.clone(),
+            outcome: outcome.clone(),
+            wrapped: HashMap::new(),
+            tape: TapeBuf::default(),
+        };
+        let from = (self.backend, role);
+        let pipe = Pipe::with_writer_that_says(from, (Box::new(teacher), *says), &options)?;
+        Ok(AnswerPipe { pipe, outcome })
+    }
+}
+
+/// The answer of an [`Exchange`] on its way back.
+#[derive(Debug)]
+pub struct AnswerPipe {
+    pipe: Pipe,
+    outcome: Shared<CallOutcome>,
+}
+
+impl AnswerPipe {
+    /// Takes the next bytes, of any length; writes what can be written.
+    pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
+        self.pipe.push(bytes, out);
+    }
+
+    /// Ends the answer. Call once.
+    pub fn finish(&mut self, out: &mut dyn Output) -> CallOutcome {
+        self.finish_with(&[], out)
+    }
+
+    /// Takes the last bytes, which may be all of them, and ends the answer. Call once.
+    pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> CallOutcome {
+        let report = self.pipe.finish_with(last, out);
+        CallOutcome { report, ..self.outcome.look().clone() }
+    }
+}
+
+fn writes(dialect: &'static Dialect, role: Role) -> Result<&'static WriteSpec, Error> {
+    let spec = dialect.role(role).and_then(|spec| spec.write.as_ref());
+    spec.ok_or(Error::CannotWrite(dialect.name, role.word()))
+}
+
+/// What the request's writer leaves for the answer's, and the answer's for whoever asked. They run one after the other.
+#[derive(Debug, Default)]
+struct Shared<T>(Arc<Mutex<T>>);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Shared<T> {
+    fn look(&self) -> MutexGuard<'_, T> {
+        // Nobody panics while holding it, and what there is stays true.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a request teaches about its answer.
+#[derive(Debug, Default)]
+struct Lessons {
+    model: Option<Str<'static>>,
+    stream: bool,
+    /// The tools that the backend knows by another name or as another kind, by the name it has.
+    tools: HashMap<String, ToolLesson>,
+}
+
+/// What the client calls a tool.
+#[derive(Debug)]
+struct ToolLesson {
+    kind: CallKind,
+    name: Str<'static>,
+}
+
+impl Lessons {
+    fn learn(&mut self, request: &Request<'_>) {
+        self.stream = request.stream == Some(true);
+        self.model = request.model.clone().map(Str::into_owned);
+        for tool in &request.tools {
+            let sent = aliases::sent_name(&tool.name);
+            if sent != tool.name || tool.kind == CallKind::FreeText {
+                let lesson = ToolLesson { kind: tool.kind, name: tool.name.clone().into_owned() };
+                self.tools.insert(sent.as_escaped().to_owned(), lesson);
+            }
+        }
+    }
+}
+
+/// The writer of the request, which also learns.
+struct Student {
+    inner: Box<dyn Writer>,
+    lessons: Shared<Lessons>,
+}
+
+impl Writer for Student {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        self.inner.takes(head)
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        if let Event::Request(request) = event {
+            self.lessons.look().learn(request);
+        }
+        self.inner.event(event, out);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        self.inner.leftover(leftover, out);
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        self.inner.finish(out);
+    }
+}
+
+/// The writer of the answer, which puts back what the request said.
+struct Teacher {
+    inner: Box<dyn Writer>,
+    lessons: Shared<Lessons>,
+    outcome: Shared<CallOutcome>,
+    /// Open calls of tools that take plain text and were offered as functions: their arguments so far, escaped.
+    wrapped: HashMap<ItemId, String>,
+    tape: TapeBuf,
+}
+
+impl Writer for Teacher {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        self.inner.takes(head)
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match event {
+            Event::ItemStarted(head) => self.started(head, event, out),
+            Event::ItemDelta(Delta { item, value: Part::Args(args), .. })
+                if self.wrapped.contains_key(item) =>
+            {
+                let held = self.wrapped.entry(*item).or_default();
+                match args {
+                    Args::Text(text) => held.push_str(text.as_escaped()),
+                    Args::Json(json) => held.push_str(Str::plain(json.as_str()).as_escaped()),
+                }
+            }
+            Event::ItemCompleted(ItemTail { id, .. }) => {
+                if let Some(arguments) = self.wrapped.remove(id) {
+                    self.unwrap_arguments(*id, &arguments, out);
+                }
+                self.inner.event(event, out);
+            }
+            Event::TurnStarted(turn) => {
+                self.count(turn);
+                let asked = self.lessons.look().model.clone().filter(|_| turn.model.is_none());
+                match asked {
+                    // A backend that does not say its model has the one that was asked for.
+                    Some(model) => {
+                        let turn = Turn { model: Some(model), ..turn.clone() };
+                        self.inner.event(&Event::TurnStarted(turn), out);
+                    }
+                    None => self.inner.event(event, out),
+                }
+            }
+            Event::TurnEnded(turn) | Event::Usage(turn) => {
+                self.count(turn);
+                self.inner.event(event, out);
+            }
+            Event::Error(Failure { class, status, .. }) => {
+                let status = status.filter(|status| (400..600).contains(status));
+                self.outcome.look().failure = Some((*class, status.unwrap_or(class.status())));
+                self.inner.event(event, out);
+            }
+            Event::ItemDelta(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Request(_)
+            | Event::Rewound(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_) => self.inner.event(event, out),
+        }
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        self.inner.leftover(leftover, out);
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        self.inner.finish(out);
+    }
+}
+
+impl Teacher {
+    /// A call has the name and the kind that the client knows.
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+        let ItemKind::ToolCall(call) = &head.kind else { return self.inner.event(event, out) };
+        let lessons = self.lessons.look();
+        let Some(lesson) = lessons.tools.get(call.name.as_escaped()) else {
+            drop(lessons);
+            return self.inner.event(event, out);
+        };
+        let as_client_has_it = ToolCall { name: lesson.name.clone(), kind: lesson.kind, ..call.clone() };
+        if lesson.kind == CallKind::FreeText && call.kind == CallKind::Function {
+            self.wrapped.insert(head.id, String::new());
+        }
+        drop(lessons);
+        let head = ItemHead { kind: ItemKind::ToolCall(as_client_has_it), ..head.clone() };
+        self.inner.event(&Event::ItemStarted(head), out);
+    }
+
+    /// Says the plain text that a function's arguments hold; arguments of another form are said as they are.
+    fn unwrap_arguments(&mut self, item: ItemId, arguments: &str, out: &mut Target<'_>) {
+        let plain = Str::escaped(arguments).decode().into_owned();
+        let tape = self.tape.parse(&plain, &Limits::default()).ok();
+        let input = tape.as_ref().and_then(|tape| tape.root().get("input")?.str());
+        let args = match input {
+            Some(text) => Args::Text(text),
+            None => Args::Json(Raw::new(&plain)),
+        };
+        let value = Part::Args(args);
+        self.inner.event(&Event::ItemDelta(Delta { item, part: 0, value, arrival: Arrival::Whole }), out);
+    }
+
+    fn count(&self, turn: &Turn<'_>) {
+        let CallOutcome { stop, usage, .. } = &mut *self.outcome.look();
+        *stop = turn.stop.as_ref().map(|stop| stop.class).or(*stop);
+        if let Some(counts) = &turn.usage {
+            usage.get_or_insert_default().overwrite(counts);
+        }
+    }
+}

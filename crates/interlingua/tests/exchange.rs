@@ -1,0 +1,166 @@
+//! A request and its answer through one exchange: what the request taught is in the answer.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::model::{FailureClass, StopClass};
+use interlingua::pipe::{CallOutcome, Exchange, RequestSummary};
+use serde_json::{Value, json};
+
+fn exchange(client: &str, backend: &str) -> Exchange {
+    let named = |name| Dialect::named(name).unwrap();
+    Exchange::new(named(client), named(backend), &Options::default())
+}
+
+fn ask(exchange: &mut Exchange, request: &Value) -> (Value, RequestSummary) {
+    let mut out = Vec::new();
+    let asked = exchange.request(request.to_string().as_bytes(), &mut out).unwrap();
+    (serde_json::from_slice(&out).unwrap(), asked)
+}
+
+fn answer(exchange: &Exchange, role: Role, answer: &str) -> (String, CallOutcome) {
+    let mut out = Vec::new();
+    let mut pipe = exchange.answer(role).unwrap();
+    for piece in answer.as_bytes().chunks(7) {
+        pipe.push(piece, &mut out);
+    }
+    let outcome = pipe.finish(&mut out);
+    assert!(outcome.report.adds_up());
+    (String::from_utf8(out).unwrap(), outcome)
+}
+
+fn chat_call(name: &str, arguments: &str) -> Value {
+    json!({"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "backend-model", "choices": [{
+        "index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}]}}],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}})
+}
+
+#[test]
+fn a_tool_is_called_by_the_name_the_client_gave_it() {
+    let mut exchange = exchange("anthropic", "openai-chat");
+    let request = json!({"model": "m", "max_tokens": 5, "stream": false, "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"name": "fs.read/file", "input_schema": {"type": "object"}}, {"name": "plain", "input_schema": {"type": "object"}}]});
+    let (sent, asked) = ask(&mut exchange, &request);
+    assert_eq!(
+        (asked.stream, asked.model.as_deref(), asked.answer_role()),
+        (false, Some("m"), Role::Response)
+    );
+    let names: Vec<&str> = sent["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap())
+        .collect();
+    assert_ne!(names[0], "fs.read/file");
+    assert_eq!(names[1], "plain");
+    for (name, known) in [(names[0], "fs.read/file"), ("plain", "plain"), ("never_offered", "never_offered")]
+    {
+        let (out, outcome) = answer(&exchange, Role::Response, &chat_call(name, "{\"a\":1}").to_string());
+        let out: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(out["content"][0]["name"], known);
+        assert_eq!(out["content"][0]["input"], json!({"a": 1}));
+        assert_eq!(outcome.stop, Some(StopClass::ToolUse));
+        let usage = outcome.usage.unwrap();
+        assert_eq!((usage.input, usage.output), (Some(11), Some(7)));
+        assert_eq!(outcome.failure, None);
+    }
+}
+
+#[test]
+fn a_tool_that_takes_plain_text_gets_plain_text_back() {
+    let mut exchange = exchange("openai-chat", "anthropic");
+    let request = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"type": "custom", "custom": {"name": "patch", "description": "d"}}]});
+    let (sent, _) = ask(&mut exchange, &request);
+    assert_eq!(sent["tools"][0]["input_schema"]["required"], json!(["input"]));
+    let call = |input: Value| {
+        json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "b", "stop_reason": "tool_use", "stop_sequence": null,
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "patch", "input": input}],
+            "usage": {"input_tokens": 1, "output_tokens": 2}})
+        .to_string()
+    };
+    let (out, _) = answer(&exchange, Role::Response, &call(json!({"input": "*** Begin\n\"é\""})));
+    let out: Value = serde_json::from_str(&out).unwrap();
+    let made = &out["choices"][0]["message"]["tool_calls"][0];
+    assert_eq!(made["custom"], json!({"name": "patch", "input": "*** Begin\n\"é\""}));
+    // What is no such object is said as it is.
+    let (out, _) = answer(&exchange, Role::Response, &call(json!({"other": 1})));
+    assert!(out.contains("other"), "{out}");
+}
+
+#[test]
+fn streamed_pieces_of_plain_text_come_back_whole() {
+    let mut exchange = exchange("openai-chat", "anthropic");
+    let request = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"type": "custom", "custom": {"name": "patch"}}]});
+    let (_, asked) = ask(&mut exchange, &request);
+    assert_eq!(asked.answer_role(), Role::Stream);
+    let event = |name: &str, data: Value| format!("event: {name}\ndata: {data}\n\n");
+    let mut stream = event(
+        "message_start",
+        json!({"type": "message_start", "message": {"id": "m1", "type": "message",
+        "role": "assistant", "content": [], "usage": {"input_tokens": 3, "output_tokens": 1}}}),
+    );
+    stream += &event(
+        "content_block_start",
+        json!({"type": "content_block_start", "index": 0,
+        "content_block": {"type": "tool_use", "id": "t", "name": "patch", "input": {}}}),
+    );
+    for piece in ["{\"inp", "ut\": \"ab", "\\n", "c\"}"] {
+        stream += &event(
+            "content_block_delta",
+            json!({"type": "content_block_delta", "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": piece}}),
+        );
+    }
+    stream += &event("content_block_stop", json!({"type": "content_block_stop", "index": 0}));
+    stream += &event(
+        "message_delta",
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": null},
+        "usage": {"output_tokens": 9}}),
+    );
+    stream += &event("message_stop", json!({"type": "message_stop"}));
+    let (out, outcome) = answer(&exchange, Role::Stream, &stream);
+    // The backend did not say its model: it is the one that was asked for.
+    assert!(out.contains("\"model\":\"m\""), "{out}");
+    let arguments: String = out
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok())
+        .filter_map(|chunk| {
+            Some(chunk["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"].as_str()?.to_owned())
+        })
+        .collect();
+    // Deltas are typed for functions only, so that in a stream the text is the member `input` again, once.
+    assert_eq!(serde_json::from_str::<Value>(&arguments).unwrap(), json!({"input": "ab\nc"}));
+    assert_eq!(outcome.usage.unwrap().output, Some(9));
+}
+
+#[test]
+fn a_failure_has_a_class_and_a_status_to_answer_with() {
+    let exchange = exchange("anthropic", "openai-chat");
+    for (body, class, status) in [
+        (
+            json!({"error": {"message": "slow down", "type": "rate_limit_error", "code": "rate_limit_exceeded"}}),
+            FailureClass::RateLimit,
+            429,
+        ),
+        (json!({"error": {"message": "no", "code": 403}}), FailureClass::Permission, 403),
+        (
+            json!({"error": {"message": "context length", "type": "invalid_request_error"}}),
+            FailureClass::ContextTooLong,
+            400,
+        ),
+    ] {
+        let (out, outcome) = answer(&exchange, Role::Response, &body.to_string());
+        assert_eq!(outcome.failure, Some((class, status)), "{body}");
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["type"], "error");
+    }
+    // An answer that breaks off is a failure, too.
+    let (_, outcome) = answer(
+        &exchange,
+        Role::Stream,
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n",
+    );
+    assert_eq!(outcome.failure, Some((FailureClass::Incomplete, 502)));
+}
