@@ -9,7 +9,7 @@ pub mod streams;
 pub mod universal;
 
 /// Bytes of some dialect in which something is repeated that many times.
-pub type Shape = fn(usize) -> Vec<u8>;
+pub type HostileShape = fn(usize) -> Vec<u8>;
 
 fn joined(count: usize, element: impl Fn(usize) -> String) -> String {
     let mut out = String::new();

@@ -25,7 +25,7 @@ pub fn open_calls(count: usize) -> Vec<u8> {
 }
 
 fn open(count: usize, (kind, role): (&str, &str), ends: impl Fn(usize) -> usize) -> Vec<u8> {
-    let mut events = Events::default();
+    let mut events = UniversalLines::default();
     let call = kind == "tool_call";
     let content = |number: usize, said: &str| {
         if call {
@@ -58,7 +58,7 @@ fn open(count: usize, (kind, role): (&str, &str), ends: impl Fn(usize) -> usize)
 
 /// One message with that many calls in it, one after the other.
 pub fn children(count: usize) -> Vec<u8> {
-    let mut events = Events::default();
+    let mut events = UniversalLines::default();
     events.item("started", 0, None, MESSAGE, "");
     for number in 1..=count {
         let call =
@@ -73,7 +73,7 @@ pub fn children(count: usize) -> Vec<u8> {
 
 /// One message with that many calls in it, all open at once.
 pub fn open_children(count: usize) -> Vec<u8> {
-    let mut events = Events::default();
+    let mut events = UniversalLines::default();
     events.item("started", 0, None, MESSAGE, "");
     for act in ["started", "completed"] {
         for number in 1..=count {
@@ -88,7 +88,7 @@ pub fn open_children(count: usize) -> Vec<u8> {
 
 /// Two open messages that take turns in beginning and ending a call.
 pub fn interleaved_children(count: usize) -> Vec<u8> {
-    let mut events = Events::default();
+    let mut events = UniversalLines::default();
     for message in 0..2 {
         events.item("started", message, None, MESSAGE, "");
     }
@@ -107,7 +107,7 @@ pub fn interleaved_children(count: usize) -> Vec<u8> {
 
 /// One message with that many parts, which grow in turns.
 pub fn parts(count: usize) -> Vec<u8> {
-    let mut events = Events::default();
+    let mut events = UniversalLines::default();
     events.item("started", 0, None, MESSAGE, "");
     for piece in ["one ", "two"] {
         for part in 0..count {
@@ -126,7 +126,7 @@ pub fn parts(count: usize) -> Vec<u8> {
 
 /// That many requests for permission, answered last first.
 pub fn permissions(count: usize) -> Vec<u8> {
-    let mut events = Events::default();
+    let mut events = UniversalLines::default();
     for number in 0..count {
         events.push(
             "permission.requested",
@@ -147,12 +147,12 @@ const CALL: (&str, &str) = ("tool_call", "assistant");
 
 /// Universal events, numbered.
 #[derive(Default)]
-struct Events {
+struct UniversalLines {
     out: String,
     count: usize,
 }
 
-impl Events {
+impl UniversalLines {
     fn push(&mut self, kind: &str, data: &str) {
         self.count += 1;
         let _ = writeln!(

@@ -31,13 +31,13 @@ struct Fill<'f, 'o> {
     class_of: ClassOf,
     /// Where the texts begin that the frame says.
     said: &'f mut Vec<usize>,
-    path: Vec<Step<'f>>,
+    path: Vec<PlaceStep<'f>>,
     missing: Vec<String>,
     json: &'f mut JsonWriter<'o>,
 }
 
 /// A step to a place.
-enum Step<'f> {
+enum PlaceStep<'f> {
     Member(Str<'f>),
     Element(usize),
 }
@@ -57,7 +57,7 @@ impl<'f> Fill<'f, '_> {
                 for (name, member) in val.members() {
                     let native = object.and_then(|object| object.get(name.as_escaped()));
                     if native.is_some() || may_have_tildes(member) {
-                        self.path.push(Step::Member(name));
+                        self.path.push(PlaceStep::Member(name));
                         self.value(member, native);
                         self.path.pop();
                     }
@@ -66,7 +66,7 @@ impl<'f> Fill<'f, '_> {
             (Kind::Array, Some(NativeValue::List(elements))) => self.list(val, elements),
             (Kind::Array, _) => {
                 for (number, element) in val.elements().enumerate() {
-                    self.path.push(Step::Element(number));
+                    self.path.push(PlaceStep::Element(number));
                     self.value(element, None);
                     self.path.pop();
                 }
@@ -86,8 +86,8 @@ impl<'f> Fill<'f, '_> {
     /// The elements of a list that have a hole are ours, each the next of its class.
     fn list(&mut self, val: Val<'f>, natives: &[NativeElement<'_>]) {
         let name = match self.path.last() {
-            Some(Step::Member(name)) => name.clone(),
-            Some(Step::Element(_)) | None => Str::default(),
+            Some(PlaceStep::Member(name)) => name.clone(),
+            Some(PlaceStep::Element(_)) | None => Str::default(),
         };
         let mut next = [0; CLASSES];
         for (number, element) in val.elements().enumerate() {
@@ -99,7 +99,7 @@ impl<'f> Fill<'f, '_> {
                 next[class] = at.map_or(natives.len(), |at| at + 1);
                 native = at.and_then(|at| natives.get(at)).map(|native| &native.value);
             }
-            self.path.push(Step::Element(number));
+            self.path.push(PlaceStep::Element(number));
             self.value(element, native);
             self.path.pop();
         }
@@ -143,8 +143,8 @@ impl<'f> Fill<'f, '_> {
             Some(NativeValue::Object(_) | NativeValue::List(_) | NativeValue::Either(..)) | None => {
                 self.json.bytes(b"null");
                 self.missing.push(self.path.iter().fold(String::new(), |path, step| match step {
-                    Step::Member(name) => path + "/" + name.as_escaped(),
-                    Step::Element(number) => format!("{path}/{number}"),
+                    PlaceStep::Member(name) => path + "/" + name.as_escaped(),
+                    PlaceStep::Element(number) => format!("{path}/{number}"),
                 }));
             }
         }

@@ -74,7 +74,7 @@ impl GatheredItems {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(&at) = self.numbers.get(item) else { return };
         let Some(ItemNode { content, .. }) = self.items.get_mut(at) else { return };
-        let known = self.parts.entry((at as u64) << 32 | u64::from(*part)).or_insert(content.len());
+        let known = self.parts.entry(key(at, *part)).or_insert(content.len());
         let joined = match content.get_mut(*known) {
             Some(ContentNode::Part(so_far)) => join(so_far, value),
             Some(ContentNode::Item(_)) | None => false,
@@ -92,6 +92,12 @@ impl GatheredItems {
             item.tail = tail.clone().into_owned();
         }
     }
+}
+
+/// One number for an item and a part of it. The map takes numbers for hashes and looks at their low bits, so both are spread
+/// over these; no two pairs give the same.
+const fn key(item: usize, part: u32) -> u64 {
+    ((item as u64) << 32 | part as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
 /// Adds a piece to a text of the same sort. Returns whether it is one.

@@ -31,14 +31,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Pipe, Target, Writer};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
 use crate::json::{Output, Raw, Str};
-use crate::ledger::{Leftover, Reason, Report};
+use crate::ledger::{Identity, Leftover, Reason, Report};
 use crate::model::{
     Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Part,
     Request, StopClass, ToolCall, Turn, Usage,
@@ -52,7 +53,7 @@ pub struct Exchange {
     client: &'static Dialect,
     backend: &'static Dialect,
     options: Options,
-    lessons: Shared<Lessons>,
+    lessons: SharedCell<Lessons>,
 }
 
 /// What a request asked for, as far as whoever sends it on must know.
@@ -89,7 +90,7 @@ pub struct CallOutcome {
 impl Exchange {
     /// A call that a client makes in one dialect and a backend answers in another.
     pub fn new(client: &'static Dialect, backend: &'static Dialect, options: &Options) -> Self {
-        Self { client, backend, options: options.clone(), lessons: Shared::default() }
+        Self { client, backend, options: options.clone(), lessons: SharedCell::default() }
     }
 
     /// Turns the client's request into the backend's, and learns from it.
@@ -112,12 +113,12 @@ impl Exchange {
     pub fn answer(&self, role: Role) -> Result<AnswerPipe, Error> {
         let WriteSpec { make, says } = writes(self.client, role)?;
         let options = Options { source: Some(self.backend.name), ..self.options.clone() };
-        let outcome = Shared::default();
+        let outcome = SharedCell::default();
         let teacher = Teacher {
             inner: make(&options),
             lessons: self.lessons.clone(),
             outcome: outcome.clone(),
-            wrapped: HashMap::new(),
+            wrapped: HashMap::default(),
             tape: TapeBuf::default(),
         };
         let from = (self.backend, role);
@@ -130,7 +131,7 @@ impl Exchange {
 #[derive(Debug)]
 pub struct AnswerPipe {
     pipe: Pipe,
-    outcome: Shared<CallOutcome>,
+    outcome: SharedCell<CallOutcome>,
 }
 
 impl AnswerPipe {
@@ -158,15 +159,15 @@ fn writes(dialect: &'static Dialect, role: Role) -> Result<&'static WriteSpec, E
 
 /// What the request's writer leaves for the answer's, and the answer's for whoever asked. They run one after the other.
 #[derive(Debug, Default)]
-struct Shared<T>(Arc<Mutex<T>>);
+struct SharedCell<T>(Arc<Mutex<T>>);
 
-impl<T> Clone for Shared<T> {
+impl<T> Clone for SharedCell<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<T> Shared<T> {
+impl<T> SharedCell<T> {
     fn look(&self) -> MutexGuard<'_, T> {
         // Nobody panics while holding it, and what there is stays true.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -179,7 +180,7 @@ struct Lessons {
     model: Option<Str<'static>>,
     stream: bool,
     /// The tools that the backend knows by another name or as another kind, by the name it has.
-    tools: HashMap<String, ToolLesson>,
+    tools: BTreeMap<String, ToolLesson>,
 }
 
 /// What the client calls a tool.
@@ -206,7 +207,7 @@ impl Lessons {
 /// The writer of the request, which also learns.
 struct Student {
     inner: Box<dyn Writer>,
-    lessons: Shared<Lessons>,
+    lessons: SharedCell<Lessons>,
 }
 
 impl Writer for Student {
@@ -233,10 +234,10 @@ impl Writer for Student {
 /// The writer of the answer, which puts back what the request said.
 struct Teacher {
     inner: Box<dyn Writer>,
-    lessons: Shared<Lessons>,
-    outcome: Shared<CallOutcome>,
+    lessons: SharedCell<Lessons>,
+    outcome: SharedCell<CallOutcome>,
     /// Open calls of tools that take plain text and were offered as functions: their arguments so far, escaped.
-    wrapped: HashMap<ItemId, String>,
+    wrapped: HashMap<ItemId, String, BuildHasherDefault<Identity>>,
     tape: TapeBuf,
 }
 

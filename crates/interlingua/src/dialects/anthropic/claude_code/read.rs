@@ -19,7 +19,7 @@ pub(super) struct ClaudeReader {
 }
 
 /// The members that most lines have, found in one pass.
-struct Line<'t> {
+struct ClaudeLine<'t> {
     kind: Option<Val<'t>>,
     session: Option<Val<'t>>,
     cwd: Option<Val<'t>>,
@@ -35,7 +35,7 @@ struct Line<'t> {
     root: Val<'t>,
 }
 
-impl<'t> Line<'t> {
+impl<'t> ClaudeLine<'t> {
     fn new(root: Val<'t>) -> Self {
         const WANTED: WantedNames<12> = WantedNames::new([
             "type",
@@ -57,7 +57,7 @@ impl<'t> Line<'t> {
     }
 }
 
-impl Line<'_> {
+impl ClaudeLine<'_> {
     /// The type, still escaped; empty if there is none.
     fn word(&self) -> &str {
         match self.kind {
@@ -69,7 +69,7 @@ impl Line<'_> {
 
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        let line = Line::new(doc.root);
+        let line = ClaudeLine::new(doc.root);
         self.session(&line, out);
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
         if line.session.is_none() && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
@@ -91,7 +91,7 @@ impl Reader for ClaudeReader {
 
 impl ClaudeReader {
     /// What each line repeats about the session, said once and whenever it changes.
-    fn session<'t>(&mut self, line: &Line<'t>, out: &mut Events<'_>) {
+    fn session<'t>(&mut self, line: &ClaudeLine<'t>, out: &mut Events<'_>) {
         let text = |val: Option<Val<'t>>, field| val.and_then(|val| val.note_text(field));
         let id = self.session.changed(text(line.session, Field::SessionId));
         let cwd = self.cwd.changed(text(line.cwd, Field::SessionCwd));
@@ -115,7 +115,7 @@ impl ClaudeReader {
     }
 }
 
-fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
+fn said(line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
     const WANTED: WantedNames<7> =
         WantedNames::new(["role", "content", "model", "usage", "id", "stop_reason", "stop_sequence"]);
     let [role, content, model, usage, id, stop, sequence] = message.find(&WANTED);
@@ -152,7 +152,7 @@ fn said(line: &Line<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>)
 }
 
 /// What a person typed while the agent was busy stands in no `user` line but in an attachment.
-fn queued_prompt<'t>(line: &Line<'t>) -> Option<Val<'t>> {
+fn queued_prompt<'t>(line: &ClaudeLine<'t>) -> Option<Val<'t>> {
     let attachment = line.root.get("attachment").filter(|it| it.str_or_empty("type") == "queued_command")?;
     // Commands of the program itself say so.
     let origin = attachment.get("origin").map_or("human", |origin| origin.str_or_empty("kind"));
@@ -160,7 +160,7 @@ fn queued_prompt<'t>(line: &Line<'t>) -> Option<Val<'t>> {
     matches!(prompt.kind(), Kind::String | Kind::Array).then_some(prompt)
 }
 
-fn queued(line: &Line<'_>, out: &mut Events<'_>) {
+fn queued(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     let Some(prompt) = queued_prompt(line) else { return };
     line.root.note_str("type", Field::ItemAuthor);
     if let Some(attachment) = line.root.get("attachment") {
@@ -178,7 +178,7 @@ fn queued(line: &Line<'_>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-fn notice(line: &Line<'_>, out: &mut Events<'_>) {
+fn notice(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     // `system` lines tell by their subtype what they are.
     let subtype =
         if line.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
@@ -192,7 +192,7 @@ fn notice(line: &Line<'_>, out: &mut Events<'_>) {
 }
 
 /// What every line says about its item.
-fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
+fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>) {
     head.native_id = line.id.and_then(|id| id.take_text(Field::ItemId));
     head.parent = line.parent.and_then(|parent| parent.take_text(Field::ItemParent));
     head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
@@ -210,7 +210,7 @@ fn begin<'t>(head: &mut ItemHead<'t>, line: &Line<'t>) {
 }
 
 /// Whose words a line of the user holds, where that shows: about a third of them are not the user's.
-fn origin(line: &Line<'_>, content: Option<Val<'_>>) -> Option<Origin> {
+fn origin(line: &ClaudeLine<'_>, content: Option<Val<'_>>) -> Option<Origin> {
     let marked = |name| line.root.get(name).filter(|mark| mark.bool() == Some(true));
     for (name, origin) in [("isCompactSummary", Origin::Summary), ("isMeta", Origin::Harness)] {
         if let Some(mark) = marked(name) {
@@ -237,7 +237,7 @@ const COMMANDS: &[&str] =
     &["<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>"];
 
 /// Reads content; a result has its details beside the message.
-fn read_content(content: Val<'_>, line: &Line<'_>, message: ItemId, out: &mut Events<'_>) {
+fn read_content(content: Val<'_>, line: &ClaudeLine<'_>, message: ItemId, out: &mut Events<'_>) {
     let is_result = |block: &Val<'_>| block.str_or_empty("type") == "tool_result";
     let results = content.elements().filter(is_result).count();
     if results == 0 {

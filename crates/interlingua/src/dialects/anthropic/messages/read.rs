@@ -1,11 +1,15 @@
 //! Requests, responses and streams to events. A whole response says the same events as its stream: both open their
 //! blocks with [`blocks::open_block`] and begin and end their turn here.
 
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
 use super::super::stream::{BlockSort, read_piece, sort_of_piece, usage};
 use super::blocks::{self, Extent};
 use super::{ERRORS, ROLES, TOO_LONG, settings};
 use crate::error::Code;
 use crate::json::Str;
+use crate::ledger::Identity;
 use crate::model::{
     Args, Author, Event, Failure, FailureClass, Field, ItemId, ItemKind, Part, Stop, Turn, Usage,
 };
@@ -130,7 +134,7 @@ pub(crate) struct MessageEventsReader {
     /// The id of the answer.
     id: Option<Str<'static>>,
     /// Open blocks by index, with the item each is; the text of the message is none.
-    open: Vec<(u64, Option<ItemId>)>,
+    open: HashMap<u64, Option<ItemId>, BuildHasherDefault<Identity>>,
     /// Blocks so far.
     count: u64,
     stop: Option<Stop<'static>>,
@@ -160,11 +164,11 @@ impl MessageEventsReader {
             "content_block_delta" => self.block_delta(event, out),
             "content_block_stop" => {
                 let index = event.get("index").and_then(|index| index.u64());
-                let Some(at) = self.open.iter().rposition(|(open, _)| Some(*open) == index) else { return };
+                let Some(closed) = index.and_then(|index| self.open.remove(&index)) else { return };
                 // All that it says is that the block is complete.
                 kind.note(Field::ItemStatus);
                 event.note_u64("index", Field::ItemStatus);
-                if let (_, Some(item)) = self.open.remove(at) {
+                if let Some(item) = closed {
                     out.complete(item);
                 }
             }
@@ -215,7 +219,10 @@ impl MessageEventsReader {
         self.count += 1;
         note_blanks(block);
         let item = blocks::open_block(block, Extent::Beginning, number as u32, message, out);
-        self.open.push((number, item));
+        if let Some(Some(unclosed)) = self.open.insert(number, item) {
+            // Another block of the same number begins: this one gets no more pieces.
+            out.complete(unclosed);
+        }
         let Some(item) = item else { return };
         if let Some(input) = block.get("input") {
             // Usually `{}`, and the arguments follow in pieces.
@@ -231,7 +238,7 @@ impl MessageEventsReader {
         let (Some(message), Some(delta)) = (self.message, event.get("delta")) else { return };
         let Some(index) = event.get("index") else { return };
         let Some(number) = index.u64() else { return };
-        let open = self.open.iter().rfind(|(open, _)| *open == number).map(|(_, item)| *item);
+        let open = self.open.get(&number).copied();
         // A piece of a block that we do not know stays where it is; text is understood without one.
         let is_text = sort_of_piece(delta) == Some(BlockSort::Text);
         if !is_text && open.flatten().is_none() {
@@ -254,10 +261,11 @@ impl MessageEventsReader {
     }
 
     fn end(&mut self, out: &mut Events<'_>) {
-        for (_, item) in self.open.drain(..) {
-            if let Some(item) = item {
-                out.complete(item);
-            }
+        let mut left: Vec<ItemId> = self.open.drain().filter_map(|(_, item)| item).collect();
+        // A map has no order of its own.
+        left.sort_unstable();
+        for item in left {
+            out.complete(item);
         }
         let Some(message) = self.message.take() else { return };
         out.complete(message);

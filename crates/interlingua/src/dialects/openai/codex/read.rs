@@ -27,7 +27,7 @@ pub(super) struct CodexReader {
 }
 
 /// The members that every line has, found in one pass.
-struct Line<'t> {
+struct RolloutLine<'t> {
     kind: Option<Val<'t>>,
     time: Option<Val<'t>>,
     payload: Val<'t>,
@@ -49,7 +49,7 @@ impl Reader for CodexReader {
         }
         let old = payload.is_none().then_some(doc.root);
         let payload = payload.unwrap_or(doc.root);
-        let line = Line { kind, time, payload, payload_kind: payload.get("type") };
+        let line = RolloutLine { kind, time, payload, payload_kind: payload.get("type") };
         let words = match old {
             Some(_) if bare => ("response_item", word),
             Some(_) if old_head => ("session_meta", ""),
@@ -165,7 +165,7 @@ impl CodexReader {
     }
 
     /// A message or reasoning, in one form or the other.
-    fn said(&mut self, line: &Line<'_>, voice: Voice, form: Form, out: &mut Events<'_>) {
+    fn said(&mut self, line: &RolloutLine<'_>, voice: Voice, form: Form, out: &mut Events<'_>) {
         let payload = line.payload;
         let holder = if form == Form::Done { payload.get("item").unwrap_or(payload) } else { payload };
         let (marks, frame) = ([holder.get("id"), line.time], out.frame_number());
@@ -485,7 +485,7 @@ fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, ran: Ran, out: &mu
 }
 
 /// The innermost type says what a line is: that of the item, of the payload, of the line.
-fn notice(line: &Line<'_>, out: &mut Events<'_>) {
+fn notice(line: &RolloutLine<'_>, out: &mut Events<'_>) {
     let inner = line.payload.get("item").and_then(|item| item.note_str("type", Field::NoticeType));
     let word = inner
         .or_else(|| note_tag(line.payload_kind, Field::NoticeType))

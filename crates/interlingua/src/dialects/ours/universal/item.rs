@@ -5,7 +5,7 @@ use crate::json::JsonWriter;
 use crate::model::{Author, Circumstances, ItemId, ItemTail, Spelling, Status};
 
 /// An item that is not complete.
-pub(super) struct OpenItem {
+pub(super) struct ShownItem {
     /// Its number, once it is shown.
     pub(super) shown: Option<u64>,
     pub(super) nature: Nature,
@@ -36,7 +36,7 @@ pub(super) struct Around {
     pub(super) circumstances: Circumstances<'static>,
 }
 
-impl OpenItem {
+impl ShownItem {
     pub(super) fn new(nature: Nature, author: Author) -> Self {
         Self {
             shown: None,
@@ -55,7 +55,7 @@ impl OpenItem {
     }
 
     /// The item is in a message that is not shown, whose place and circumstances it says, too, unless it has its own.
-    pub(super) fn is_in(&mut self, message: &OpenItem) {
+    pub(super) fn is_in(&mut self, message: &ShownItem) {
         let mut around = Around { native: message.native.clone(), ..Around::default() };
         let usual = if let Nature::Result { .. } = self.nature { Author::User } else { Author::Assistant };
         let own_circumstances = self.circumstances != Circumstances::default();

@@ -15,12 +15,12 @@ pub(super) struct ItemContent {
     pub(super) pieces: Vec<ContentPart>,
     /// The last piece of each part.
     last: HashMap<(ItemId, u32), usize>,
+    /// Where the pieces of each item stand.
+    of_item: HashMap<ItemId, Vec<usize>>,
 }
 
 /// One content part.
 pub(super) struct ContentPart {
-    /// The item it came for: reasoning is a part of its message.
-    item: ItemId,
     form: PartForm,
     /// Escaped text, or a JSON value.
     text: String,
@@ -118,8 +118,9 @@ impl ItemContent {
     fn push(&mut self, from: (ItemId, u32), form: PartForm) -> usize {
         let at = self.pieces.len();
         self.last.insert(from, at);
+        self.of_item.entry(from.0).or_default().push(at);
         let (text, citations) = (String::new(), Vec::new());
-        self.pieces.push(ContentPart { item: from.0, form, text, state: None, citations, cache: None });
+        self.pieces.push(ContentPart { form, text, state: None, citations, cache: None });
         at
     }
 
@@ -145,7 +146,8 @@ impl ItemContent {
     /// Adds state to the reasoning it belongs to, or a piece to state that is there.
     fn add_opaque(&mut self, (item, part): (ItemId, u32), opaque: &Opaque<'_>) {
         let Opaque { kind, issuer, value } = opaque;
-        let own = || self.pieces.iter().enumerate().rev().filter(|(_, piece)| piece.item == item);
+        let of_item = self.of_item.get(&item).map_or(&[][..], Vec::as_slice);
+        let own = || of_item.iter().rev().filter_map(|at| Some((*at, self.pieces.get(*at)?)));
         let same = |piece: &ContentPart| {
             let state = piece.state.as_ref();
             state.is_some_and(|state| state.part == part && state.kind == *kind && state.issuer == *issuer)

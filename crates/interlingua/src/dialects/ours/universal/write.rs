@@ -1,11 +1,11 @@
 //! Events to universal events. Messages are shown when they have content of their own, so that a native message that
 //! only holds a call does not leave an empty one behind; what it said about itself stands in the call's item.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use super::data::{put_failure, put_permission, put_question, put_turn};
-use super::item::{OpenItem, item_id, opt_word};
+use super::item::{ShownItem, item_id, opt_word};
 use super::parts::{Nature, PartForm};
 use super::{EPOCH, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
@@ -35,13 +35,15 @@ pub(super) struct UniversalWriter {
     items: u64,
     turns: u64,
     turn: Option<String>,
-    open: HashMap<ItemId, OpenItem, BuildHasherDefault<Identity>>,
+    open: HashMap<ItemId, ShownItem, BuildHasherDefault<Identity>>,
     /// Which item a native id became, for the last few hundred.
     recent: VecDeque<(String, u64)>,
     /// Calls without a result.
     calls: HashMap<String, u64>,
     /// Requests without an answer.
-    pending: Vec<OpenRequest>,
+    pending: BTreeMap<u64, UnansweredRequest>,
+    /// The number of each, by what it is and its id.
+    pending_numbers: HashMap<(bool, String), u64>,
     /// What was said last of a response, without its time.
     usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
@@ -72,7 +74,7 @@ enum Made {
 }
 
 /// A request without an answer, and what its answer must repeat.
-struct OpenRequest {
+struct UnansweredRequest {
     permission: bool,
     id: Str<'static>,
     action: Str<'static>,
@@ -268,7 +270,7 @@ impl UniversalWriter {
                 Nature::Status { label: event_type.clone().unwrap_or(Str::escaped("unknown")).into_owned() }
             }
         };
-        let mut open = OpenItem::new(nature, *author);
+        let mut open = ShownItem::new(nature, *author);
         open.native = own(native_id);
         open.parent = parent.as_ref().and_then(|parent| self.find(parent));
         open.parent_id = own(parent);
@@ -332,19 +334,19 @@ impl UniversalWriter {
         let call_id = call_id.clone().into_owned();
         let call =
             ToolCall { call_id: Some(call_id.clone()), kind: CallKind::Function, namespace: None, name };
-        let mut open = OpenItem::new(Nature::Call(call), Author::Assistant);
+        let mut open = ShownItem::new(Nature::Call(call), Author::Assistant);
         open.native = Some(call_id.as_escaped().to_owned());
         self.show_as(&mut open, Made::ByUs, out);
         let done = ItemTail::new(ItemId(0), Status::Completed);
         self.say(Made::ByUs, "item.completed", out, |json| open.write(Some(&done), json));
     }
 
-    fn show(&mut self, open: &mut OpenItem, out: &mut Target<'_>) {
+    fn show(&mut self, open: &mut ShownItem, out: &mut Target<'_>) {
         self.show_as(open, Made::ByAgent, out);
     }
 
     /// Gives the item its number and says that it started.
-    fn show_as(&mut self, open: &mut OpenItem, made: Made, out: &mut Target<'_>) {
+    fn show_as(&mut self, open: &mut ShownItem, made: Made, out: &mut Target<'_>) {
         self.items += 1;
         open.shown = Some(self.items);
         let message = open.around.as_ref().and_then(|around| around.native.as_deref());
@@ -452,7 +454,8 @@ impl UniversalWriter {
 
     /// Nobody will answer any more.
     fn settle(&mut self, out: &mut Target<'_>) {
-        for OpenRequest { permission, id, action } in std::mem::take(&mut self.pending) {
+        self.pending_numbers.clear();
+        for (_, UnansweredRequest { permission, id, action }) in std::mem::take(&mut self.pending) {
             if permission {
                 let answer = Some(Decision::Reject(None));
                 let permission = Permission { id, action, call_id: None, input: None, answer };
@@ -468,8 +471,14 @@ impl UniversalWriter {
     /// Takes a request off the list. Returns whether it was there: what was answered stays answered, and an answer
     /// to nothing has no event.
     fn resolves(&mut self, is_permission: bool, id: &Str<'_>) -> bool {
-        let at = self.pending.iter().position(|open| open.permission == is_permission && open.id == *id);
-        at.map(|at| self.pending.remove(at)).is_some()
+        let number = self.pending_numbers.remove(&(is_permission, id.as_escaped().to_owned()));
+        number.and_then(|number| self.pending.remove(&number)).is_some()
+    }
+
+    fn asked(&mut self, request: UnansweredRequest) {
+        let number = self.sequence;
+        self.pending_numbers.insert((request.permission, request.id.as_escaped().to_owned()), number);
+        self.pending.insert(number, request);
     }
 
     fn used(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
@@ -511,7 +520,7 @@ impl Writer for UniversalWriter {
             Event::PermissionRequested(permission) => {
                 let (id, action) =
                     (permission.id.clone().into_owned(), permission.action.clone().into_owned());
-                self.pending.push(OpenRequest { permission: true, id, action });
+                self.asked(UnansweredRequest { permission: true, id, action });
                 self.say(Made::ByAgent, "permission.requested", out, |json| put_permission(permission, json));
             }
             Event::PermissionResolved(permission) => {
@@ -524,7 +533,7 @@ impl Writer for UniversalWriter {
             }
             Event::QuestionRequested(question) => {
                 let id = question.id.clone().into_owned();
-                self.pending.push(OpenRequest { permission: false, id, action: Str::default() });
+                self.asked(UnansweredRequest { permission: false, id, action: Str::default() });
                 self.say(Made::ByAgent, "question.requested", out, |json| put_question(question, true, json));
             }
             Event::QuestionResolved(question) => {
