@@ -350,6 +350,16 @@ impl JsonWriter<'_> {
         self
     }
 
+    /// A whole number that may be below zero.
+    pub fn i64(&mut self, number: i64) -> &mut Self {
+        if number < 0 {
+            self.separate();
+            self.bytes(b"-");
+            *self.comma = false;
+        }
+        self.u64(number.unsigned_abs())
+    }
+
     /// `true` or `false`
     pub fn bool(&mut self, value: bool) -> &mut Self {
         self.separate();

@@ -126,14 +126,14 @@ impl<'t> Neutral<'t> for bool {
 
 /// Whole numbers.
 macro_rules! numbers {
-    ($($name:ty),*) => {$(
+    ($($name:ty => $write:ident),*) => {$(
         impl<'t> Neutral<'t> for $name {
             fn absent() -> Self {
                 0
             }
 
             fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
-                json.raw(&Raw::owned(self.to_string()));
+                json.$write((*self).into());
             }
 
             fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {
@@ -145,7 +145,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u16, u64, i64);
+numbers!(u16 => u64, u64 => u64, i64 => i64);
 
 impl<'t, T: Neutral<'t>> Neutral<'t> for Option<T> {
     fn absent() -> Self {

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::json::Str;
+use crate::ledger::hash;
 use crate::tape::{Limits, TapeBuf, Val};
 
 /// How a command ended.
@@ -17,7 +18,9 @@ pub(super) struct Ran {
 /// Commands that ended and whose result has not come yet.
 #[derive(Default)]
 pub(super) struct Commands {
-    ended: VecDeque<(String, Ran)>,
+    /// By a hash of the call's id: two of 64 with the same one would be a wonder.
+    ended: VecDeque<(u64, Ran)>,
+    plain: String,
     tape: TapeBuf,
 }
 
@@ -39,12 +42,13 @@ impl Commands {
         if self.ended.len() == Self::MOST {
             self.ended.pop_front();
         }
-        self.ended.push_back((call_id.to_owned(), ran));
+        self.ended.push_back((hash(0, call_id.as_bytes()), ran));
     }
 
     /// How the command ended that a result belongs to.
     pub(super) fn of(&mut self, call_id: &str, output: Option<Val<'_>>) -> Ran {
-        let known = self.ended.iter().position(|(known, _)| known == call_id);
+        let key = hash(0, call_id.as_bytes());
+        let known = self.ended.iter().position(|(known, _)| *known == key);
         let told = known.and_then(|at| self.ended.remove(at)).map(|(_, ran)| ran).unwrap_or_default();
         let text = output.and_then(|output| output.str());
         let own = text.map(|text| self.read(&text)).unwrap_or_default();
@@ -55,8 +59,9 @@ impl Commands {
     fn read(&mut self, text: &Str<'_>) -> Ran {
         let escaped = text.as_escaped();
         if escaped.starts_with("{\\\"output\\\"") {
-            let plain = text.decode();
-            let Ok(tape) = self.tape.parse(&plain, &Limits::default()) else { return Ran::default() };
+            self.plain.clear();
+            text.decode_into(&mut self.plain);
+            let Ok(tape) = self.tape.parse(&self.plain, &Limits::default()) else { return Ran::default() };
             let metadata = tape.root().get("metadata");
             let number = |name| metadata.and_then(|metadata| metadata.get(name)).map(|number| number.text());
             return Ran {
@@ -91,6 +96,9 @@ fn is_head_line(line: &str) -> bool {
 /// Seconds, written with or without a fraction.
 fn milliseconds(seconds: &str) -> Option<u64> {
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
-    let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
-    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(digits.parse().ok()?)
+    let mut thousandths = 0;
+    for digit in fraction.chars().chain("000".chars()).take(3) {
+        thousandths = thousandths * 10 + u64::from(digit.to_digit(10)?);
+    }
+    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
 }
