@@ -5,13 +5,13 @@ use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{GatheredContent, GatheredItem, LogFile, LogForm, LogRules};
-use crate::log::{ItemPlace, NativeObject, NativeValue};
+use crate::log::{ItemPlace, NativeObject, NativeValue, arguments_object, arguments_of};
 use crate::model::{
-    Args, Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin,
-    Part, ToolCall, ToolResult, issuers,
+    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
+    ToolCall, ToolResult, issuers,
 };
 use crate::pipe::Target;
-use crate::tape::{TapeBuf, Val};
+use crate::tape::Val;
 use crate::wire::{self, Letters};
 
 /// Claude Code 2.1.197 waits for ever on a line without a version; this is the one whose resume was tried.
@@ -209,7 +209,7 @@ fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
                 .put_some("id", call_id.as_ref())
                 .put("name", name)
                 .put_some("server_name", namespace.as_ref())
-                .put_some("input", input_of(item));
+                .put_some("input", arguments_of(item));
         }
         ItemKind::ToolResult(_) => {
             let one = item.parts().find_map(|part| match part {
@@ -288,7 +288,7 @@ fn built_blocks<'g>(
             block
                 .put("id", api_word(&file.call_id_of(item, out), usize::MAX))
                 .put("name", api_word(&tool_name(call), 64))
-                .put("input", tool_input(input_of(item), call.kind, out));
+                .put("input", arguments_object(item, call.kind, out));
             blocks.push(block);
         }
         ItemKind::ToolResult(_) => {
@@ -363,38 +363,6 @@ fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
         },
         _ => None,
     }
-}
-
-fn input_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
-    item.arguments().map(|args| match args {
-        Args::Json(json) => json.into(),
-        Args::Text(text) => text.into(),
-    })
-}
-
-/// The API takes an object. Free text becomes its one member; text that is an object is that object.
-fn tool_input<'g>(input: Option<NativeValue<'g>>, kind: CallKind, out: &mut Target<'_>) -> NativeValue<'g> {
-    let text = match input {
-        Some(NativeValue::Text(text)) => text,
-        // A JSON value that is a string is text.
-        Some(NativeValue::Json(json)) if json.as_str().starts_with('"') => {
-            Str::escaped(json.as_str().trim_matches('"')).into_owned()
-        }
-        Some(object) => return object,
-        None => return NativeObject::default().into(),
-    };
-    let plain = text.decode();
-    let plain = plain.trim();
-    if kind != CallKind::FreeText && plain.is_empty() {
-        return NativeObject::default().into();
-    }
-    if kind != CallKind::FreeText && wire::is_object(&mut TapeBuf::default(), plain) {
-        return Raw::owned(plain.to_owned()).into();
-    }
-    out.ledger.note("arguments that are no JSON object became the member `input`");
-    let mut object = NativeObject::new();
-    object.put("input", text);
-    object.into()
 }
 
 /// The name that Claude Code knows a tool by: its group stands before it.

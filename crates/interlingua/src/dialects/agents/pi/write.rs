@@ -1,0 +1,330 @@
+//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Pi opens.
+
+use super::read;
+use crate::framing::Framing;
+use crate::json::{Raw, Str};
+use crate::ledger::Reason;
+use crate::log::{
+    GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules, NativeObject, NativeValue,
+    arguments_object, arguments_of,
+};
+use crate::model::{
+    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
+    ToolCall, ToolResult, issuers,
+};
+use crate::pipe::Target;
+use crate::tape::Val;
+
+pub(super) struct PiForm;
+
+impl LogForm for PiForm {
+    const RULES: LogRules = LogRules {
+        dialect: super::DIALECT.name,
+        framing: Framing::Lines,
+        issuer: issuers::ANTHROPIC,
+        authors: &[Author::User, Author::Assistant],
+        origins: &[Origin::Harness, Origin::Summary],
+        calls: &[CallKind::Function, CallKind::FreeText],
+        within: &[],
+        session: &[
+            Field::SessionId,
+            Field::SessionCwd,
+            Field::SessionStart,
+            Field::SessionModel,
+            Field::SessionProvider,
+        ],
+    };
+
+    fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
+        let ItemHead { native_id, parent, time, model, kind, .. } = item.head();
+        let mut line = NativeObject::new();
+        line.put_some("id", native_id.as_ref())
+            .put_some("parentId", parent.as_ref())
+            .put_some("timestamp", time.as_ref());
+        let mut values = NativeObject::new();
+        values.put_some("model", model.as_ref());
+        if let ItemKind::ToolResult(ToolResult { call_id, name }) = kind {
+            values.put_some("toolCallId", call_id.as_ref()).put_some("toolName", name.as_ref());
+            values.put_some("isError", item.tail().is_error);
+        }
+        let message = kept.get("message");
+        let mut parts = item.parts();
+        for name in ["summary", "command", "output"] {
+            if message.unwrap_or(kept).get(name).is_some()
+                && let Some(Part::Text(text)) = parts.next()
+            {
+                values.put(name, text);
+            }
+        }
+        let mut content = Vec::new();
+        put_blocks(item, &mut content, &mut |call| (call.call_id().map(Str::reborrow), arguments_of(call)));
+        let one = only_text(item).map(|text| Box::new(text.into()));
+        values.put("content", NativeValue::Either(one, Box::new(content.into_iter().collect())));
+        if message.is_some() {
+            line.put("message", values);
+        } else {
+            line.append(values);
+        }
+        line
+    }
+
+    fn issuer_of(kept: Val<'_>) -> Str<'_> {
+        read::issuer(kept.get("message").unwrap_or(kept))
+    }
+
+    fn lose_of_head(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        file: &LogFile,
+        out: &mut Target<'_>,
+    ) {
+        if around.is_some_and(|around| head.kind == ItemKind::Message && around.head().author != head.author)
+        {
+            out.lose(Field::ItemAuthor, Reason::Narrowed);
+        }
+        if around.is_none() {
+            if let Some(parent) = head.parent.as_ref().filter(|parent| !file.has_built(parent)) {
+                out.lose_str(Field::ItemParent, parent, Reason::NoSlot);
+            }
+            if head.author != Author::Assistant {
+                out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
+            }
+        }
+    }
+
+    fn media<'m>(
+        &self,
+        place: ItemPlace,
+        media: &'m Media<'m>,
+        _: &mut Target<'_>,
+    ) -> Result<Media<'m>, Reason> {
+        let picture = media.media_type.as_ref().is_some_and(|kind| kind.as_escaped().starts_with("image/"));
+        match media.source {
+            MediaSource::Base64(_) if picture && place.author != Author::Assistant => Ok(media.clone()),
+            _ => Err(Reason::Refused),
+        }
+    }
+
+    fn says_of_session(&self, field: Field, _: &Raw<'_>, file: &LogFile) -> bool {
+        // The head is the first line, and nothing is added to it.
+        matches!(field, Field::SessionModel | Field::SessionProvider) || !file.has_frames()
+    }
+
+    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
+        if !file.has_frames() {
+            let start = file.say(Field::SessionStart).unwrap_or_else(|| file.time_of(item, out));
+            let id = file.say(Field::SessionId);
+            let made_up = || Raw::owned(format!("\"{}\"", file.made_up_id(item.head().id)));
+            let id = id.unwrap_or_else(made_up);
+            let mut head = typed("session");
+            head.put("version", Raw::new("3")).put("id", id).put("timestamp", start);
+            head.put("cwd", file.say(Field::SessionCwd).unwrap_or(Raw::new("\"/\"")));
+            file.write(&head.into(), out);
+        }
+        let mut blocks = Vec::new();
+        put_blocks(item, &mut blocks, &mut |call| {
+            let kind =
+                if let ItemKind::ToolCall(call) = &call.head().kind { call.kind } else { CallKind::Function };
+            (Some(file.call_id_of(call, out)), Some(arguments_object(call, kind, out)))
+        });
+        let (author, origin) = (item.head().author, item.head().origin);
+        if item.of() == Of::Result {
+            build_line(item, "message", result(item, blocks, file, out), file, out);
+        } else if author == Author::Assistant && !blocks.is_empty() {
+            build_line(item, "message", answer(item, blocks, file), file, out);
+        } else if let Some(text) =
+            only_text(item).filter(|_| author == Author::User && origin == Some(Origin::Summary))
+        {
+            // Nothing before it is kept: it stands for all of that.
+            let mut rest = NativeObject::new();
+            rest.put("summary", text).put("firstKeptEntryId", Str::from_plain(&file.id_of(item)));
+            rest.put("tokensBefore", Raw::new("0"));
+            build_line(item, "compaction", rest, file, out);
+        } else if !blocks.is_empty() {
+            let mut rest = NativeObject::new();
+            if author == Author::User && origin != Some(Origin::Harness) {
+                let mut message = NativeObject::new();
+                message
+                    .literal("role", "user")
+                    .put("content", blocks.into_iter().collect::<NativeValue<'_>>());
+                rest.put("message", message);
+                build_line(item, "message", rest, file, out);
+            } else {
+                rest.literal("customType", "interlingua");
+                rest.put("content", blocks.into_iter().collect::<NativeValue<'_>>()).put("display", false);
+                build_line(item, "custom_message", rest, file, out);
+            }
+        }
+        // Results that stand in a message are lines of their own here.
+        for content in item.content() {
+            if let GatheredContent::Item(inner) = content
+                && inner.of() == Of::Result
+            {
+                let mut blocks = Vec::new();
+                put_blocks(inner, &mut blocks, &mut |_| (None, None));
+                build_line(inner, "message", result(inner, blocks, file, out), file, out);
+            }
+        }
+    }
+}
+
+/// Writes a line of the tree; `rest` is what its type has.
+fn build_line<'g>(
+    item: GatheredItem<'g>,
+    kind: &'static str,
+    rest: NativeObject<'g>,
+    file: &mut LogFile,
+    out: &mut Target<'_>,
+) {
+    let id = file.id_of(item);
+    let parent = file.parent_of(item).map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text);
+    let mut line = typed(kind);
+    line.put("id", Str::escaped(&id)).put("parentId", parent).put("timestamp", file.time_of(item, out));
+    line.append(rest);
+    file.write(&line.into(), out);
+    file.links(item, &id);
+}
+
+fn result<'g>(
+    item: GatheredItem<'g>,
+    blocks: Vec<NativeObject<'g>>,
+    file: &mut LogFile,
+    out: &mut Target<'_>,
+) -> NativeObject<'g> {
+    let mut message = NativeObject::new();
+    message.literal("role", "toolResult").put("toolCallId", file.call_id_of(item, out));
+    if let ItemKind::ToolResult(ToolResult { name, .. }) = &item.head().kind {
+        message.put("toolName", name.as_ref().map_or(Str::escaped("unknown"), Str::reborrow));
+    }
+    message.put("content", blocks.into_iter().collect::<NativeValue<'_>>());
+    message.put("isError", item.tail().is_error.unwrap_or(false));
+    let mut rest = NativeObject::new();
+    rest.put("message", message);
+    rest
+}
+
+fn answer<'g>(item: GatheredItem<'g>, blocks: Vec<NativeObject<'g>>, file: &mut LogFile) -> NativeObject<'g> {
+    let has = |name| blocks.iter().any(|block| block.get(name).is_some());
+    let stop = if has("arguments") { "toolUse" } else { "stop" };
+    // Pi gives a signature back to the provider that the message names, and to no other.
+    let known = file
+        .known(Field::SessionProvider)
+        .filter(|known| !has("thinkingSignature") || known.as_str() == ANTHROPIC);
+    let provider = match known {
+        Some(_) => file.say(Field::SessionProvider),
+        None => Some(Raw::new(ANTHROPIC)).filter(|_| has("thinkingSignature")),
+    };
+    let provider = provider.unwrap_or(Raw::new("\"unknown\""));
+    let api = if provider.as_str() == ANTHROPIC { "anthropic-messages" } else { "openai-responses" };
+    let mut message = NativeObject::new();
+    message.literal("role", "assistant").put("content", blocks.into_iter().collect::<NativeValue<'_>>());
+    message.literal("api", api).put("provider", provider);
+    match &item.head().model {
+        Some(model) => message.put("model", model),
+        None => message.put("model", file.say(Field::SessionModel).unwrap_or(Raw::new("\"unknown\""))),
+    };
+    message.put("usage", Raw::new(NO_USAGE)).literal("stopReason", stop);
+    let mut rest = NativeObject::new();
+    rest.put("message", message);
+    rest
+}
+
+const ANTHROPIC: &str = "\"anthropic\"";
+
+/// Pi adds these up without asking whether they are there.
+const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+
+/// The id and the arguments that the block of a call has.
+type CallValues<'c, 'g> = dyn FnMut(GatheredItem<'g>) -> (Option<Str<'g>>, Option<NativeValue<'g>>) + 'c;
+
+/// Adds the blocks of an item, but for the results within it.
+fn put_blocks<'g>(
+    item: GatheredItem<'g>,
+    blocks: &mut Vec<NativeObject<'g>>,
+    values: &mut CallValues<'_, 'g>,
+) {
+    match &item.head().kind {
+        ItemKind::Message | ItemKind::ToolResult(_) => {
+            for content in item.content() {
+                match content {
+                    GatheredContent::Part(part) => blocks.extend(part_block(part)),
+                    GatheredContent::Item(inner) if inner.of() == Of::Result => {}
+                    GatheredContent::Item(inner) => put_blocks(inner, blocks, values),
+                }
+            }
+        }
+        ItemKind::Reasoning => blocks.push(thinking(item)),
+        ItemKind::ToolCall(ToolCall { name, .. }) => {
+            let (id, arguments) = values(item);
+            let mut block = typed("toolCall");
+            block.put_some("id", id).put("name", name).put_some("arguments", arguments);
+            block.put_some("thoughtSignature", opaque_of(item).map(|opaque| &opaque.value));
+            blocks.push(block);
+        }
+        ItemKind::Notice(_) => {}
+    }
+}
+
+fn part_block<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
+    let mut block;
+    match part {
+        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
+            block = typed("text");
+            block.put("text", text);
+        }
+        Part::Json(json) => {
+            block = typed("text");
+            block.put("text", Str::plain(json.as_str()));
+        }
+        Part::Media(Media { media_type, source, .. }) => {
+            block = typed("image");
+            block.put("data", source.text()).put_some("mimeType", media_type.as_ref());
+        }
+        Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => return None,
+    }
+    Some(block)
+}
+
+fn thinking(item: GatheredItem<'_>) -> NativeObject<'_> {
+    let mut texts = Vec::new();
+    for part in item.parts() {
+        let text = match part {
+            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => text.reborrow(),
+            Part::Json(json) => Str::plain(json.as_str()),
+            _ => continue,
+        };
+        if !texts.is_empty() {
+            texts.push(Str::escaped("\\n\\n"));
+        }
+        texts.push(text);
+    }
+    let mut block = typed("thinking");
+    block.put("thinking", NativeValue::Joined(texts));
+    if let Some(Opaque { kind, value, .. }) = opaque_of(item) {
+        block.put("thinkingSignature", value);
+        if *kind == OpaqueKind::Encrypted {
+            block.put("redacted", true);
+        }
+    }
+    block
+}
+
+fn opaque_of(item: GatheredItem<'_>) -> Option<&Opaque<'static>> {
+    item.parts().find_map(|part| if let Part::Opaque(opaque) = part { Some(opaque) } else { None })
+}
+
+/// The text of an item that is only a text.
+fn only_text(item: GatheredItem<'_>) -> Option<&Str<'static>> {
+    let mut content = item.content();
+    match (content.next(), content.next()) {
+        (Some(GatheredContent::Part(Part::Text(text))), None) => Some(text),
+        _ => None,
+    }
+}
+
+fn typed<'g>(kind: &'static str) -> NativeObject<'g> {
+    let mut object = NativeObject::new();
+    object.literal("type", kind);
+    object
+}
