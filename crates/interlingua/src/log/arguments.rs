@@ -1,9 +1,9 @@
-//! Arguments of calls in logs.
+//! Calls, for logs in which a tool has one name and its arguments are an object.
 
 use super::gather::GatheredItem;
 use super::values::{NativeObject, NativeValue};
 use crate::json::{Raw, Str};
-use crate::model::{Args, CallKind};
+use crate::model::{Args, CallKind, ToolCall};
 use crate::pipe::Target;
 use crate::tape::TapeBuf;
 use crate::wire::is_object;
@@ -16,7 +16,8 @@ pub(crate) fn arguments_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
     })
 }
 
-/// The arguments of a call as an object, for dialects that take nothing else. Free text becomes its one member; text that is an object is that object.
+/// The arguments of a call as an object, for dialects that take nothing else. Free text becomes its
+/// one member; text that is an object is that object.
 pub(crate) fn arguments_object<'g>(
     item: GatheredItem<'g>,
     kind: CallKind,
@@ -43,4 +44,19 @@ pub(crate) fn arguments_object<'g>(
     let mut object = NativeObject::new();
     object.put("input", text);
     object.into()
+}
+
+/// The name of a tool in a log that knows no groups: its group stands before it.
+pub(crate) fn name_with_group<'c>(call: &'c ToolCall<'_>) -> Str<'c> {
+    match &call.namespace {
+        Some(group) => Str::from_plain(&format!("{}__{}", group.decode(), call.name.decode())),
+        None => call.name.reborrow(),
+    }
+}
+
+/// Says that the name of a tool was changed so.
+pub(crate) fn note_group(call: &ToolCall<'_>, out: &mut Target<'_>) {
+    if call.namespace.is_some() {
+        out.ledger.note("tool group put before the tool's name");
+    }
 }

@@ -37,7 +37,7 @@ macro_rules! said_by_no_log {
 }
 pub(crate) use said_by_no_log;
 
-pub(crate) use arguments::{arguments_object, arguments_of};
+pub(crate) use arguments::{arguments_object, arguments_of, name_with_group, note_group};
 pub use file::{LogFile, is_date};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};

@@ -1,10 +1,10 @@
 //! Lines to events. What anyone said is a message or a result; every other line is a notice, whatever its type.
 
-use crate::json::{Latest, Str};
+use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Notice, Of, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass,
-    ToolCall, ToolResult, Turn, Usage, Words,
+    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Of, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass, ToolCall, ToolResult,
+    Turn, Usage, Words,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val};
@@ -12,8 +12,6 @@ use crate::tape::{Kind, Val};
 #[derive(Default)]
 pub(super) struct PiReader {
     started: bool,
-    model: Latest,
-    provider: Latest,
 }
 
 impl Reader for PiReader {
@@ -29,15 +27,14 @@ impl Reader for PiReader {
         let role = message.map_or(kind, |message| message.str_or_empty("role"));
         let content = holder.get("content").filter(is_content);
         match role {
-            "user" | "assistant" | "custom" | "custom_message" | "hookMessage" if content.is_none() => {
+            "user" | "assistant" | "system" | "custom" | "custom_message" | "hookMessage"
+                if content.is_none() =>
+            {
                 notice(line, holder, out);
             }
             "user" => said(line, holder, Author::User, None, out),
             "assistant" => said(line, holder, Author::Assistant, None, out),
-            // Newer versions say it in `sections` and leave the content empty.
-            "system" if content.is_some_and(|content| content.text() != "\"\"") => {
-                said(line, holder, Author::System, None, out);
-            }
+            "system" => said(line, holder, Author::System, None, out),
             // What an extension tells the model; a `custom` line, unlike such a message, is the extension's own affair.
             "custom_message" | "hookMessage" => {
                 said(line, holder, Author::User, Some(Origin::Harness), out);
@@ -69,17 +66,13 @@ impl PiReader {
                 let start = line.get("timestamp").filter(Val::is_time);
                 session.start = start.map(|start| start.note(Field::SessionStart));
             }
-            "model_change" => {
-                session.model = self.model.changed(line.note_str("modelId", Field::SessionModel));
-                session.provider = self.provider.changed(line.note_str("provider", Field::SessionProvider));
-            }
             "session_info" => session.title = line.note_str("name", Field::SessionTitle),
-            "message" => {
-                let provider =
-                    line.get("message").and_then(|it| it.note_str("provider", Field::SessionProvider));
-                session.provider = self.provider.changed(provider);
-            }
             _ => {}
+        }
+        // Files of the first versions say it in their head.
+        if matches!(kind, "session" | "model_change") {
+            session.model = line.note_str("modelId", Field::SessionModel);
+            session.provider = line.note_str("provider", Field::SessionProvider);
         }
         if session == Session::default() {
             return;
@@ -155,10 +148,6 @@ fn said(line: Val<'_>, holder: Val<'_>, author: Author, origin: Option<Origin>, 
             ..Turn::default()
         }));
     }
-    if let Some(message) = holder.note_str("errorMessage", Field::ErrorMessage) {
-        let (class, status, code, request_id) = (FailureClass::Other, None, None, None);
-        out.event(&Event::Error(Failure { class, status, code, message, request_id }));
-    }
 }
 
 const STOPS: Words<StopClass> = Words(&[
@@ -203,7 +192,9 @@ fn result(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
 fn read_content(content: Option<Val<'_>>, message: Val<'_>, place: (ItemId, Of), out: &mut Events<'_>) {
     let Some(content) = content else { return };
     let (item, of) = place;
-    if let Some(text) = content.take_text(of.text()) {
+    // A system prompt may stand in `sections`, and its content be empty.
+    let text = Some(content).filter(|content| content.text() != "\"\"");
+    if let Some(text) = text.and_then(|text| text.take_text(of.text())) {
         out.delta(item, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {
@@ -276,6 +267,7 @@ fn opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind, message: Val<'t>) ->
     let text = block.str_or_empty(name);
     let is_state = !(text.is_empty() || text.starts_with('{') || text.starts_with("reasoning"));
     let value = block.get(name).filter(|_| is_state)?;
+    message.note_str("provider", Field::Issuer);
     let issuer = issuer(message);
     Some(Opaque { kind, issuer, value: value.take_text(kind.field())? })
 }

@@ -44,7 +44,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
         Field::EventTime => Says::Less("only of a line that has no time of its own"),
-        Field::ItemAgent | Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
+        Field::ItemAgent => Says::Less("only that its lines are a branch of their own"),
+        Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
 
         Field::MessageMedia | Field::ResultMedia => Says::Less("pictures in base64; none of the assistant"),
         Field::MediaType => Says::Less("only of pictures"),
@@ -53,7 +54,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ReasoningSummary => Says::Emulated("as thinking"),
         Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's, on thinking"),
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
-        Field::CallNamespace | Field::MediaName => Says::No(Reason::NoSlot),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::MediaName => Says::No(Reason::NoSlot),
 
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),

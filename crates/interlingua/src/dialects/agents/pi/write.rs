@@ -6,7 +6,7 @@ use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
     GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules, NativeObject, NativeValue,
-    arguments_object, arguments_of,
+    arguments_object, arguments_of, name_with_group, note_group,
 };
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
@@ -57,7 +57,7 @@ impl LogForm for PiForm {
             }
         }
         let mut content = Vec::new();
-        put_blocks(item, &mut content, &mut |call| (call.call_id().map(Str::reborrow), arguments_of(call)));
+        put_blocks(item, &mut content, &mut own_values);
         let one = only_text(item).map(|text| Box::new(text.into()));
         values.put("content", NativeValue::Either(one, Box::new(content.into_iter().collect())));
         if message.is_some() {
@@ -87,6 +87,7 @@ impl LogForm for PiForm {
             if let Some(parent) = head.parent.as_ref().filter(|parent| !file.has_built(parent)) {
                 out.lose_str(Field::ItemParent, parent, Reason::NoSlot);
             }
+            out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
             if head.author != Author::Assistant {
                 out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
             }
@@ -123,61 +124,72 @@ impl LogForm for PiForm {
             file.write(&head.into(), out);
         }
         let mut blocks = Vec::new();
-        put_blocks(item, &mut blocks, &mut |call| {
-            let kind =
-                if let ItemKind::ToolCall(call) = &call.head().kind { call.kind } else { CallKind::Function };
-            (Some(file.call_id_of(call, out)), Some(arguments_object(call, kind, out)))
+        put_blocks(item, &mut blocks, &mut |item, call| {
+            note_group(call, out);
+            let arguments = arguments_object(item, call.kind, out);
+            (Some(file.call_id_of(item, out)), name_with_group(call), Some(arguments))
         });
-        let (author, origin) = (item.head().author, item.head().origin);
-        if item.of() == Of::Result {
-            build_line(item, "message", result(item, blocks, file, out), file, out);
-        } else if author == Author::Assistant && !blocks.is_empty() {
-            build_line(item, "message", answer(item, blocks, file), file, out);
-        } else if let Some(text) =
-            only_text(item).filter(|_| author == Author::User && origin == Some(Origin::Summary))
-        {
-            // Nothing before it is kept: it stands for all of that.
-            let mut rest = NativeObject::new();
-            rest.put("summary", text).put("firstKeptEntryId", Str::from_plain(&file.id_of(item)));
-            rest.put("tokensBefore", Raw::new("0"));
-            build_line(item, "compaction", rest, file, out);
-        } else if !blocks.is_empty() {
-            let mut rest = NativeObject::new();
-            if author == Author::User && origin != Some(Origin::Harness) {
-                let mut message = NativeObject::new();
-                message
-                    .literal("role", "user")
-                    .put("content", blocks.into_iter().collect::<NativeValue<'_>>());
-                rest.put("message", message);
-                build_line(item, "message", rest, file, out);
-            } else {
-                rest.literal("customType", "interlingua");
-                rest.put("content", blocks.into_iter().collect::<NativeValue<'_>>()).put("display", false);
-                build_line(item, "custom_message", rest, file, out);
-            }
+        let own_line = item.of() != Of::Result && !blocks.is_empty();
+        if own_line {
+            let (kind, rest) = message(item, blocks, file);
+            build_line(item, file.id_of(item), kind, rest, file, out);
         }
-        // Results that stand in a message are lines of their own here.
-        for content in item.content() {
-            if let GatheredContent::Item(inner) = content
-                && inner.of() == Of::Result
-            {
-                let mut blocks = Vec::new();
-                put_blocks(inner, &mut blocks, &mut |_| (None, None));
-                build_line(inner, "message", result(inner, blocks, file, out), file, out);
-            }
+        // Results that stand in a message are lines of their own here; the first has its id, if nobody else does.
+        let within = item.content().filter_map(|content| match content {
+            GatheredContent::Item(inner) => Some(inner),
+            GatheredContent::Part(_) => None,
+        });
+        let results = std::iter::once(item).chain(within).filter(|item| item.of() == Of::Result);
+        for (number, found) in results.enumerate() {
+            let id = file.id_of(if number == 0 && !own_line { item } else { found });
+            let rest = result(found, file, out);
+            build_line(item, id, "message", rest, file, out);
         }
     }
+}
+
+/// The type of the line for a message, and what it has.
+fn message<'g>(
+    item: GatheredItem<'g>,
+    blocks: Vec<NativeObject<'g>>,
+    file: &mut LogFile,
+) -> (&'static str, NativeObject<'g>) {
+    let mut rest = NativeObject::new();
+    match (item.head().author, item.head().origin) {
+        (Author::Assistant, _) => {
+            rest.put("message", answer(item, blocks, file));
+            return ("message", rest);
+        }
+        (Author::User, Some(Origin::Summary)) => {
+            if let Some(text) = only_text(item) {
+                // Nothing before it is kept: it stands for all of that.
+                rest.put("summary", text).put("firstKeptEntryId", Str::from_plain(&file.id_of(item)));
+                rest.put("tokensBefore", Raw::new("0"));
+                return ("compaction", rest);
+            }
+        }
+        _ => {}
+    }
+    let content = blocks.into_iter().collect::<NativeValue<'_>>();
+    if item.head().author == Author::User && item.head().origin != Some(Origin::Harness) {
+        let mut message = NativeObject::new();
+        message.literal("role", "user").put("content", content);
+        rest.put("message", message);
+        return ("message", rest);
+    }
+    rest.literal("customType", super::DIALECT.name).put("content", content).put("display", false);
+    ("custom_message", rest)
 }
 
 /// Writes a line of the tree; `rest` is what its type has.
 fn build_line<'g>(
     item: GatheredItem<'g>,
+    id: String,
     kind: &'static str,
     rest: NativeObject<'g>,
     file: &mut LogFile,
     out: &mut Target<'_>,
 ) {
-    let id = file.id_of(item);
     let parent = file.parent_of(item).map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text);
     let mut line = typed(kind);
     line.put("id", Str::escaped(&id)).put("parentId", parent).put("timestamp", file.time_of(item, out));
@@ -186,12 +198,9 @@ fn build_line<'g>(
     file.links(item, &id);
 }
 
-fn result<'g>(
-    item: GatheredItem<'g>,
-    blocks: Vec<NativeObject<'g>>,
-    file: &mut LogFile,
-    out: &mut Target<'_>,
-) -> NativeObject<'g> {
+fn result<'g>(item: GatheredItem<'g>, file: &mut LogFile, out: &mut Target<'_>) -> NativeObject<'g> {
+    let mut blocks = Vec::new();
+    put_blocks(item, &mut blocks, &mut own_values);
     let mut message = NativeObject::new();
     message.literal("role", "toolResult").put("toolCallId", file.call_id_of(item, out));
     if let ItemKind::ToolResult(ToolResult { name, .. }) = &item.head().kind {
@@ -224,25 +233,25 @@ fn answer<'g>(item: GatheredItem<'g>, blocks: Vec<NativeObject<'g>>, file: &mut 
         Some(model) => message.put("model", model),
         None => message.put("model", file.say(Field::SessionModel).unwrap_or(Raw::new("\"unknown\""))),
     };
-    message.put("usage", Raw::new(NO_USAGE)).literal("stopReason", stop);
-    let mut rest = NativeObject::new();
-    rest.put("message", message);
-    rest
+    message.literal("stopReason", stop);
+    message
 }
 
 const ANTHROPIC: &str = "\"anthropic\"";
 
-/// Pi adds these up without asking whether they are there.
-const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+/// The id, the tool's name and the arguments that the block of a call has.
+type CallValues<'g> = (Option<Str<'g>>, Str<'g>, Option<NativeValue<'g>>);
 
-/// The id and the arguments that the block of a call has.
-type CallValues<'c, 'g> = dyn FnMut(GatheredItem<'g>) -> (Option<Str<'g>>, Option<NativeValue<'g>>) + 'c;
+/// Those of the call itself.
+fn own_values<'g>(item: GatheredItem<'g>, call: &'g ToolCall<'static>) -> CallValues<'g> {
+    (item.call_id().map(Str::reborrow), call.name.reborrow(), arguments_of(item))
+}
 
 /// Adds the blocks of an item, but for the results within it.
 fn put_blocks<'g>(
     item: GatheredItem<'g>,
     blocks: &mut Vec<NativeObject<'g>>,
-    values: &mut CallValues<'_, 'g>,
+    values: &mut dyn FnMut(GatheredItem<'g>, &'g ToolCall<'static>) -> CallValues<'g>,
 ) {
     match &item.head().kind {
         ItemKind::Message | ItemKind::ToolResult(_) => {
@@ -255,8 +264,8 @@ fn put_blocks<'g>(
             }
         }
         ItemKind::Reasoning => blocks.push(thinking(item)),
-        ItemKind::ToolCall(ToolCall { name, .. }) => {
-            let (id, arguments) = values(item);
+        ItemKind::ToolCall(call) => {
+            let (id, name, arguments) = values(item, call);
             let mut block = typed("toolCall");
             block.put_some("id", id).put("name", name).put_some("arguments", arguments);
             block.put_some("thoughtSignature", opaque_of(item).map(|opaque| &opaque.value));

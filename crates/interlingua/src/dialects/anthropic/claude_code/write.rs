@@ -5,7 +5,9 @@ use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{GatheredContent, GatheredItem, LogFile, LogForm, LogRules};
-use crate::log::{ItemPlace, NativeObject, NativeValue, arguments_object, arguments_of};
+use crate::log::{
+    ItemPlace, NativeObject, NativeValue, arguments_object, arguments_of, name_with_group, note_group,
+};
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
     ToolCall, ToolResult, issuers,
@@ -80,7 +82,7 @@ impl LogForm for ClaudeForm {
                 if let Some(id) = &call.call_id {
                     lose_if_replaced(id, id, usize::MAX, Field::CallId, out);
                 }
-                lose_if_replaced(&tool_name(call), &call.name, 64, Field::CallName, out);
+                lose_if_replaced(&name_with_group(call), &call.name, 64, Field::CallName, out);
             }
             ItemKind::ToolResult(ToolResult { call_id: Some(id), .. }) => {
                 lose_if_replaced(id, id, usize::MAX, Field::ResultCallId, out);
@@ -281,13 +283,11 @@ fn built_blocks<'g>(
         }
         ItemKind::Reasoning => built_thinking(item, blocks),
         ItemKind::ToolCall(call) => {
-            if call.namespace.is_some() {
-                out.ledger.note("tool group put before the tool's name");
-            }
+            note_group(call, out);
             let mut block = typed("tool_use");
             block
                 .put("id", api_word(&file.call_id_of(item, out), usize::MAX))
-                .put("name", api_word(&tool_name(call), 64))
+                .put("name", api_word(&name_with_group(call), 64))
                 .put("input", arguments_object(item, call.kind, out));
             blocks.push(block);
         }
@@ -362,14 +362,6 @@ fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// The name that Claude Code knows a tool by: its group stands before it.
-fn tool_name<'c>(call: &'c ToolCall<'_>) -> Str<'c> {
-    match &call.namespace {
-        Some(group) => Str::from_plain(&format!("{}__{}", group.decode(), call.name.decode())),
-        None => call.name.reborrow(),
     }
 }
 
