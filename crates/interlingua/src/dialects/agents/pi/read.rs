@@ -27,14 +27,15 @@ impl Reader for PiReader {
         let role = message.map_or(kind, |message| message.str_or_empty("role"));
         let content = holder.get("content").filter(is_content);
         match role {
-            "user" | "assistant" | "system" | "custom" | "custom_message" | "hookMessage"
-                if content.is_none() =>
-            {
+            "user" | "assistant" | "custom" | "custom_message" | "hookMessage" if content.is_none() => {
                 notice(line, holder, out);
             }
             "user" => said(line, holder, Author::User, None, out),
             "assistant" => said(line, holder, Author::Assistant, None, out),
-            "system" => said(line, holder, Author::System, None, out),
+            // Newer versions say it in `sections` and leave the content empty.
+            "system" if content.is_some_and(|content| content.text() != "\"\"") => {
+                said(line, holder, Author::System, None, out);
+            }
             // What an extension tells the model; a `custom` line, unlike such a message, is the extension's own affair.
             "custom_message" | "hookMessage" => {
                 said(line, holder, Author::User, Some(Origin::Harness), out);
@@ -56,7 +57,7 @@ impl Reader for PiReader {
 
 impl PiReader {
     /// What lines say about the session.
-    fn session<'t>(&mut self, line: Val<'t>, kind: &str, out: &mut Events<'_>) {
+    fn session(&mut self, line: Val<'_>, kind: &str, out: &mut Events<'_>) {
         let mut session = Session::default();
         match kind {
             "session" => {
@@ -97,12 +98,14 @@ fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut Events<'_>) -> Ite
     out.start(head)
 }
 
-/// A line that is no part of the conversation, named by its role or type.
+/// A line that is no part of the conversation, named by its type; of a message, by its role, which is no author here.
 fn notice(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
-    let role = holder.note_str("role", Field::NoticeType);
+    let role = holder.get("role").filter(|role| !role.is("system"));
+    let role = role.and_then(|role| role.note_text(Field::NoticeType));
     let tag = if role.is_some() { Field::Structure } else { Field::NoticeType };
-    let event_type = role.or(line.note_str("type", tag));
-    let item = begin(out.head(ItemKind::Notice(Notice { event_type }), Author::System), line, out);
+    let event_type = line.note_str("type", tag);
+    let head = out.head(ItemKind::Notice(Notice { event_type: role.or(event_type) }), Author::System);
+    let item = begin(head, line, out);
     out.complete(item);
 }
 
@@ -192,9 +195,7 @@ fn result(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
 fn read_content(content: Option<Val<'_>>, message: Val<'_>, place: (ItemId, Of), out: &mut Events<'_>) {
     let Some(content) = content else { return };
     let (item, of) = place;
-    // A system prompt may stand in `sections`, and its content be empty.
-    let text = Some(content).filter(|content| content.text() != "\"\"");
-    if let Some(text) = text.and_then(|text| text.take_text(of.text())) {
+    if let Some(text) = content.take_text(of.text()) {
         out.delta(item, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {

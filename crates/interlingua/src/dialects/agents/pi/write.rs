@@ -129,21 +129,33 @@ impl LogForm for PiForm {
             let arguments = arguments_object(item, call.kind, out);
             (Some(file.call_id_of(item, out)), name_with_group(call), Some(arguments))
         });
-        let own_line = item.of() != Of::Result && !blocks.is_empty();
-        if own_line {
-            let (kind, rest) = message(item, blocks, file);
-            build_line(item, file.id_of(item), kind, rest, file, out);
-        }
-        // Results that stand in a message are lines of their own here; the first has its id, if nobody else does.
+        // Results that stand in a message are lines of their own here, before what the user says beside them.
         let within = item.content().filter_map(|content| match content {
             GatheredContent::Item(inner) => Some(inner),
             GatheredContent::Part(_) => None,
         });
         let results = std::iter::once(item).chain(within).filter(|item| item.of() == Of::Result);
-        for (number, found) in results.enumerate() {
-            let id = file.id_of(if number == 0 && !own_line { item } else { found });
-            let rest = result(found, file, out);
-            build_line(item, id, "message", rest, file, out);
+        let mut lines: Vec<_> =
+            results.map(|found| (found.head().id, "message", result(found, file, out))).collect();
+        if item.of() != Of::Result && !blocks.is_empty() {
+            let (kind, rest) = message(item, blocks, file);
+            let at = if item.head().author == Author::Assistant { 0 } else { lines.len() };
+            lines.insert(at, (item.head().id, kind, rest));
+        }
+        let (mut parent, count) = (file.parent_of(item), lines.len());
+        for (number, (made_from, kind, rest)) in lines.into_iter().enumerate() {
+            // What comes after the item hangs on the last of its lines.
+            let last = number + 1 == count;
+            let id = if last { file.id_of(item) } else { file.made_up_id(made_from) };
+            let mut line = typed(kind);
+            line.put("id", Str::escaped(&id).into_owned());
+            line.put("parentId", parent.map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text));
+            line.put("timestamp", file.time_of(item, out)).append(rest);
+            file.write(&line.into(), out);
+            if last {
+                file.links(item, &id);
+            }
+            parent = Some(Str::from_plain(&id));
         }
     }
 }
@@ -179,23 +191,6 @@ fn message<'g>(
     }
     rest.literal("customType", super::DIALECT.name).put("content", content).put("display", false);
     ("custom_message", rest)
-}
-
-/// Writes a line of the tree; `rest` is what its type has.
-fn build_line<'g>(
-    item: GatheredItem<'g>,
-    id: String,
-    kind: &'static str,
-    rest: NativeObject<'g>,
-    file: &mut LogFile,
-    out: &mut Target<'_>,
-) {
-    let parent = file.parent_of(item).map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text);
-    let mut line = typed(kind);
-    line.put("id", Str::escaped(&id)).put("parentId", parent).put("timestamp", file.time_of(item, out));
-    line.append(rest);
-    file.write(&line.into(), out);
-    file.links(item, &id);
 }
 
 fn result<'g>(item: GatheredItem<'g>, file: &mut LogFile, out: &mut Target<'_>) -> NativeObject<'g> {
