@@ -156,6 +156,18 @@ const SAID_OTHERWISE: &[Excuse] = &[
         "message/text User",
         "`system` is no leaf that could be lost; it is said as the user's",
     ),
+    (
+        "anthropic",
+        "pi",
+        "message/text System",
+        "`system` is no leaf that could be lost; it is said as an extension's",
+    ),
+    (
+        "anthropic",
+        "pi",
+        "message/text User",
+        "`system` is no leaf that could be lost; it is said as an extension's",
+    ),
     ("anthropic", "openai-chat", "message/text User", "says which result a picture belongs to"),
     ("anthropic", "openai-chat", "result/text", "says where the picture of a result stands"),
 ];
@@ -164,6 +176,12 @@ const CANARIES: &[Excuse] = &[
     (
         "claude-stream",
         "claude-code",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "pi",
         "/event/message/model",
         "a response's own model is lost; its items name the same one",
     ),

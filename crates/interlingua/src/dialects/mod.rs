@@ -7,6 +7,7 @@ use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Limits;
 
+pub mod agents;
 pub mod anthropic;
 pub mod openai;
 pub mod ours;
@@ -20,6 +21,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &openai::codex::DIALECT,
     &ours::record::DIALECT,
     &ours::universal::DIALECT,
+    &agents::pi::DIALECT,
 ];
 
 /// One language that agents or models speak.

@@ -5,6 +5,7 @@
 //! built one. Everything else is here: which frame may be filled and what becomes of the others, what stands between
 //! frames, what a built frame cannot say, ids, times and the facts of the session.
 
+mod arguments;
 mod file;
 mod fill;
 mod gather;
@@ -36,6 +37,7 @@ macro_rules! said_by_no_log {
 }
 pub(crate) use said_by_no_log;
 
+pub(crate) use arguments::{arguments_object, arguments_of, name_with_group, note_group};
 pub use file::{LogFile, is_date};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};

@@ -34,6 +34,12 @@ pub trait LogForm: Send {
         0
     }
 
+    /// Who issued the state in a kept frame, for agents that speak with several providers and name each.
+    fn issuer_of(kept: Val<'_>) -> Str<'_> {
+        let _ = kept;
+        Str::escaped(Self::RULES.issuer)
+    }
+
     /// Writes an item that no kept frame was brought for, with [`LogFile::write`].
     fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>);
 
@@ -199,13 +205,6 @@ impl<F: LogForm> LogWriter<F> {
         let Some(item) = self.items.item(delta.item) else { return };
         let (place, value) = (ItemPlace { of: item.of(), author: item.head().author }, &delta.value);
         if self.restoring {
-            if let Part::Opaque(opaque) = value
-                && !opaque.is_of(F::RULES.issuer)
-            {
-                // A record in which someone changed it: the frame that was kept has no word for it.
-                let bytes = opaque.issuer.as_escaped().len();
-                out.ledger.lose_late(Field::Issuer, Reason::Invalid, 1, bytes as u64);
-            }
             return self.items.delta(delta);
         }
         let said = match value {
@@ -240,6 +239,18 @@ impl<F: LogForm> LogWriter<F> {
             Some(item) => self.form.kept(item, kept),
             None => NativeObject::default(),
         };
+        if !self.restored {
+            let issuer = F::issuer_of(kept);
+            for part in self.items.items().flat_map(GatheredItem::parts) {
+                if let Part::Opaque(opaque) = part
+                    && opaque.issuer != issuer
+                {
+                    // A record in which someone changed it: the frame that was kept has no word for it.
+                    let bytes = opaque.issuer.as_escaped().len();
+                    out.ledger.lose_late(Field::Issuer, Reason::Invalid, 1, bytes as u64);
+                }
+            }
+        }
         self.restored = self.items.root().is_some();
         self.file.restore(kept, space, &NativeValue::Object(native), F::class_of, &mut self.said, out);
     }

@@ -5,13 +5,15 @@ use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{GatheredContent, GatheredItem, LogFile, LogForm, LogRules};
-use crate::log::{ItemPlace, NativeObject, NativeValue};
+use crate::log::{
+    ItemPlace, NativeObject, NativeValue, arguments_object, arguments_of, name_with_group, note_group,
+};
 use crate::model::{
-    Args, Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin,
-    Part, ToolCall, ToolResult, issuers,
+    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
+    ToolCall, ToolResult, issuers,
 };
 use crate::pipe::Target;
-use crate::tape::{TapeBuf, Val};
+use crate::tape::Val;
 use crate::wire::{self, Letters};
 
 /// Claude Code 2.1.197 waits for ever on a line without a version; this is the one whose resume was tried.
@@ -80,7 +82,7 @@ impl LogForm for ClaudeForm {
                 if let Some(id) = &call.call_id {
                     lose_if_replaced(id, id, usize::MAX, Field::CallId, out);
                 }
-                lose_if_replaced(&tool_name(call), &call.name, 64, Field::CallName, out);
+                lose_if_replaced(&name_with_group(call), &call.name, 64, Field::CallName, out);
             }
             ItemKind::ToolResult(ToolResult { call_id: Some(id), .. }) => {
                 lose_if_replaced(id, id, usize::MAX, Field::ResultCallId, out);
@@ -209,7 +211,7 @@ fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
                 .put_some("id", call_id.as_ref())
                 .put("name", name)
                 .put_some("server_name", namespace.as_ref())
-                .put_some("input", input_of(item));
+                .put_some("input", arguments_of(item));
         }
         ItemKind::ToolResult(_) => {
             let one = item.parts().find_map(|part| match part {
@@ -281,14 +283,12 @@ fn built_blocks<'g>(
         }
         ItemKind::Reasoning => built_thinking(item, blocks),
         ItemKind::ToolCall(call) => {
-            if call.namespace.is_some() {
-                out.ledger.note("tool group put before the tool's name");
-            }
+            note_group(call, out);
             let mut block = typed("tool_use");
             block
                 .put("id", api_word(&file.call_id_of(item, out), usize::MAX))
-                .put("name", api_word(&tool_name(call), 64))
-                .put("input", tool_input(input_of(item), call.kind, out));
+                .put("name", api_word(&name_with_group(call), 64))
+                .put("input", arguments_object(item, call.kind, out));
             blocks.push(block);
         }
         ItemKind::ToolResult(_) => {
@@ -362,46 +362,6 @@ fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn input_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
-    item.arguments().map(|args| match args {
-        Args::Json(json) => json.into(),
-        Args::Text(text) => text.into(),
-    })
-}
-
-/// The API takes an object. Free text becomes its one member; text that is an object is that object.
-fn tool_input<'g>(input: Option<NativeValue<'g>>, kind: CallKind, out: &mut Target<'_>) -> NativeValue<'g> {
-    let text = match input {
-        Some(NativeValue::Text(text)) => text,
-        // A JSON value that is a string is text.
-        Some(NativeValue::Json(json)) if json.as_str().starts_with('"') => {
-            Str::escaped(json.as_str().trim_matches('"')).into_owned()
-        }
-        Some(object) => return object,
-        None => return NativeObject::default().into(),
-    };
-    let plain = text.decode();
-    let plain = plain.trim();
-    if kind != CallKind::FreeText && plain.is_empty() {
-        return NativeObject::default().into();
-    }
-    if kind != CallKind::FreeText && wire::is_object(&mut TapeBuf::default(), plain) {
-        return Raw::owned(plain.to_owned()).into();
-    }
-    out.ledger.note("arguments that are no JSON object became the member `input`");
-    let mut object = NativeObject::new();
-    object.put("input", text);
-    object.into()
-}
-
-/// The name that Claude Code knows a tool by: its group stands before it.
-fn tool_name<'c>(call: &'c ToolCall<'_>) -> Str<'c> {
-    match &call.namespace {
-        Some(group) => Str::from_plain(&format!("{}__{}", group.decode(), call.name.decode())),
-        None => call.name.reborrow(),
     }
 }
 

@@ -1,0 +1,3 @@
+//! What the agents family speaks.
+
+pub mod pi;

@@ -1,0 +1,293 @@
+//! Lines to events. What anyone said is a message or a result; every other line is a notice, whatever its type.
+
+use crate::json::Str;
+use crate::model::{
+    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Of, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass, ToolCall, ToolResult,
+    Turn, Usage, Words,
+};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::{Kind, Val};
+
+#[derive(Default)]
+pub(super) struct PiReader {
+    started: bool,
+}
+
+impl Reader for PiReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        let line = doc.root;
+        let kind = line.str_or_empty("type");
+        if kind.is_empty() {
+            doc.report_foreign(super::DIALECT.name, out);
+        }
+        self.session(line, kind, out);
+        let message = line.get("message").filter(|_| kind == "message");
+        let holder = message.unwrap_or(line);
+        let role = message.map_or(kind, |message| message.str_or_empty("role"));
+        let content = holder.get("content").filter(is_content);
+        match role {
+            "user" | "assistant" | "custom" | "custom_message" | "hookMessage" if content.is_none() => {
+                notice(line, holder, out);
+            }
+            "user" => said(line, holder, Author::User, None, out),
+            "assistant" => said(line, holder, Author::Assistant, None, out),
+            // Newer versions say it in `sections` and leave the content empty.
+            "system" if content.is_some_and(|content| content.text() != "\"\"") => {
+                said(line, holder, Author::System, None, out);
+            }
+            // What an extension tells the model; a `custom` line, unlike such a message, is the extension's own affair.
+            "custom_message" | "hookMessage" => {
+                said(line, holder, Author::User, Some(Origin::Harness), out);
+            }
+            "custom" if message.is_some() => said(line, holder, Author::User, Some(Origin::Harness), out),
+            "toolResult" => result(line, holder, out),
+            "bashExecution" if has_str(holder, "command") && has_str(holder, "output") => {
+                texts(line, holder, &["command", "output"], Origin::Command, out);
+            }
+            "compaction" | "branch_summary" | "compactionSummary" | "branchSummary"
+                if has_str(holder, "summary") =>
+            {
+                texts(line, holder, &["summary"], Origin::Summary, out);
+            }
+            _ => notice(line, holder, out),
+        }
+    }
+}
+
+impl PiReader {
+    /// What lines say about the session.
+    fn session(&mut self, line: Val<'_>, kind: &str, out: &mut Events<'_>) {
+        let mut session = Session::default();
+        match kind {
+            "session" => {
+                session.id = line.note_str("id", Field::SessionId);
+                session.cwd = line.note_str("cwd", Field::SessionCwd);
+                session.parent = line.note_str("parentSession", Field::SessionParent);
+                let start = line.get("timestamp").filter(Val::is_time);
+                session.start = start.map(|start| start.note(Field::SessionStart));
+            }
+            "session_info" => session.title = line.note_str("name", Field::SessionTitle),
+            _ => {}
+        }
+        // Files of the first versions say it in their head.
+        if matches!(kind, "session" | "model_change") {
+            session.model = line.note_str("modelId", Field::SessionModel);
+            session.provider = line.note_str("provider", Field::SessionProvider);
+        }
+        if session == Session::default() {
+            return;
+        }
+        if std::mem::replace(&mut self.started, true) {
+            out.event(&Event::SessionUpdated(session));
+        } else {
+            session.agent = Some(Str::escaped(super::DIALECT.name));
+            out.event(&Event::SessionStarted(session));
+        }
+    }
+}
+
+/// What every line says about its item.
+fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut Events<'_>) -> ItemId {
+    // The head of the file has the session's id and time.
+    if line.str_or_empty("type") != "session" {
+        head.native_id = line.take_str("id", Field::ItemId);
+        head.parent = line.take_str("parentId", Field::ItemParent);
+        head.time = line.get("timestamp").and_then(|time| time.take_time(Field::ItemTime));
+    }
+    out.start(head)
+}
+
+/// A line that is no part of the conversation, named by its type; of a message, by its role, which is no author here.
+fn notice(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
+    let role = holder.get("role").filter(|role| !role.is("system"));
+    let role = role.and_then(|role| role.note_text(Field::NoticeType));
+    let tag = if role.is_some() { Field::Structure } else { Field::NoticeType };
+    let event_type = line.note_str("type", tag);
+    let head = out.head(ItemKind::Notice(Notice { event_type: role.or(event_type) }), Author::System);
+    let item = begin(head, line, out);
+    out.complete(item);
+}
+
+/// The tags that tell who speaks.
+fn note_author(line: Val<'_>, holder: Val<'_>) {
+    line.note_str("type", Field::ItemAuthor);
+    holder.note_str("role", Field::ItemAuthor);
+}
+
+fn said(line: Val<'_>, holder: Val<'_>, author: Author, origin: Option<Origin>, out: &mut Events<'_>) {
+    note_author(line, holder);
+    let content = holder.get("content");
+    let mut head = out.head(ItemKind::Message, author);
+    head.origin = origin;
+    head.shape = shape(content);
+    if author == Author::Assistant {
+        head.model = holder.take_str("model", Field::ItemModel);
+    }
+    let model = head.model.clone();
+    let item = begin(head, line, out);
+    read_content(content, holder, (item, Of::Message), out);
+    out.complete(item);
+    if let Some(usage) = holder.get("usage").filter(|usage| usage.kind() == Kind::Object) {
+        let stop = holder.note_str("stopReason", Field::StopReason);
+        out.event(&Event::Usage(Turn {
+            id: holder.note_str("responseId", Field::TurnId),
+            model,
+            stop: stop.map(|raw| Stop {
+                class: STOPS.value(&raw).unwrap_or(StopClass::Other),
+                raw: Some(raw),
+                sequence: None,
+                detail: None,
+            }),
+            usage: Some(Usage {
+                input: usage.note_u64("input", Field::UsageInput),
+                cache_read: usage.note_u64("cacheRead", Field::UsageCacheRead),
+                cache_write: usage.note_u64("cacheWrite", Field::UsageCacheWrite),
+                output: usage.note_u64("output", Field::UsageOutput),
+                reasoning: usage.note_u64("reasoning", Field::UsageReasoning),
+                ..Usage::default()
+            }),
+            cost: usage.get("cost").and_then(|cost| cost.note_raw("total", Field::Cost)),
+            ..Turn::default()
+        }));
+    }
+}
+
+const STOPS: Words<StopClass> = Words(&[
+    (StopClass::End, "stop"),
+    (StopClass::ToolUse, "toolUse"),
+    (StopClass::MaxTokens, "length"),
+    (StopClass::Error, "error"),
+    (StopClass::Cancelled, "aborted"),
+]);
+
+/// A message of the user that stands in members of its own: a summary, or a command of the person and what it printed.
+fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &mut Events<'_>) {
+    note_author(line, holder);
+    let mut head = out.head(ItemKind::Message, Author::User);
+    head.origin = Some(origin);
+    head.shape = if names.len() > 1 { Shape::List } else { Shape::One };
+    let item = begin(head, line, out);
+    for (number, name) in names.iter().enumerate() {
+        if let Some(text) = holder.take_str(name, Field::MessageText) {
+            out.delta(item, number as u32, Part::Text(text));
+        }
+    }
+    out.complete(item);
+}
+
+fn result(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
+    line.note_str("type", Field::Structure);
+    holder.note_str("role", Field::Structure);
+    let content = holder.get("content");
+    let call_id = holder.take_str("toolCallId", Field::ResultCallId);
+    let name = holder.take_str("toolName", Field::ResultName);
+    let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name }), Author::Tool);
+    head.shape = shape(content);
+    let item = begin(head, line, out);
+    read_content(content, holder, (item, Of::Result), out);
+    let is_error = holder.take_bool("isError", Field::ResultIsError);
+    let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+    out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
+}
+
+/// Reads a string, or blocks. Unknown blocks stay where they are.
+fn read_content(content: Option<Val<'_>>, message: Val<'_>, place: (ItemId, Of), out: &mut Events<'_>) {
+    let Some(content) = content else { return };
+    let (item, of) = place;
+    if let Some(text) = content.take_text(of.text()) {
+        out.delta(item, 0, Part::Text(text));
+    }
+    for (number, block) in content.elements().enumerate() {
+        let part = match block.str_or_empty("type") {
+            "text" if has_str(block, "text") => block.take_str("text", of.text()).map(Part::Text),
+            "image" if has_str(block, "data") => block.take_str("data", of.media()).map(|data| {
+                let media_type = block.take_str("mimeType", Field::MediaType);
+                Part::Media(Media::new(media_type, MediaSource::Base64(data)))
+            }),
+            "thinking" if of == Of::Message && has_str(block, "thinking") => {
+                thinking(block, message, item, out);
+                None
+            }
+            "toolCall" if of == Of::Message && has_str(block, "name") => {
+                call(block, message, item, out);
+                None
+            }
+            _ => continue,
+        };
+        block.note_str("type", Field::Structure);
+        if let Some(part) = part {
+            out.delta(item, number as u32, part);
+        }
+    }
+}
+
+fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+    let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+    head.within = Some(within);
+    let item = out.start(head);
+    let redacted = block.get("redacted").filter(|redacted| redacted.bool() == Some(true));
+    let kind = if let Some(redacted) = redacted {
+        // Its text only says that there is none.
+        redacted.note(Field::Structure);
+        OpaqueKind::Encrypted
+    } else {
+        if let Some(text) = block.take_str("thinking", Field::ReasoningText) {
+            out.delta(item, 0, Part::Text(text));
+        }
+        OpaqueKind::Signature
+    };
+    if let Some(opaque) = opaque(block, "thinkingSignature", kind, message) {
+        out.delta(item, 1, Part::Opaque(opaque));
+    }
+    out.complete(item);
+}
+
+fn call(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+    let call = ToolCall {
+        call_id: block.take_str("id", Field::CallId),
+        kind: CallKind::Function,
+        namespace: None,
+        name: block.take_str("name", Field::CallName).unwrap_or_default(),
+    };
+    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+    head.within = Some(within);
+    let item = out.start(head);
+    if let Some(arguments) = block.take_raw("arguments", Field::CallArgs) {
+        out.delta(item, 0, Part::Args(Args::Json(arguments)));
+    }
+    if let Some(opaque) = opaque(block, "thoughtSignature", OpaqueKind::Signature, message) {
+        out.delta(item, 1, Part::Opaque(opaque));
+    }
+    out.complete(item);
+}
+
+/// State of the provider that the message names. With OpenAI's it is a whole item as JSON, and with many others the name
+/// of the member that the thinking came in: both mean nothing to anyone but Pi, and stay where they are.
+fn opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind, message: Val<'t>) -> Option<Opaque<'t>> {
+    let text = block.str_or_empty(name);
+    let is_state = !(text.is_empty() || text.starts_with('{') || text.starts_with("reasoning"));
+    let value = block.get(name).filter(|_| is_state)?;
+    message.note_str("provider", Field::Issuer);
+    let issuer = issuer(message);
+    Some(Opaque { kind, issuer, value: value.take_text(kind.field())? })
+}
+
+/// Who issued the state in a message.
+pub(super) fn issuer(message: Val<'_>) -> Str<'_> {
+    message.get("provider").and_then(|provider| provider.str()).unwrap_or(Str::escaped("unknown"))
+}
+
+fn shape(content: Option<Val<'_>>) -> Shape {
+    let own = |block: &Val<'_>| matches!(block.str_or_empty("type"), "text" | "image");
+    let several = content.is_some_and(|content| content.elements().filter(own).nth(1).is_some());
+    if several { Shape::List } else { Shape::One }
+}
+
+fn is_content(content: &Val<'_>) -> bool {
+    matches!(content.kind(), Kind::String | Kind::Array)
+}
+
+fn has_str(val: Val<'_>, name: &str) -> bool {
+    val.get(name).is_some_and(|member| member.kind() == Kind::String)
+}

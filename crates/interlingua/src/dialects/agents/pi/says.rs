@@ -1,0 +1,63 @@
+//! What a line of Pi can say of another agent's session. A line that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::log::said_by_no_log;
+use crate::model::{Field, Says};
+
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Padding
+        | Field::MessageText
+        | Field::ReasoningText
+        | Field::CallId
+        | Field::CallName
+        | Field::CallArgs
+        | Field::ResultCallId
+        | Field::ResultName
+        | Field::ResultText
+        | Field::ResultIsError => Says::Exactly,
+
+        Field::SessionId | Field::SessionCwd | Field::SessionStart => {
+            Says::Less("only what is known when the file begins")
+        }
+        Field::SessionModel | Field::SessionProvider => {
+            Says::Less("only of assistant lines that do not tell themselves")
+        }
+        Field::SessionParent
+        | Field::SessionParentCall
+        | Field::PermissionMode
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
+        | Field::SessionVersion
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::SessionTitle
+        | Field::SessionAgent => Says::Less("only lines that were kept say it"),
+
+        Field::ItemAuthor => Says::Less("what a system or a developer says is an extension's message"),
+        Field::ItemOrigin => Says::Less("what a harness put there, and a summary that is only text"),
+        Field::ItemId => Says::Less("a block has no id of its own; a message that holds nothing has no line"),
+        Field::ItemParent => Says::Less("only where the parent has a line; a block has none"),
+        Field::ItemTime => Says::Less("only of a line, and only as a date"),
+        Field::ItemModel => Says::Less("only of assistant lines"),
+        Field::EventTime => Says::Less("only of a line that has no time of its own"),
+        Field::ItemAgent => Says::Less("only that its lines are a branch of their own"),
+        Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
+
+        Field::MessageMedia | Field::ResultMedia => Says::Less("pictures in base64; none of the assistant"),
+        Field::MediaType => Says::Less("only of pictures"),
+        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
+        Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningSummary => Says::Emulated("as thinking"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's, on thinking"),
+        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::MediaName => Says::No(Reason::NoSlot),
+
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+        Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
+    }
+}

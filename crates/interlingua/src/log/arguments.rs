@@ -1,0 +1,62 @@
+//! Calls, for logs in which a tool has one name and its arguments are an object.
+
+use super::gather::GatheredItem;
+use super::values::{NativeObject, NativeValue};
+use crate::json::{Raw, Str};
+use crate::model::{Args, CallKind, ToolCall};
+use crate::pipe::Target;
+use crate::tape::TapeBuf;
+use crate::wire::is_object;
+
+/// The arguments of a call, as they came.
+pub(crate) fn arguments_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
+    item.arguments().map(|args| match args {
+        Args::Json(json) => json.into(),
+        Args::Text(text) => text.into(),
+    })
+}
+
+/// The arguments of a call as an object, for dialects that take nothing else. Free text becomes its
+/// one member; text that is an object is that object.
+pub(crate) fn arguments_object<'g>(
+    item: GatheredItem<'g>,
+    kind: CallKind,
+    out: &mut Target<'_>,
+) -> NativeValue<'g> {
+    let text = match arguments_of(item) {
+        Some(NativeValue::Text(text)) => text,
+        // A JSON value that is a string is text.
+        Some(NativeValue::Json(json)) if json.as_str().starts_with('"') => {
+            Str::escaped(json.as_str().trim_matches('"')).into_owned()
+        }
+        Some(object) => return object,
+        None => return NativeObject::default().into(),
+    };
+    let plain = text.decode();
+    let plain = plain.trim();
+    if kind != CallKind::FreeText && plain.is_empty() {
+        return NativeObject::default().into();
+    }
+    if kind != CallKind::FreeText && is_object(&mut TapeBuf::default(), plain) {
+        return Raw::owned(plain.to_owned()).into();
+    }
+    out.ledger.note("arguments that are no JSON object became the member `input`");
+    let mut object = NativeObject::new();
+    object.put("input", text);
+    object.into()
+}
+
+/// The name of a tool in a log that knows no groups: its group stands before it.
+pub(crate) fn name_with_group<'c>(call: &'c ToolCall<'_>) -> Str<'c> {
+    match &call.namespace {
+        Some(group) => Str::from_plain(&format!("{}__{}", group.decode(), call.name.decode())),
+        None => call.name.reborrow(),
+    }
+}
+
+/// Says that the name of a tool was changed so.
+pub(crate) fn note_group(call: &ToolCall<'_>, out: &mut Target<'_>) {
+    if call.namespace.is_some() {
+        out.ledger.note("tool group put before the tool's name");
+    }
+}

@@ -1,0 +1,104 @@
+//! Pi's session logs: what a line is, what comes back, what another agent's session becomes.
+#![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::ledger::Report;
+use interlingua::pipe::Pipe;
+use serde_json::Value;
+
+fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
+    let named = |name| Dialect::named(name).expect("registered");
+    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
+        .expect("both have logs");
+    let mut out = Vec::new();
+    pipe.push(text.as_bytes(), &mut out);
+    let report = pipe.finish(&mut out);
+    assert!(report.adds_up());
+    (String::from_utf8(out).expect("text"), report)
+}
+
+/// The entries of a log's record, after proving that the log comes back from it.
+fn entries(log: &str) -> Vec<Value> {
+    let (record, report) = convert("pi", "record", log);
+    assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+    let (back, report) = convert("record", "pi", &record);
+    assert_eq!(back, log, "from {record}");
+    assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?} from {record}", report.lost_paths);
+    let record: Value = serde_json::from_str(&record).expect("a document");
+    record["session"]["entries"].as_array().expect("entries").clone()
+}
+
+fn lines(log: &str) -> Vec<Value> {
+    log.lines().map(|line| serde_json::from_str(line).expect("a document")).collect()
+}
+
+fn said_by(provider: &str, signature: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"a","parentId":null,"timestamp":"2026-11-15T08:00:00.000Z","message":{{"role":"assistant","content":[{{"type":"thinking","thinking":"Hm.","thinkingSignature":"{signature}"}}],"provider":"{provider}","model":"m"}}}}"#
+    ) + "\n"
+}
+
+#[test]
+fn state_belongs_to_the_provider_that_the_message_names() {
+    for provider in ["anthropic", "google", "someone-else"] {
+        let entries = entries(&said_by(provider, "c2ln"));
+        let thought = &entries[0]["children"][0];
+        assert_eq!((&thought["issuer"], &thought["encrypted"]), (&provider.into(), &"c2ln".into()));
+    }
+    let (claude, _) = convert("pi", "claude-code", &said_by("anthropic", "c2ln"));
+    assert!(claude.contains(r#""signature":"c2ln""#), "{claude}");
+    let (claude, _) = convert("pi", "claude-code", &said_by("google", "c2ln"));
+    assert!(!claude.contains("c2ln"), "{claude}");
+}
+
+#[test]
+fn the_name_of_a_member_is_no_state() {
+    for name in ["reasoning_content", "reasoning", r#"{\"type\":\"reasoning\",\"id\":\"rs_1\"}"#] {
+        let entries = entries(&said_by("openai", name));
+        assert_eq!(entries[0]["children"][0].get("encrypted"), None, "{name}");
+    }
+}
+
+#[test]
+fn an_edited_issuer_is_lost_aloud() {
+    let (record, _) = convert("pi", "record", &said_by("google", "c2ln"));
+    let edited = record.replace(r#""issuer":"google""#, r#""issuer":"xai""#);
+    assert_ne!(record, edited);
+    let (_, report) = convert("record", "pi", &edited);
+    assert!(report.lost > 0);
+}
+
+const CLAUDE: &str = concat!(
+    r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Look"}}"#,
+    "\n",
+    r#"{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","id":"m","model":"claude","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Read","input":{"p":1}},{"type":"tool_use","id":"t2","name":"Read","input":{}}]}}"#,
+    "\n",
+    r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"},{"type":"tool_result","tool_use_id":"t2","content":"two","is_error":true}]}}"#,
+    "\n",
+    r#"{"type":"user","uuid":"u4","parentUuid":"u3","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:03.000Z","isCompactSummary":true,"message":{"role":"user","content":"So far."}}"#,
+    "\n",
+);
+
+#[test]
+fn a_session_of_claude_code_becomes_a_tree() {
+    let (log, report) = convert("claude-code", "pi", CLAUDE);
+    let lines = lines(&log);
+    let words: Vec<_> = lines
+        .iter()
+        .map(|line| line["message"]["role"].as_str().or(line["type"].as_str()).unwrap_or_default())
+        .collect();
+    assert_eq!(words, ["session", "user", "assistant", "toolResult", "toolResult", "compaction"]);
+    assert_eq!(
+        (&lines[0]["id"], &lines[0]["cwd"], &lines[0]["version"]),
+        (&"s".into(), &"/w".into(), &3.into())
+    );
+    for pair in lines[1..].windows(2) {
+        assert_eq!(pair[0]["id"], pair[1]["parentId"], "{log}");
+    }
+    let said = &lines[2]["message"];
+    assert_eq!((&said["provider"], &said["stopReason"]), (&"anthropic".into(), &"toolUse".into()));
+    assert_eq!(said["content"][0]["thinkingSignature"], "c2ln");
+    assert_eq!((&lines[4]["id"], &lines[4]["message"]["isError"]), (&"u3".into(), &true.into()));
+    assert_eq!(lines[5]["summary"], "So far.");
+    assert_eq!(report.lost_paths.iter().filter(|lost| lost.path.contains("content")).count(), 0);
+}
