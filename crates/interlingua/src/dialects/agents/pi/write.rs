@@ -1,5 +1,7 @@
 //! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Pi opens.
 
+use std::collections::HashMap;
+
 use super::read;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
@@ -15,7 +17,11 @@ use crate::model::{
 use crate::pipe::Target;
 use crate::tape::Val;
 
-pub(super) struct PiForm;
+#[derive(Default)]
+pub(super) struct PiForm {
+    /// The tools of calls that wait for their result, by the call's id: a result names its tool.
+    tools: HashMap<String, Str<'static>>,
+}
 
 impl LogForm for PiForm {
     const RULES: LogRules = LogRules {
@@ -117,13 +123,14 @@ impl LogForm for PiForm {
         let mut blocks = Vec::new();
         put_blocks(item, &mut blocks, &mut |item, call| {
             note_group(call, out);
-            let arguments = arguments_object(item, call.kind, out);
-            (Some(file.call_id_of(item, out)), name_with_group(call), Some(arguments))
+            let (id, name) = (file.call_id_of(item, out), name_with_group(call));
+            self.tools.insert(id.as_escaped().to_owned(), name.clone().into_owned());
+            (Some(id), name, Some(arguments_object(item, call.kind, out)))
         });
         // Results that stand in a message are lines of their own here, before what the user says beside them.
         let results = std::iter::once(item).chain(item.within()).filter(|item| item.of() == Of::Result);
         let mut lines: Vec<_> =
-            results.map(|found| (found.head().id, "message", result(found, file, out))).collect();
+            results.map(|found| (found.head().id, "message", self.result(found, file, out))).collect();
         if item.of() != Of::Result && !blocks.is_empty() {
             let (kind, rest) = message(item, blocks, file);
             let at = if item.head().author == Author::Assistant { 0 } else { lines.len() };
@@ -142,7 +149,7 @@ impl LogForm for PiForm {
             if last {
                 file.links(item, &id);
             }
-            parent = Some(Str::from_plain(&id));
+            parent = Some(Str::escaped(&id).into_owned());
         }
     }
 }
@@ -162,7 +169,8 @@ fn message<'g>(
         (Author::User, Some(Origin::Summary)) => {
             if let Some(text) = item.only_text() {
                 // Nothing before it is kept: it stands for all of that.
-                rest.put("summary", text).put("firstKeptEntryId", Str::from_plain(&file.id_of(item)));
+                rest.put("summary", text)
+                    .put("firstKeptEntryId", Str::escaped(&file.id_of(item)).into_owned());
                 rest.put("tokensBefore", Raw::new("0"));
                 return ("compaction", rest);
             }
@@ -180,19 +188,28 @@ fn message<'g>(
     ("custom_message", rest)
 }
 
-fn result<'g>(item: GatheredItem<'g>, file: &mut LogFile, out: &mut Target<'_>) -> NativeObject<'g> {
-    let mut blocks = Vec::new();
-    put_blocks(item, &mut blocks, &mut own_values);
-    let mut message = NativeObject::new();
-    message.literal("role", "toolResult").put("toolCallId", file.call_id_of(item, out));
-    if let ItemKind::ToolResult(ToolResult { name, .. }) = &item.head().kind {
-        message.put("toolName", name.as_ref().map_or(Str::escaped("unknown"), Str::reborrow));
+impl PiForm {
+    fn result<'g>(
+        &mut self,
+        item: GatheredItem<'g>,
+        file: &mut LogFile,
+        out: &mut Target<'_>,
+    ) -> NativeObject<'g> {
+        let id = file.call_id_of(item, out);
+        let mut name = self.tools.remove(id.as_escaped()).unwrap_or(Str::escaped("unknown"));
+        if let ItemKind::ToolResult(ToolResult { name: Some(own), .. }) = &item.head().kind {
+            name = own.clone();
+        }
+        let mut blocks = Vec::new();
+        put_blocks(item, &mut blocks, &mut own_values);
+        let mut message = NativeObject::new();
+        message.literal("role", "toolResult").put("toolCallId", id).put("toolName", name);
+        message.put("content", blocks.into_iter().collect::<NativeValue<'_>>());
+        message.put("isError", item.tail().is_error.unwrap_or(false));
+        let mut rest = NativeObject::new();
+        rest.put("message", message);
+        rest
     }
-    message.put("content", blocks.into_iter().collect::<NativeValue<'_>>());
-    message.put("isError", item.tail().is_error.unwrap_or(false));
-    let mut rest = NativeObject::new();
-    rest.put("message", message);
-    rest
 }
 
 fn answer<'g>(item: GatheredItem<'g>, blocks: Vec<NativeObject<'g>>, file: &mut LogFile) -> NativeObject<'g> {
