@@ -99,6 +99,6 @@ fn a_session_of_claude_code_becomes_a_tree() {
     assert_eq!((&said["provider"], &said["stopReason"]), (&"anthropic".into(), &"toolUse".into()));
     assert_eq!(said["content"][0]["thinkingSignature"], "c2ln");
     assert_eq!((&lines[4]["id"], &lines[4]["message"]["isError"]), (&"u3".into(), &true.into()));
-    assert_eq!(lines[5]["summary"], "So far.");
+    assert_eq!((&lines[3]["message"]["toolName"], &lines[5]["summary"]), (&"Read".into(), &"So far.".into()));
     assert_eq!(report.lost_paths.iter().filter(|lost| lost.path.contains("content")).count(), 0);
 }

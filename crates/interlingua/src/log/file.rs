@@ -13,7 +13,7 @@ use crate::error::{Code, Problem, Window};
 use crate::framing::Framing;
 use crate::json::{JsonBuffer, Raw, Str, is_rfc3339};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
-use crate::model::{Field, ItemId, Of, Session};
+use crate::model::{Author, Field, ItemHead, ItemId, ItemKind, Of, Session};
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
 use crate::wire::fingerprint;
@@ -163,6 +163,24 @@ impl LogFile {
         let own = item.head().parent.as_ref().filter(|parent| self.has_built(parent)).map(Str::reborrow);
         let last = || self.chain.last.get(&agent_of(item)).map(|id| Str::escaped(id).into_owned());
         own.or_else(last)
+    }
+
+    /// Gives up what a frame that hangs on others does not say of an item that begins: a parent that has no frame, and the
+    /// model of any but the assistant. An item within another has no frame of its own.
+    pub fn lose_of_frame(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+        if let Some(around) = around {
+            // Messages within one are not known: their content is that of the frame.
+            if head.kind == ItemKind::Message && around.head().author != head.author {
+                out.lose(Field::ItemAuthor, Reason::Narrowed);
+            }
+            return;
+        }
+        if let Some(parent) = head.parent.as_ref().filter(|parent| !self.has_built(parent)) {
+            out.lose_str(Field::ItemParent, parent, Reason::NoSlot);
+        }
+        if head.author != Author::Assistant {
+            out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
+        }
     }
 
     /// The frame of an item has been built under that id: the next one hangs on it.

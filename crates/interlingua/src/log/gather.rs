@@ -171,6 +171,28 @@ impl<'g> GatheredItem<'g> {
         self.parts().find_map(|part| if let Part::Args(args) = part { Some(args) } else { None })
     }
 
+    /// State that only its issuer can read, the first there is.
+    pub fn opaque(self) -> Option<&'g Opaque<'static>> {
+        self.parts().find_map(|part| if let Part::Opaque(opaque) = part { Some(opaque) } else { None })
+    }
+
+    /// Its text, if it is only that.
+    pub fn only_text(self) -> Option<&'g Str<'static>> {
+        let mut content = self.content();
+        match (content.next(), content.next()) {
+            (Some(GatheredContent::Part(Part::Text(text))), None) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items within it.
+    pub fn within(self) -> impl Iterator<Item = GatheredItem<'g>> + use<'g> {
+        self.content().filter_map(|content| match content {
+            GatheredContent::Item(item) => Some(item),
+            GatheredContent::Part(_) => None,
+        })
+    }
+
     /// Its parts and the items within it, in order.
     pub fn content(self) -> impl Iterator<Item = GatheredContent<'g>> + use<'g> {
         self.node().content.iter().map(move |content| match content {

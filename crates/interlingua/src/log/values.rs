@@ -42,6 +42,13 @@ impl<'g> NativeObject<'g> {
         Self(Vec::with_capacity(8))
     }
 
+    /// An object that says what it is.
+    pub fn typed(kind: &'g str) -> Self {
+        let mut object = Self::new();
+        object.literal("type", kind);
+        object
+    }
+
     /// Adds a member.
     pub fn put(&mut self, name: &'static str, value: impl Into<NativeValue<'g>>) -> &mut Self {
         self.0.push((name, value.into()));

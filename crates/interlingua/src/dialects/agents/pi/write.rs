@@ -1,5 +1,7 @@
 //! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Pi opens.
 
+use std::collections::HashMap;
+
 use super::read;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
@@ -15,7 +17,11 @@ use crate::model::{
 use crate::pipe::Target;
 use crate::tape::Val;
 
-pub(super) struct PiForm;
+#[derive(Default)]
+pub(super) struct PiForm {
+    /// The tools of calls that wait for their result, by the call's id: a result names its tool.
+    tools: HashMap<String, Str<'static>>,
+}
 
 impl LogForm for PiForm {
     const RULES: LogRules = LogRules {
@@ -58,7 +64,7 @@ impl LogForm for PiForm {
         }
         let mut content = Vec::new();
         put_blocks(item, &mut content, &mut own_values);
-        let one = only_text(item).map(|text| Box::new(text.into()));
+        let one = item.only_text().map(|text| Box::new(text.into()));
         values.put("content", NativeValue::Either(one, Box::new(content.into_iter().collect())));
         if message.is_some() {
             line.put("message", values);
@@ -79,19 +85,10 @@ impl LogForm for PiForm {
         file: &LogFile,
         out: &mut Target<'_>,
     ) {
-        if around.is_some_and(|around| head.kind == ItemKind::Message && around.head().author != head.author)
-        {
-            out.lose(Field::ItemAuthor, Reason::Narrowed);
-        }
         if around.is_none() {
-            if let Some(parent) = head.parent.as_ref().filter(|parent| !file.has_built(parent)) {
-                out.lose_str(Field::ItemParent, parent, Reason::NoSlot);
-            }
             out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
-            if head.author != Author::Assistant {
-                out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
-            }
         }
+        file.lose_of_frame(head, around, out);
     }
 
     fn media<'m>(
@@ -118,7 +115,7 @@ impl LogForm for PiForm {
             let id = file.say(Field::SessionId);
             let made_up = || Raw::owned(format!("\"{}\"", file.made_up_id(item.head().id)));
             let id = id.unwrap_or_else(made_up);
-            let mut head = typed("session");
+            let mut head = NativeObject::typed("session");
             head.put("version", Raw::new("3")).put("id", id).put("timestamp", start);
             head.put("cwd", file.say(Field::SessionCwd).unwrap_or(Raw::new("\"/\"")));
             file.write(&head.into(), out);
@@ -126,17 +123,14 @@ impl LogForm for PiForm {
         let mut blocks = Vec::new();
         put_blocks(item, &mut blocks, &mut |item, call| {
             note_group(call, out);
-            let arguments = arguments_object(item, call.kind, out);
-            (Some(file.call_id_of(item, out)), name_with_group(call), Some(arguments))
+            let (id, name) = (file.call_id_of(item, out), name_with_group(call));
+            self.tools.insert(id.as_escaped().to_owned(), name.clone().into_owned());
+            (Some(id), name, Some(arguments_object(item, call.kind, out)))
         });
         // Results that stand in a message are lines of their own here, before what the user says beside them.
-        let within = item.content().filter_map(|content| match content {
-            GatheredContent::Item(inner) => Some(inner),
-            GatheredContent::Part(_) => None,
-        });
-        let results = std::iter::once(item).chain(within).filter(|item| item.of() == Of::Result);
+        let results = std::iter::once(item).chain(item.within()).filter(|item| item.of() == Of::Result);
         let mut lines: Vec<_> =
-            results.map(|found| (found.head().id, "message", result(found, file, out))).collect();
+            results.map(|found| (found.head().id, "message", self.result(found, file, out))).collect();
         if item.of() != Of::Result && !blocks.is_empty() {
             let (kind, rest) = message(item, blocks, file);
             let at = if item.head().author == Author::Assistant { 0 } else { lines.len() };
@@ -147,7 +141,7 @@ impl LogForm for PiForm {
             // What comes after the item hangs on the last of its lines.
             let last = number + 1 == count;
             let id = if last { file.id_of(item) } else { file.made_up_id(made_from) };
-            let mut line = typed(kind);
+            let mut line = NativeObject::typed(kind);
             line.put("id", Str::escaped(&id).into_owned());
             line.put("parentId", parent.map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text));
             line.put("timestamp", file.time_of(item, out)).append(rest);
@@ -155,7 +149,7 @@ impl LogForm for PiForm {
             if last {
                 file.links(item, &id);
             }
-            parent = Some(Str::from_plain(&id));
+            parent = Some(Str::escaped(&id).into_owned());
         }
     }
 }
@@ -173,9 +167,10 @@ fn message<'g>(
             return ("message", rest);
         }
         (Author::User, Some(Origin::Summary)) => {
-            if let Some(text) = only_text(item) {
+            if let Some(text) = item.only_text() {
                 // Nothing before it is kept: it stands for all of that.
-                rest.put("summary", text).put("firstKeptEntryId", Str::from_plain(&file.id_of(item)));
+                rest.put("summary", text)
+                    .put("firstKeptEntryId", Str::escaped(&file.id_of(item)).into_owned());
                 rest.put("tokensBefore", Raw::new("0"));
                 return ("compaction", rest);
             }
@@ -193,19 +188,28 @@ fn message<'g>(
     ("custom_message", rest)
 }
 
-fn result<'g>(item: GatheredItem<'g>, file: &mut LogFile, out: &mut Target<'_>) -> NativeObject<'g> {
-    let mut blocks = Vec::new();
-    put_blocks(item, &mut blocks, &mut own_values);
-    let mut message = NativeObject::new();
-    message.literal("role", "toolResult").put("toolCallId", file.call_id_of(item, out));
-    if let ItemKind::ToolResult(ToolResult { name, .. }) = &item.head().kind {
-        message.put("toolName", name.as_ref().map_or(Str::escaped("unknown"), Str::reborrow));
+impl PiForm {
+    fn result<'g>(
+        &mut self,
+        item: GatheredItem<'g>,
+        file: &mut LogFile,
+        out: &mut Target<'_>,
+    ) -> NativeObject<'g> {
+        let id = file.call_id_of(item, out);
+        let mut name = self.tools.remove(id.as_escaped()).unwrap_or(Str::escaped("unknown"));
+        if let ItemKind::ToolResult(ToolResult { name: Some(own), .. }) = &item.head().kind {
+            name = own.clone();
+        }
+        let mut blocks = Vec::new();
+        put_blocks(item, &mut blocks, &mut own_values);
+        let mut message = NativeObject::new();
+        message.literal("role", "toolResult").put("toolCallId", id).put("toolName", name);
+        message.put("content", blocks.into_iter().collect::<NativeValue<'_>>());
+        message.put("isError", item.tail().is_error.unwrap_or(false));
+        let mut rest = NativeObject::new();
+        rest.put("message", message);
+        rest
     }
-    message.put("content", blocks.into_iter().collect::<NativeValue<'_>>());
-    message.put("isError", item.tail().is_error.unwrap_or(false));
-    let mut rest = NativeObject::new();
-    rest.put("message", message);
-    rest
 }
 
 fn answer<'g>(item: GatheredItem<'g>, blocks: Vec<NativeObject<'g>>, file: &mut LogFile) -> NativeObject<'g> {
@@ -261,9 +265,9 @@ fn put_blocks<'g>(
         ItemKind::Reasoning => blocks.push(thinking(item)),
         ItemKind::ToolCall(call) => {
             let (id, name, arguments) = values(item, call);
-            let mut block = typed("toolCall");
+            let mut block = NativeObject::typed("toolCall");
             block.put_some("id", id).put("name", name).put_some("arguments", arguments);
-            block.put_some("thoughtSignature", opaque_of(item).map(|opaque| &opaque.value));
+            block.put_some("thoughtSignature", item.opaque().map(|opaque| &opaque.value));
             blocks.push(block);
         }
         ItemKind::Notice(_) => {}
@@ -274,15 +278,15 @@ fn part_block<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
     let mut block;
     match part {
         Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-            block = typed("text");
+            block = NativeObject::typed("text");
             block.put("text", text);
         }
         Part::Json(json) => {
-            block = typed("text");
+            block = NativeObject::typed("text");
             block.put("text", Str::plain(json.as_str()));
         }
         Part::Media(Media { media_type, source, .. }) => {
-            block = typed("image");
+            block = NativeObject::typed("image");
             block.put("data", source.text()).put_some("mimeType", media_type.as_ref());
         }
         Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => return None,
@@ -303,32 +307,13 @@ fn thinking(item: GatheredItem<'_>) -> NativeObject<'_> {
         }
         texts.push(text);
     }
-    let mut block = typed("thinking");
+    let mut block = NativeObject::typed("thinking");
     block.put("thinking", NativeValue::Joined(texts));
-    if let Some(Opaque { kind, value, .. }) = opaque_of(item) {
+    if let Some(Opaque { kind, value, .. }) = item.opaque() {
         block.put("thinkingSignature", value);
         if *kind == OpaqueKind::Encrypted {
             block.put("redacted", true);
         }
     }
     block
-}
-
-fn opaque_of(item: GatheredItem<'_>) -> Option<&Opaque<'static>> {
-    item.parts().find_map(|part| if let Part::Opaque(opaque) = part { Some(opaque) } else { None })
-}
-
-/// The text of an item that is only a text.
-fn only_text(item: GatheredItem<'_>) -> Option<&Str<'static>> {
-    let mut content = item.content();
-    match (content.next(), content.next()) {
-        (Some(GatheredContent::Part(Part::Text(text))), None) => Some(text),
-        _ => None,
-    }
-}
-
-fn typed<'g>(kind: &'static str) -> NativeObject<'g> {
-    let mut object = NativeObject::new();
-    object.literal("type", kind);
-    object
 }

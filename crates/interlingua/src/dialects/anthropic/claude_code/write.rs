@@ -72,12 +72,6 @@ impl LogForm for ClaudeForm {
         out: &mut Target<'_>,
     ) {
         match &head.kind {
-            ItemKind::Message => {
-                // Messages within one are not known: their content is that of the line.
-                if around.is_some_and(|around| around.head().author != head.author) {
-                    out.lose(Field::ItemAuthor, Reason::Narrowed);
-                }
-            }
             ItemKind::ToolCall(call) => {
                 if let Some(id) = &call.call_id {
                     lose_if_replaced(id, id, usize::MAX, Field::CallId, out);
@@ -87,16 +81,9 @@ impl LogForm for ClaudeForm {
             ItemKind::ToolResult(ToolResult { call_id: Some(id), .. }) => {
                 lose_if_replaced(id, id, usize::MAX, Field::ResultCallId, out);
             }
-            ItemKind::ToolResult(_) | ItemKind::Reasoning | ItemKind::Notice(_) => {}
+            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Reasoning | ItemKind::Notice(_) => {}
         }
-        if around.is_none() {
-            if let Some(parent) = head.parent.as_ref().filter(|parent| !file.has_built(parent)) {
-                out.lose_str(Field::ItemParent, parent, Reason::NoSlot);
-            }
-            if head.author != Author::Assistant {
-                out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
-            }
-        }
+        file.lose_of_frame(head, around, out);
     }
 
     fn media<'m>(
@@ -284,7 +271,7 @@ fn built_blocks<'g>(
         ItemKind::Reasoning => built_thinking(item, blocks),
         ItemKind::ToolCall(call) => {
             note_group(call, out);
-            let mut block = typed("tool_use");
+            let mut block = NativeObject::typed("tool_use");
             block
                 .put("id", api_word(&file.call_id_of(item, out), usize::MAX))
                 .put("name", api_word(&name_with_group(call), 64))
@@ -292,7 +279,7 @@ fn built_blocks<'g>(
             blocks.push(block);
         }
         ItemKind::ToolResult(_) => {
-            let mut block = typed("tool_result");
+            let mut block = NativeObject::typed("tool_result");
             block.put("tool_use_id", api_word(&file.call_id_of(item, out), usize::MAX));
             let parts: Vec<_> = item.parts().map(typed_part).collect();
             // One text is a string, as Claude Code writes it; anything more is a list.
@@ -324,21 +311,15 @@ fn built_thinking<'g>(item: GatheredItem<'g>, blocks: &mut Vec<NativeObject<'g>>
         texts.push(Str::default());
     }
     for text in texts {
-        let mut block = typed("thinking");
+        let mut block = NativeObject::typed("thinking");
         block.put("thinking", text).put("signature", signature.map_or(Str::default(), Str::reborrow));
         blocks.push(block);
     }
     if let Some(data) = hidden {
-        let mut block = typed("redacted_thinking");
+        let mut block = NativeObject::typed("redacted_thinking");
         block.put("data", data);
         blocks.push(block);
     }
-}
-
-fn typed<'g>(kind: &'static str) -> NativeObject<'g> {
-    let mut block = NativeObject::new();
-    block.literal("type", kind);
-    block
 }
 
 fn typed_part<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
@@ -349,7 +330,7 @@ fn typed_part<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
         Part::Media(_) => "image",
         _ => "text",
     };
-    let mut block = typed(kind);
+    let mut block = NativeObject::typed(kind);
     block.append(part_block(part));
     block
 }
