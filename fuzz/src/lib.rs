@@ -179,8 +179,11 @@ pub fn elements(data: &[u8]) {
     let array = tape.root().get("session").and_then(|session| session.get("entries"));
     let Some(array) = array.filter(|array| array.kind() == Kind::Array && !seen.twice) else { return };
     let expected: Vec<&[u8]> = array.elements().map(|element| element.text().as_bytes()).collect();
-    let found: Vec<&[u8]> =
-        whole.iter().filter(|(_, kind)| *kind == Part::Element).map(|(bytes, _)| bytes.trim_ascii()).collect();
+    let found: Vec<&[u8]> = whole
+        .iter()
+        .filter(|(_, kind)| *kind == Part::Element)
+        .map(|(bytes, _)| bytes.trim_ascii())
+        .collect();
     assert!(found == expected, "not the elements of the array");
     for (bytes, kind) in &whole {
         let sound = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
