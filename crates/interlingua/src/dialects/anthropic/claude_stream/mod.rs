@@ -1,5 +1,5 @@
 //! What a running Claude Code says on stdout (`--output-format stream-json`), with or without partial messages, and
-//! the control protocol beside it. Content blocks are those of the Messages API; see [`super::anthropic`].
+//! the control protocol beside it. Content blocks are those of the Messages API; see [`super::messages`].
 
 mod control;
 mod line;
