@@ -132,7 +132,7 @@ impl LogForm for PiForm {
         let mut lines: Vec<_> =
             results.map(|found| (found.head().id, "message", self.result(found, file, out))).collect();
         if item.of() != Of::Result && !blocks.is_empty() {
-            let (kind, rest) = message(item, blocks, file);
+            let (kind, rest) = message(item, blocks, file, out);
             let at = if item.head().author == Author::Assistant { 0 } else { lines.len() };
             lines.insert(at, (item.head().id, kind, rest));
         }
@@ -159,11 +159,12 @@ fn message<'g>(
     item: GatheredItem<'g>,
     blocks: Vec<NativeObject<'g>>,
     file: &mut LogFile,
+    out: &mut Target<'_>,
 ) -> (&'static str, NativeObject<'g>) {
     let mut rest = NativeObject::new();
     match (item.head().author, item.head().origin) {
         (Author::Assistant, _) => {
-            rest.put("message", answer(item, blocks, file));
+            rest.put("message", answer(item, blocks, file, out));
             return ("message", rest);
         }
         (Author::User, Some(Origin::Summary)) => {
@@ -172,8 +173,11 @@ fn message<'g>(
                 rest.put("summary", text)
                     .put("firstKeptEntryId", Str::escaped(&file.id_of(item)).into_owned());
                 rest.put("tokensBefore", Raw::new("0"));
+                out.ledger.note("made up how much stood before a summary");
                 return ("compaction", rest);
             }
+            // A summary is one text; anything more is a message like any other.
+            out.ledger.lose_late(Field::ItemOrigin, Reason::Narrowed, 1, 0);
         }
         _ => {}
     }
@@ -196,10 +200,14 @@ impl PiForm {
         out: &mut Target<'_>,
     ) -> NativeObject<'g> {
         let id = file.call_id_of(item, out);
-        let mut name = self.tools.remove(id.as_escaped()).unwrap_or(Str::escaped("unknown"));
-        if let ItemKind::ToolResult(ToolResult { name: Some(own), .. }) = &item.head().kind {
-            name = own.clone();
-        }
+        let called = self.tools.remove(id.as_escaped());
+        let name = match &item.head().kind {
+            ItemKind::ToolResult(ToolResult { name: Some(own), .. }) => own.clone(),
+            _ => called.unwrap_or_else(|| {
+                out.ledger.note("tool of a result unknown");
+                Str::escaped("unknown")
+            }),
+        };
         let mut blocks = Vec::new();
         put_blocks(item, &mut blocks, &mut own_values);
         let mut message = NativeObject::new();
@@ -212,7 +220,12 @@ impl PiForm {
     }
 }
 
-fn answer<'g>(item: GatheredItem<'g>, blocks: Vec<NativeObject<'g>>, file: &mut LogFile) -> NativeObject<'g> {
+fn answer<'g>(
+    item: GatheredItem<'g>,
+    blocks: Vec<NativeObject<'g>>,
+    file: &mut LogFile,
+    out: &mut Target<'_>,
+) -> NativeObject<'g> {
     let has = |name| blocks.iter().any(|block| block.get(name).is_some());
     let stop = if has("arguments") { "toolUse" } else { "stop" };
     // Pi gives a signature back to the provider that the message names, and to no other.
@@ -223,14 +236,23 @@ fn answer<'g>(item: GatheredItem<'g>, blocks: Vec<NativeObject<'g>>, file: &mut 
         Some(_) => file.say(Field::SessionProvider),
         None => Some(Raw::new(ANTHROPIC)).filter(|_| has("thinkingSignature")),
     };
-    let provider = provider.unwrap_or(Raw::new("\"unknown\""));
+    let provider = provider.unwrap_or_else(|| {
+        out.ledger.note("provider of an answer unknown: its API was guessed");
+        Raw::new("\"unknown\"")
+    });
     let api = if provider.as_str() == ANTHROPIC { "anthropic-messages" } else { "openai-responses" };
     let mut message = NativeObject::new();
     message.literal("role", "assistant").put("content", blocks.into_iter().collect::<NativeValue<'_>>());
     message.literal("api", api).put("provider", provider);
     match &item.head().model {
         Some(model) => message.put("model", model),
-        None => message.put("model", file.say(Field::SessionModel).unwrap_or(Raw::new("\"unknown\""))),
+        None => message.put(
+            "model",
+            file.say(Field::SessionModel).unwrap_or_else(|| {
+                out.ledger.note("model of an answer unknown");
+                Raw::new("\"unknown\"")
+            }),
+        ),
     };
     message.literal("stopReason", stop);
     message
