@@ -129,37 +129,22 @@ pub(crate) struct OneByOne {
 impl OneByOne {
     /// Whether an event belongs to an item that must wait; then it is kept for [`OneByOne::next`].
     pub(crate) fn must_wait(&mut self, event: &Event<'_>) -> bool {
-        let (id, root) = match event {
+        let Some(id) = event.item() else { return false };
+        let root = match event {
             Event::ItemStarted(head) => {
                 let root = head.within.and_then(|message| self.roots.get(&message)).copied();
-                let root = root.unwrap_or(head.id);
-                self.roots.insert(head.id, root);
-                if root == head.id && self.current.is_none() {
+                let root = root.unwrap_or(id);
+                self.roots.insert(id, root);
+                if root == id && self.current.is_none() {
                     self.current = Some(root);
                 }
-                (head.id, root)
+                root
             }
-            Event::ItemDelta(delta) => (delta.item, self.root(delta.item)),
-            Event::ItemCompleted(tail) => {
-                let root = self.root(tail.id);
-                self.roots.remove(&tail.id);
-                (tail.id, root)
-            }
-            Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::Clock(_)
-            | Event::Rewound(_)
-            | Event::Request(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::Usage(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => return false,
+            _ => self.root(id),
         };
+        if let Event::ItemCompleted(_) = event {
+            self.roots.remove(&id);
+        }
         if self.current != Some(root) {
             self.waiting.entry(root).or_default().push(event.clone().into_owned());
             return true;
