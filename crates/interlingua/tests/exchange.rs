@@ -164,3 +164,36 @@ fn a_failure_has_a_class_and_a_status_to_answer_with() {
     );
     assert_eq!(outcome.failure, Some((FailureClass::Incomplete, 502)));
 }
+
+#[test]
+fn a_stream_tells_what_was_used_to_who_asked_for_it() {
+    let stream = concat!(
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
+        "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":7}}\n\n",
+        "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+    );
+    for (options, told) in [
+        (json!({"include_usage": true}), true),
+        (json!({"include_usage": false}), false),
+        (Value::Null, false),
+    ] {
+        let mut exchange = exchange("openai-chat", "anthropic");
+        let request = json!({"model": "m", "stream": true, "stream_options": options,
+            "messages": [{"role": "user", "content": "hi"}]});
+        let (_, asked) = ask(&mut exchange, &request);
+        assert_eq!(asked.report.lost, 0, "the wish is met: {options}");
+        let (out, outcome) = answer(&exchange, Role::Stream, stream);
+        assert_eq!(out.contains("\"completion_tokens\":7"), told, "{options}: {out}");
+        assert!(out.ends_with("data: [DONE]\n\n"), "{out}");
+        let usage = outcome.usage.expect("whoever sends it on knows");
+        assert_eq!((usage.input, usage.output), (Some(3), Some(7)));
+        // Nobody reads the first count of the output: the last replaces it.
+        let lost = if told { 1 } else { 3 };
+        assert_eq!(outcome.report.lost, lost, "counts that are not told are lost: {options}");
+    }
+    // A chat backend is asked even if the client does not want to know.
+    let request = json!({"model": "m", "stream": true, "stream_options": {"include_usage": false},
+        "messages": [{"role": "user", "content": "hi"}]});
+    let (sent, _) = ask(&mut exchange("openai-chat", "openai-chat"), &request);
+    assert_eq!(sent["stream_options"]["include_usage"], json!(true));
+}

@@ -174,6 +174,8 @@ pub struct Options {
     pub limits: Limits,
     /// Whether universal events carry the agent's own line.
     pub include_raw: bool,
+    /// Whether a stream that tells what was used only to who asked for it should leave it out.
+    pub usage_unasked: bool,
     /// What the source is called, for sources that carry no id of their own.
     pub source_name: Option<String>,
     /// The dialect that is read; the pipe sets it.

@@ -145,6 +145,8 @@ fields! {
         StopTexts = Settings "request/stop",
         /// [`super::Request::stream`]
         StreamAnswer = Settings "request/stream",
+        /// [`super::Request::stream_usage`]
+        StreamUsage = Settings "request/stream_usage",
         /// [`super::Tool::kind`]
         ToolKind = Settings "request/tool/kind",
         /// [`super::Tool::vendor_type`]

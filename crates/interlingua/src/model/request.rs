@@ -36,6 +36,8 @@ said! {
         pub stop: Vec<Str<'a>> => StopTexts,
         /// Whether to answer as a stream.
         pub stream: Option<bool> => StreamAnswer,
+        /// Whether a stream should tell what was used. Most tell it unasked.
+        pub stream_usage: Option<bool> => StreamUsage,
         /// How to think.
         pub reasoning: Reasoning<'a> => each,
         /// How much to say: low, medium or high.
@@ -153,6 +155,7 @@ by_name! {
     AnswerCount = Number(answers),
     StopTexts = Texts(stop),
     StreamAnswer = Flag(stream),
+    StreamUsage = Flag(stream_usage),
     Effort = Text(reasoning.effort),
     ReasoningMode = Text(reasoning.mode),
     ReasoningBudget = Number(reasoning.budget),

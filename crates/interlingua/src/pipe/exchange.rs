@@ -112,7 +112,8 @@ impl Exchange {
     /// Turns the backend's answer, whole or as a stream, into the client's.
     pub fn answer(&self, role: Role) -> Result<AnswerPipe, Error> {
         let WriteSpec { make, says } = writes(self.client, role)?;
-        let options = Options { source: Some(self.backend.name), ..self.options.clone() };
+        let usage_unasked = !self.lessons.look().stream_usage;
+        let options = Options { source: Some(self.backend.name), usage_unasked, ..self.options.clone() };
         let outcome = SharedCell::default();
         let teacher = Teacher {
             inner: make(&options),
@@ -179,6 +180,8 @@ impl<T> SharedCell<T> {
 struct Lessons {
     model: Option<Str<'static>>,
     stream: bool,
+    /// The client asked for the counts of a stream.
+    stream_usage: bool,
     /// The tools that the backend knows by another name or as another kind, by the name it has.
     tools: BTreeMap<String, ToolLesson>,
 }
@@ -193,6 +196,7 @@ struct ToolLesson {
 impl Lessons {
     fn learn(&mut self, request: &Request<'_>) {
         self.stream = request.stream == Some(true);
+        self.stream_usage = request.stream_usage == Some(true);
         self.model = request.model.clone().map(Str::into_owned);
         for tool in &request.tools {
             let sent = aliases::sent_name(&tool.name);
@@ -218,6 +222,12 @@ impl Writer for Student {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if let Event::Request(request) = event {
             self.lessons.look().learn(request);
+            if request.stream_usage == Some(false) {
+                // The answer leaves it out for the client; whoever sends it on wants to know.
+                let mut asked = request.clone();
+                asked.stream_usage = None;
+                return self.inner.event(&Event::Request(asked), out);
+            }
         }
         self.inner.event(event, out);
     }

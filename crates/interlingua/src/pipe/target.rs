@@ -43,6 +43,14 @@ impl Target<'_> {
         }
     }
 
+    /// Gives up a number that a leaf said, of this frame or of an earlier one.
+    pub(crate) fn lose_number(&mut self, field: Field, number: u64, reason: Reason) {
+        match self.frame.and_then(|frame| frame.claimed_for(field).next()) {
+            Some(leaf) => leaf.unsaid(reason),
+            None => self.ledger.lose_late(field, reason, 1, digits(number)),
+        }
+    }
+
     /// Gives up a text.
     pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
         self.lose_source(field, text, reason);
@@ -99,5 +107,13 @@ impl Target<'_> {
             None if self.frame.is_some() && !value.is_copy() => {}
             None => self.ledger.lose_late(field, reason, value.leaves(), text.len() as u64),
         }
+    }
+}
+
+/// How many digits a number has.
+pub(crate) const fn digits(number: u64) -> u64 {
+    match number.checked_ilog10() {
+        Some(log) => log as u64 + 1,
+        None => 1,
     }
 }

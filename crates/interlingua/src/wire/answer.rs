@@ -10,6 +10,7 @@ use super::assistant::{AssistantForm, AssistantWriter};
 use super::profile::{Profile, client_runs};
 use super::request::lose_status;
 use super::words::StopWords;
+use crate::dialects::Options;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, Reason};
 use crate::model::{
@@ -24,6 +25,8 @@ pub(crate) trait AnswerForm: Default + Send {
     const HEAD: HeadPlace;
     /// Whether there is a place for more than one answer.
     const SEVERAL: bool;
+    /// Whether counts are told only to who asked for them.
+    const USAGE_ON_REQUEST: bool = false;
     /// What an answer of this dialect says.
     const SAYS: SaysTable;
     const STOPS: &'static StopWords;
@@ -97,10 +100,12 @@ pub(crate) struct AnswerWriter<T> {
     done: bool,
     /// The source called the answer a failure, so that nothing of it was written.
     void: bool,
+    /// Whether counts are told after the head.
+    tells_usage: bool,
 }
 
-impl<T: AnswerForm> Default for AnswerWriter<T> {
-    fn default() -> Self {
+impl<T: AnswerForm> AnswerWriter<T> {
+    pub(crate) fn new(options: &Options) -> Self {
         Self {
             form: T::default(),
             head: ResponseHead::default(),
@@ -110,11 +115,10 @@ impl<T: AnswerForm> Default for AnswerWriter<T> {
             begun: false,
             done: false,
             void: false,
+            tells_usage: !(T::USAGE_ON_REQUEST && options.usage_unasked),
         }
     }
-}
 
-impl<T: AnswerForm> AnswerWriter<T> {
     /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
     fn learn(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
         let Turn { id, model, time, usage, .. } = turn;
@@ -142,7 +146,12 @@ impl<T: AnswerForm> AnswerWriter<T> {
             if let (Some(then), Some(now)) = (then, now)
                 && then != now
             {
-                lose_count::<T>(field, then, head.counted, Reason::Redundant, out);
+                // A leaf of that name in this frame said the count of now.
+                if head.counted == out.ledger.frame_number() {
+                    out.lose(field, Reason::Redundant);
+                } else {
+                    out.of_earlier_frames().lose_number(field, then, Reason::Redundant);
+                }
             }
         }
         head.usage.get_or_insert_default().overwrite(usage);
@@ -209,6 +218,10 @@ impl<T: AnswerForm> AnswerWriter<T> {
         let stop = self.stopped(0, turn, event, out);
         self.learn(turn, out);
         self.done = true;
+        if !self.tells_usage {
+            self.lose_untold(out);
+            self.head.usage = None;
+        }
         self.form.end(&stop, &self.head, out);
     }
 
@@ -217,15 +230,18 @@ impl<T: AnswerForm> AnswerWriter<T> {
         match T::HEAD {
             // What was gathered gives way to the failure.
             HeadPlace::Last => out.ledger.nothing_written(),
-            HeadPlace::First | HeadPlace::FirstWithCounts => {
-                for (field, count, _) in self.head.untold(&Usage::default()) {
-                    if let Some(count) = count {
-                        lose_count::<T>(field, count, self.head.counted, Reason::NoSlot, out);
-                    }
-                }
-            }
+            HeadPlace::First | HeadPlace::FirstWithCounts => self.lose_untold(out),
         }
         self.form.fail(failure, out);
+    }
+
+    /// Gives up the counts that are not written yet.
+    fn lose_untold(&self, out: &mut Target<'_>) {
+        for (field, count, _) in self.head.untold(&Usage::default()) {
+            if let Some(count) = count {
+                out.lose_number(field, count, Reason::NoSlot);
+            }
+        }
     }
 }
 
@@ -309,15 +325,6 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
 /// Whether an answer says anything of the field. If not, its leaf was booked with its frame, and once is enough.
 fn says_some<T: AnswerForm>(field: Field) -> bool {
     !matches!((T::SAYS)(field), Says::No(_))
-}
-
-/// Gives up a count that was told in `frame`.
-fn lose_count<T: AnswerForm>(field: Field, count: u64, frame: u64, reason: Reason, out: &mut Target<'_>) {
-    if frame == out.ledger.frame_number() {
-        out.lose(field, reason);
-    } else if says_some::<T>(field) {
-        out.ledger.lose_late(field, reason, 1, u64::from(count.checked_ilog10().unwrap_or(0)) + 1);
-    }
 }
 
 /// Books why an answer stopped.

@@ -41,7 +41,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::WholeAnswerReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(AnswerWriter::<write::WholeAnswer>::default()),
+                make: |options| Box::new(AnswerWriter::<write::WholeAnswer>::new(options)),
                 says: says::answer,
             }),
         },
@@ -50,7 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::MessageEventsReader::default())),
             write: Some(WriteSpec {
-                make: |_| Box::new(AnswerWriter::<write::MessageEvents>::default()),
+                make: |options| Box::new(AnswerWriter::<write::MessageEvents>::new(options)),
                 says: says::answer,
             }),
         },

@@ -39,6 +39,7 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ReasoningVisibility => Says::Less("words the API does not know, and any without a mode"),
         Field::AnswerFormat => Says::Less("only a schema has a place"),
         Field::EndUser => Says::Less("a longer one than 256 characters is replaced by a hash"),
+        Field::StreamUsage => Says::Less("every stream tells it"),
         Field::ServiceTier => Says::Less("only `auto` and `default` have a word"),
         Field::SettingsCache | Field::CacheLifetime => Says::Less("5 minutes or an hour; others are lost"),
         Field::CacheMark => Says::Less("on blocks only, and every sort is `ephemeral`"),

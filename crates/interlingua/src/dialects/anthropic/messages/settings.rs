@@ -145,6 +145,9 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
         out.ledger.note("no output limit given: 4096 tokens");
         out.json.key("max_tokens").u64(MAX_TOKENS);
     }
+    if request.stream_usage == Some(false) {
+        out.lose(Field::StreamUsage, Reason::Narrowed);
+    }
     write_thinking(&request.reasoning, out);
     write_output(request.reasoning.effort.as_ref(), request.format.as_ref(), out);
     if let Some(user) = &request.user {

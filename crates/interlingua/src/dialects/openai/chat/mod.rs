@@ -41,7 +41,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::CompletionReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(AnswerWriter::<write::Completion>::default()),
+                make: |options| Box::new(AnswerWriter::<write::Completion>::new(options)),
                 says: says::answer,
             }),
         },
@@ -50,7 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::ChunkReader::default())),
             write: Some(WriteSpec {
-                make: |_| Box::new(AnswerWriter::<write::Chunks>::default()),
+                make: |options| Box::new(AnswerWriter::<write::Chunks>::new(options)),
                 says: says::answer,
             }),
         },

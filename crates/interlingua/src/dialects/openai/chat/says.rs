@@ -33,6 +33,7 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::ReasoningText
         | Field::ResultText
         | Field::CallArgs => Says::Exactly,
+        Field::StreamUsage => Says::Less("only of a stream"),
         Field::ToolDescription | Field::ToolSchema | Field::ToolStrict => {
             Says::Less("not of tools that a vendor trained or runs")
         }

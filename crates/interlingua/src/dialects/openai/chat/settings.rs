@@ -55,12 +55,8 @@ const TOOLS: Words<CallKind> = Words(&[(CallKind::Function, "function"), (CallKi
 pub(super) fn read(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
     let mut request = settings::read(root, SETTINGS);
-    // Usage at the end of a stream is what every other API gives unasked.
-    if request.stream == Some(true)
-        && let Some(options) = root.get("stream_options")
-        && let Some(usage) = options.get("include_usage").filter(|usage| usage.bool() == Some(true))
-    {
-        usage.note(Field::StreamAnswer);
+    if let Some(options) = root.get("stream_options").filter(|_| request.stream == Some(true)) {
+        request.stream_usage = options.take_bool("include_usage", Field::StreamUsage);
     }
     // The words of 2023 say the same, in fewer ways.
     let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
@@ -146,8 +142,14 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, SETTINGS, says::request, out);
     if request.stream == Some(true) {
-        out.json.key("stream_options").object().key("include_usage").bool(true).end_object();
-        out.ledger.note("usage in the stream asked for");
+        // Every other API gives it unasked.
+        let wanted = request.stream_usage.unwrap_or_else(|| {
+            out.ledger.note("usage in the stream asked for");
+            true
+        });
+        out.json.key("stream_options").object().key("include_usage").bool(wanted).end_object();
+    } else if request.stream_usage.is_some() {
+        out.lose(Field::StreamUsage, Reason::Refused);
     }
     write_format(request.format.as_ref(), out);
     let tools = write_tools(&request.tools, &BACKEND, out, write_tool);

@@ -467,6 +467,7 @@ struct ChunkedChoice {
 impl AnswerForm for Chunks {
     const HEAD: HeadPlace = HeadPlace::First;
     const SEVERAL: bool = true;
+    const USAGE_ON_REQUEST: bool = true;
     const SAYS: SaysTable = says::answer;
     const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &STREAM_CLIENT;
