@@ -7,6 +7,7 @@
 use std::hint::black_box;
 
 use interlingua::dialects::{Dialect, Role};
+use interlingua::pipe::Buffers;
 use interlingua::tape::{Limits, TapeBuf};
 use interlingua_bench::baseline::{SERDE, SONIC, serde, serde_bytes, sonic};
 use interlingua_bench::corpus::{Corpus, LOGS, Log};
@@ -95,12 +96,13 @@ fn measure_answers(rounds: u32) {
     const COUNT: usize = 200;
     for call in answers() {
         println!("### A short answer of {} bytes, {}\n", call.input.len(), call.name);
+        let mut buffers = Buffers::default();
         let times = Times::contest(
             rounds * 2,
             &mut [
                 (call.name, &mut || {
                     for _ in 0..COUNT {
-                        black_box(convert_body(call.from, call.to, &call.input).len());
+                        black_box(convert_body(call.from, call.to, &call.input, &mut buffers).len());
                     }
                 }),
                 (SERDE, &mut || (0..COUNT).for_each(|_| _ = serde_bytes(&call.input))),
@@ -113,10 +115,13 @@ fn measure_answers(rounds: u32) {
 fn measure_requests(rounds: u32) {
     for call in requests() {
         println!("### A request of {} KB, {}\n", call.input.len() / 1000, call.name);
+        let mut buffers = Buffers::default();
         let times = Times::contest(
             rounds * 4,
             &mut [
-                (call.name, &mut || convert(call.from, call.to, &call.input, &mut Discard)),
+                (call.name, &mut || {
+                    black_box(convert_body(call.from, call.to, &call.input, &mut buffers).len());
+                }),
                 (SERDE, &mut || _ = serde_bytes(&call.input)),
             ],
         );

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::json::Output;
-use interlingua::pipe::Pipe;
+use interlingua::pipe::{Buffers, Pipe};
 
 /// A dialect in one of its roles.
 pub type Side = (&'static Dialect, Role);
@@ -30,10 +30,13 @@ pub fn convert(from: Side, to: Side, bytes: &[u8], out: &mut dyn Output) {
     black_box(pipe.finish_with(last, out).leaves);
 }
 
-/// Converts a body that is in memory as a whole, to a body.
-pub fn convert_body(from: Side, to: Side, bytes: &[u8]) -> Vec<u8> {
+/// Converts a body that is in memory as a whole, to a body, in memory that is handed on as a server does.
+pub fn convert_body(from: Side, to: Side, bytes: &[u8], buffers: &mut Buffers) -> Vec<u8> {
     let mut out = Vec::new();
-    black_box(pipe(from, to).finish_with(bytes, &mut out).leaves);
+    let mut pipe = pipe(from, to);
+    pipe.use_buffers(std::mem::take(buffers));
+    black_box(pipe.finish_with(bytes, &mut out).leaves);
+    *buffers = pipe.into_buffers();
     out
 }
 

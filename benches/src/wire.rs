@@ -1,6 +1,7 @@
 //! What goes between clients and model APIs: requests, answers in one piece, answers as they come.
 
 use interlingua::dialects::Role;
+use interlingua::pipe::Buffers;
 use interlingua_limits::generate;
 
 use crate::run::{Side, convert, convert_body, side};
@@ -60,7 +61,7 @@ const TO_ANTHROPIC: &str = "openai-chat to anthropic";
 
 fn both_ways(role: Role, ours: Vec<u8>) -> [Call<Vec<u8>>; 2] {
     let (anthropic, openai) = (side("anthropic", role), side("openai-chat", role));
-    let theirs = convert_body(anthropic, openai, &ours);
+    let theirs = convert_body(anthropic, openai, &ours, &mut Buffers::default());
     [
         Call { name: TO_CHAT, from: anthropic, to: openai, input: ours },
         Call { name: TO_ANTHROPIC, from: openai, to: anthropic, input: theirs },

@@ -4,6 +4,7 @@
 //! fill buffers that are used again.
 
 use interlingua::dialects::{Dialect, Role};
+use interlingua::pipe::Buffers;
 use interlingua_bench::baseline::{SERDE, serde_bytes};
 use interlingua_bench::corpus::{LOGS, Log};
 use interlingua_bench::run::{Discard, Side, convert, convert_body, pipe, side};
@@ -45,7 +46,9 @@ fn main() {
     }
     for (what, calls) in [("a short answer", answers()), ("a request of 55 KB", requests())] {
         for call in calls {
-            let ours = allocations(|| drop(convert_body(call.from, call.to, &call.input)));
+            let mut buffers = Buffers::default();
+            convert_body(call.from, call.to, &call.input, &mut buffers);
+            let ours = allocations(|| drop(convert_body(call.from, call.to, &call.input, &mut buffers)));
             let theirs = allocations(|| _ = serde_bytes(&call.input));
             row(&format!("{what}, {}", call.name), ours as f64, theirs as f64);
         }

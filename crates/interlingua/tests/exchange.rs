@@ -4,7 +4,7 @@
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::model::{FailureClass, StopClass};
-use interlingua::pipe::{CallOutcome, Exchange, RequestSummary};
+use interlingua::pipe::{Buffers, CallOutcome, Exchange, RequestSummary};
 use serde_json::{Value, json};
 
 fn exchange(client: &str, backend: &str) -> Exchange {
@@ -18,7 +18,7 @@ fn ask(exchange: &mut Exchange, request: &Value) -> (Value, RequestSummary) {
     (serde_json::from_slice(&out).unwrap(), asked)
 }
 
-fn answer(exchange: &Exchange, role: Role, answer: &str) -> (String, CallOutcome) {
+fn answer(exchange: &mut Exchange, role: Role, answer: &str) -> (String, CallOutcome) {
     let mut out = Vec::new();
     let mut pipe = exchange.answer(role).unwrap();
     for piece in answer.as_bytes().chunks(7) {
@@ -56,7 +56,7 @@ fn a_tool_is_called_by_the_name_the_client_gave_it() {
     assert_eq!(names[1], "plain");
     for (name, known) in [(names[0], "fs.read/file"), ("plain", "plain"), ("never_offered", "never_offered")]
     {
-        let (out, outcome) = answer(&exchange, Role::Response, &chat_call(name, "{\"a\":1}").to_string());
+        let (out, outcome) = answer(&mut exchange, Role::Response, &chat_call(name, "{\"a\":1}").to_string());
         let out: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(out["content"][0]["name"], known);
         assert_eq!(out["content"][0]["input"], json!({"a": 1}));
@@ -80,12 +80,12 @@ fn a_tool_that_takes_plain_text_gets_plain_text_back() {
             "usage": {"input_tokens": 1, "output_tokens": 2}})
         .to_string()
     };
-    let (out, _) = answer(&exchange, Role::Response, &call(json!({"input": "*** Begin\n\"é\""})));
+    let (out, _) = answer(&mut exchange, Role::Response, &call(json!({"input": "*** Begin\n\"é\""})));
     let out: Value = serde_json::from_str(&out).unwrap();
     let made = &out["choices"][0]["message"]["tool_calls"][0];
     assert_eq!(made["custom"], json!({"name": "patch", "input": "*** Begin\n\"é\""}));
     // What is no such object is said as it is.
-    let (out, _) = answer(&exchange, Role::Response, &call(json!({"other": 1})));
+    let (out, _) = answer(&mut exchange, Role::Response, &call(json!({"other": 1})));
     assert!(out.contains("other"), "{out}");
 }
 
@@ -121,7 +121,7 @@ fn streamed_pieces_of_plain_text_come_back_whole() {
         "usage": {"output_tokens": 9}}),
     );
     stream += &event("message_stop", json!({"type": "message_stop"}));
-    let (out, outcome) = answer(&exchange, Role::Stream, &stream);
+    let (out, outcome) = answer(&mut exchange, Role::Stream, &stream);
     // The backend did not say its model: it is the one that was asked for.
     assert!(out.contains("\"model\":\"m\""), "{out}");
     let arguments: String = out
@@ -138,7 +138,7 @@ fn streamed_pieces_of_plain_text_come_back_whole() {
 
 #[test]
 fn a_failure_has_a_class_and_a_status_to_answer_with() {
-    let exchange = exchange("anthropic", "openai-chat");
+    let mut exchange = exchange("anthropic", "openai-chat");
     for (body, class, status) in [
         (
             json!({"error": {"message": "slow down", "type": "rate_limit_error", "code": "rate_limit_exceeded"}}),
@@ -152,13 +152,13 @@ fn a_failure_has_a_class_and_a_status_to_answer_with() {
             400,
         ),
     ] {
-        let (out, outcome) = answer(&exchange, Role::Response, &body.to_string());
+        let (out, outcome) = answer(&mut exchange, Role::Response, &body.to_string());
         assert_eq!(outcome.failure, Some((class, status)), "{body}");
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["type"], "error");
     }
     // An answer that breaks off is a failure, too.
     let (_, outcome) = answer(
-        &exchange,
+        &mut exchange,
         Role::Stream,
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n",
     );
@@ -182,7 +182,7 @@ fn a_stream_tells_what_was_used_to_who_asked_for_it() {
             "messages": [{"role": "user", "content": "hi"}]});
         let (_, asked) = ask(&mut exchange, &request);
         assert_eq!(asked.report.lost, 0, "the wish is met: {options}");
-        let (out, outcome) = answer(&exchange, Role::Stream, stream);
+        let (out, outcome) = answer(&mut exchange, Role::Stream, stream);
         assert_eq!(out.contains("\"completion_tokens\":7"), told, "{options}: {out}");
         assert!(out.ends_with("data: [DONE]\n\n"), "{out}");
         let usage = outcome.usage.expect("whoever sends it on knows");
@@ -196,4 +196,32 @@ fn a_stream_tells_what_was_used_to_who_asked_for_it() {
         "messages": [{"role": "user", "content": "hi"}]});
     let (sent, _) = ask(&mut exchange("openai-chat", "openai-chat"), &request);
     assert_eq!(sent["stream_options"]["include_usage"], json!(true));
+}
+
+#[test]
+fn memory_that_is_handed_on_leaves_no_trace() {
+    let request =
+        json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}).to_string();
+    let cut = &request[..request.len() / 2];
+    let answer = chat_call("look", "{}").to_string();
+    let run = |body: &str, buffers: Buffers| {
+        let mut exchange = exchange("anthropic", "openai-chat");
+        exchange.use_buffers(buffers);
+        let (mut sent, mut out) = (Vec::new(), Vec::new());
+        let asked = exchange.request(body.as_bytes(), &mut sent).unwrap();
+        let mut pipe = exchange.answer(Role::Response).unwrap();
+        // In pieces, so that they are gathered.
+        for piece in answer.as_bytes().chunks(7) {
+            pipe.push(piece, &mut out);
+        }
+        let outcome = pipe.finish(&mut out);
+        ((sent, asked, out, outcome), pipe.into_buffers())
+    };
+    let mut buffers = Buffers::default();
+    for body in [request.as_str(), cut, "", &request, cut, &request] {
+        let (fresh, _) = run(body, Buffers::default());
+        let (again, given_back) = run(body, buffers);
+        assert_eq!(fresh, again, "{body}");
+        buffers = given_back;
+    }
 }

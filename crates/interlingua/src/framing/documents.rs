@@ -19,6 +19,10 @@ impl DocumentFramer {
 }
 
 impl Framer for DocumentFramer {
+    fn memory(&mut self) -> &mut Vec<u8> {
+        &mut self.partial.bytes
+    }
+
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         let mut at = 0;
         while let Some(found) = self.nesting.find(bytes, at) {

@@ -187,6 +187,10 @@ impl ElementFramer {
 }
 
 impl Framer for ElementFramer {
+    fn memory(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer.bytes
+    }
+
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         while let Some(&byte) = bytes.first() {
             let done = match (self.string, self.state) {

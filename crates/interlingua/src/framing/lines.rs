@@ -39,6 +39,10 @@ impl LineFramer {
 }
 
 impl Framer for LineFramer {
+    fn memory(&mut self) -> &mut Vec<u8> {
+        &mut self.partial.bytes
+    }
+
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         let mut bytes = self.skip_mark(bytes, each);
         while let Some(end) = memchr::memchr(b'\n', bytes) {

@@ -96,6 +96,9 @@ pub trait Framer: Send {
     /// Hands out what is left. Call once, after the last [`Framer::push`].
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>));
 
+    /// The memory that frames are gathered in.
+    fn memory(&mut self) -> &mut Vec<u8>;
+
     /// Takes the last bytes and hands out what is left. A document that comes in one piece need not be copied.
     fn last(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         self.push(bytes, each);
@@ -107,6 +110,10 @@ pub trait Framer: Send {
 struct WholeFramer(Gathered);
 
 impl Framer for WholeFramer {
+    fn memory(&mut self) -> &mut Vec<u8> {
+        &mut self.0.bytes
+    }
+
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         self.0.add(bytes, each);
     }

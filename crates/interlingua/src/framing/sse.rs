@@ -106,6 +106,10 @@ impl SseFramer {
 const LONGEST_NAME: usize = 1 << 10;
 
 impl Framer for SseFramer {
+    fn memory(&mut self) -> &mut Vec<u8> {
+        &mut self.data.bytes
+    }
+
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         if self.after_return && !bytes.is_empty() {
             self.after_return = false;

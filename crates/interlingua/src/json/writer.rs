@@ -2,21 +2,33 @@
 
 use crate::json::{Raw, Str, base64, escape_pieces};
 
-/// Where bytes go. The pipe writes in pieces of at most [`JsonWriter::BUFFER`] bytes, or larger ones unbuffered.
+/// Where bytes go. What is written to a `Vec` lies in it at once, so that it becomes the body of a response without a
+/// copy; anything else gets pieces of at most [`JsonWriter::BUFFER`] bytes, or larger ones unbuffered.
 pub trait Output {
     /// Takes the next bytes.
     fn write(&mut self, bytes: &[u8]);
+
+    /// The memory to write into, if that is all this is.
+    fn memory(&mut self) -> Option<&mut Vec<u8>> {
+        None
+    }
 }
 
 impl Output for Vec<u8> {
     fn write(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
+
+    fn memory(&mut self) -> Option<&mut Vec<u8>> {
+        Some(self)
+    }
 }
 
-/// A JSON writer over a small buffer.
+/// A JSON writer over a buffer.
 pub struct JsonWriter<'o> {
     buffer: &'o mut Vec<u8>,
+    /// How much the buffer takes before it is passed on.
+    room: usize,
     comma: &'o mut bool,
     written: &'o mut bool,
     /// `None`: everything stays in the buffer.
@@ -38,19 +50,20 @@ pub struct JsonBuffer {
 }
 
 impl JsonBuffer {
-    /// A writer that buffers here and spills into `out`.
+    /// A writer that writes into the memory of `out`; if it has none, it buffers here and spills.
     pub fn emit<'o>(&'o mut self, out: &'o mut dyn Output) -> JsonWriter<'o> {
-        JsonWriter {
-            buffer: &mut self.buffer,
-            comma: &mut self.comma,
-            written: &mut self.written,
-            out: Some(out),
+        let Self { buffer, comma, written } = self;
+        if out.memory().is_none() {
+            return JsonWriter { buffer, room: JsonWriter::BUFFER, comma, written, out: Some(out) };
         }
+        let buffer = out.memory().unwrap_or(buffer);
+        JsonWriter { buffer, room: usize::MAX, comma, written, out: None }
     }
 
     /// A writer that keeps everything here.
     pub fn hold(&mut self) -> JsonWriter<'_> {
-        JsonWriter { buffer: &mut self.buffer, comma: &mut self.comma, written: &mut self.written, out: None }
+        let Self { buffer, comma, written } = self;
+        JsonWriter { buffer, room: usize::MAX, comma, written, out: None }
     }
 
     /// What has been held, as text.
@@ -99,6 +112,7 @@ impl JsonBuffer {
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.comma = false;
+        self.written = false;
     }
 }
 
@@ -112,12 +126,24 @@ impl JsonWriter<'_> {
             Some(out) => Some(&mut **out),
             None => None,
         };
-        JsonWriter { buffer: self.buffer, comma: self.comma, written: self.written, out }
+        let Self { buffer, room, comma, written, .. } = self;
+        JsonWriter { buffer, room: *room, comma, written, out }
+    }
+
+    /// How much is gathered.
+    pub(crate) fn gathered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Remembers whether anything was written since so much was gathered, and passes it on.
+    pub(crate) fn end_push(&mut self, before: usize) {
+        *self.written |= self.buffer.len() > before;
+        self.flush();
     }
 
     /// Passes on what is gathered.
     #[cold]
-    pub fn flush(&mut self) {
+    fn flush(&mut self) {
         if let Some(out) = self.out.as_deref_mut() {
             *self.written |= !self.buffer.is_empty();
             out.write(self.buffer);
@@ -128,7 +154,7 @@ impl JsonWriter<'_> {
     /// Bytes as they are, without a comma.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        if self.out.is_some() && self.buffer.len() + bytes.len() > Self::BUFFER {
+        if self.buffer.len() + bytes.len() > self.room {
             self.spill(bytes);
         } else {
             self.buffer.extend_from_slice(bytes);
@@ -244,7 +270,7 @@ impl JsonWriter<'_> {
     /// Passes on what is gathered if so many bytes more would be too many.
     #[inline]
     fn make_room(&mut self, bytes: usize) {
-        if self.buffer.len() + bytes > Self::BUFFER {
+        if self.buffer.len() + bytes > self.room {
             self.flush();
         }
         self.buffer.reserve(bytes);

@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Pipe, Target, Writer};
+use super::{Buffers, Pipe, Target, Writer};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
 use crate::json::{Output, Raw, Str};
@@ -54,6 +54,7 @@ pub struct Exchange {
     backend: &'static Dialect,
     options: Options,
     lessons: SharedCell<Lessons>,
+    buffers: Buffers,
 }
 
 /// What a request asked for, as far as whoever sends it on must know.
@@ -90,7 +91,18 @@ pub struct CallOutcome {
 impl Exchange {
     /// A call that a client makes in one dialect and a backend answers in another.
     pub fn new(client: &'static Dialect, backend: &'static Dialect, options: &Options) -> Self {
-        Self { client, backend, options: options.clone(), lessons: SharedCell::default() }
+        Self {
+            client,
+            backend,
+            options: options.clone(),
+            lessons: SharedCell::default(),
+            buffers: Buffers::default(),
+        }
+    }
+
+    /// Works in memory that another conversion gave back; [`AnswerPipe::into_buffers`] gives it back in turn.
+    pub fn use_buffers(&mut self, buffers: Buffers) {
+        self.buffers = buffers;
     }
 
     /// Turns the client's request into the backend's, and learns from it.
@@ -100,7 +112,9 @@ impl Exchange {
         let student = Student { inner: make(&options), lessons: self.lessons.clone() };
         let from = (self.client, Role::Request);
         let mut pipe = Pipe::with_writer_that_says(from, (Box::new(student), *says), &options)?;
+        pipe.use_buffers(std::mem::take(&mut self.buffers));
         let report = pipe.finish_with(body, out);
+        self.buffers = pipe.into_buffers();
         let lessons = self.lessons.look();
         Ok(RequestSummary {
             stream: lessons.stream,
@@ -110,7 +124,7 @@ impl Exchange {
     }
 
     /// Turns the backend's answer, whole or as a stream, into the client's.
-    pub fn answer(&self, role: Role) -> Result<AnswerPipe, Error> {
+    pub fn answer(&mut self, role: Role) -> Result<AnswerPipe, Error> {
         let WriteSpec { make, says } = writes(self.client, role)?;
         let usage_unasked = !self.lessons.look().stream_usage;
         let options = Options { source: Some(self.backend.name), usage_unasked, ..self.options.clone() };
@@ -123,7 +137,8 @@ impl Exchange {
             tape: TapeBuf::default(),
         };
         let from = (self.backend, role);
-        let pipe = Pipe::with_writer_that_says(from, (Box::new(teacher), *says), &options)?;
+        let mut pipe = Pipe::with_writer_that_says(from, (Box::new(teacher), *says), &options)?;
+        pipe.use_buffers(std::mem::take(&mut self.buffers));
         Ok(AnswerPipe { pipe, outcome })
     }
 }
@@ -150,6 +165,11 @@ impl AnswerPipe {
     pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> CallOutcome {
         let report = self.pipe.finish_with(last, out);
         CallOutcome { report, ..self.outcome.look().clone() }
+    }
+
+    /// Gives the memory back, for the next exchange.
+    pub fn into_buffers(self) -> Buffers {
+        self.pipe.into_buffers()
     }
 }
 

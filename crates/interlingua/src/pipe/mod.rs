@@ -93,14 +93,39 @@ pub trait Writer: Send {
 
 /// One conversion.
 pub struct Pipe {
-    stages: Option<Stages>,
+    /// `None`: the bytes pass untouched.
+    stages: Option<(Box<dyn Framer>, Stages)>,
     ledger: Ledger,
     emit: JsonBuffer,
 }
 
+/// Memory that one conversion hands on to the next, of whatever dialects: a server that makes many need not allocate it
+/// for each.
+///
+/// ```
+/// use interlingua::dialects::{Dialect, Options, Role};
+/// use interlingua::pipe::{Buffers, Pipe};
+///
+/// let side = |name| (Dialect::named(name).expect("registered"), Role::Response);
+/// let mut buffers = Buffers::default();
+/// for answer in [r#"{"type":"message","content":[{"type":"text","text":"a"}]}"#; 2] {
+///     let mut pipe = Pipe::new(side("anthropic"), side("openai-chat"), &Options::default())?;
+///     pipe.use_buffers(buffers);
+///     let mut body = Vec::new();
+///     pipe.finish_with(answer.as_bytes(), &mut body);
+///     buffers = pipe.into_buffers();
+/// }
+/// # Ok::<(), interlingua::error::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Buffers {
+    frame: Vec<u8>,
+    tape: TapeBuf,
+    json: JsonBuffer,
+}
+
 struct Stages {
     owner: &'static str,
-    framer: Box<dyn Framer>,
     limits: Limits,
     tape: TapeBuf,
     reader: Box<dyn Reader>,
@@ -144,7 +169,7 @@ impl Pipe {
         options: &Options,
     ) -> Result<Self, Error> {
         let mut pipe = Self::with_writer_that_says(from, (writer, says_everything), options)?;
-        if let Some(stages) = &mut pipe.stages {
+        if let Some((_, stages)) = &mut pipe.stages {
             stages.only_looks = true;
         }
         Ok(pipe)
@@ -175,9 +200,9 @@ impl Pipe {
             Plane::Ours => options.limits.around_others(),
             Plane::Wire | Plane::Live | Plane::Log => options.limits,
         };
+        let framer = spec.framing.framer(limits.bytes);
         let stages = Stages {
             owner: source.name,
-            framer: spec.framing.framer(limits.bytes),
             limits,
             tape: TapeBuf::default(),
             reader,
@@ -188,23 +213,40 @@ impl Pipe {
             no_final_newline: false,
             only_looks: false,
         };
-        Self { stages: Some(stages), ledger: Ledger::new(says, options.trace), emit: JsonBuffer::default() }
+        Self {
+            stages: Some((framer, stages)),
+            ledger: Ledger::new(says, options.trace),
+            emit: JsonBuffer::default(),
+        }
+    }
+
+    /// Works in memory that another conversion gave back. Call before the first byte.
+    pub fn use_buffers(&mut self, buffers: Buffers) {
+        let Some((framer, stages)) = &mut self.stages else { return };
+        *framer.memory() = buffers.frame;
+        stages.tape = buffers.tape;
+        self.emit = buffers.json;
+    }
+
+    /// Gives the memory back, of usual size and empty.
+    pub fn into_buffers(self) -> Buffers {
+        let Self { stages, emit: mut json, .. } = self;
+        let Some((mut framer, Stages { mut tape, .. })) = stages else { return Buffers::default() };
+        let mut frame = std::mem::take(framer.memory());
+        frame.clear();
+        frame.shrink_to(Buffers::USUAL);
+        tape.shrink_to(Buffers::USUAL);
+        json.clear();
+        Buffers { frame, tape, json }
     }
 
     /// Takes the next bytes, of any length; writes what can be written.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
-        let Some(stages) = &mut self.stages else { return out.write(bytes) };
-        let Stages { framer, .. } = stages;
-        // The framer and what its frames go through are borrowed apart.
-        let mut framer = std::mem::replace(framer, Box::new(NoFramer));
-        framer.push(bytes, &mut |frame| {
-            stages.frame(
-                frame,
-                Target { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None, late: false },
-            );
-        });
-        stages.framer = framer;
-        self.emit.emit(out).flush();
+        let Self { stages, ledger, emit } = self;
+        let Some((framer, stages)) = stages else { return out.write(bytes) };
+        let before = emit.emit(out).gathered();
+        framer.push(bytes, &mut |frame| stages.frame(frame, Target::new(emit.emit(out), ledger)));
+        emit.emit(out).end_push(before);
     }
 
     /// Ends the input and returns the books. Call once.
@@ -216,29 +258,25 @@ impl Pipe {
     ///
     /// A body that is in memory as a whole is read where it lies: this saves its copy.
     pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
-        let Some(mut stages) = self.stages.take() else {
+        let Self { stages, ledger, emit } = self;
+        let Some((framer, stages)) = stages else {
             out.write(last);
-            return self.ledger.report();
+            return ledger.report();
         };
-        let mut framer = std::mem::replace(&mut stages.framer, Box::new(NoFramer));
-        framer.last(last, &mut |frame| {
-            stages.frame(
-                frame,
-                Target { json: self.emit.emit(out), ledger: &mut self.ledger, frame: None, late: false },
-            );
-        });
-        stages.finish(Target {
-            json: self.emit.emit(out),
-            ledger: &mut self.ledger,
-            frame: None,
-            late: false,
-        });
-        self.emit.emit(out).flush();
-        if !self.emit.has_written() && !stages.only_looks {
-            self.ledger.nothing_written();
+        let before = emit.emit(out).gathered();
+        framer.last(last, &mut |frame| stages.frame(frame, Target::new(emit.emit(out), ledger)));
+        stages.finish(Target::new(emit.emit(out), ledger));
+        emit.emit(out).end_push(before);
+        if !emit.has_written() && !stages.only_looks {
+            ledger.nothing_written();
         }
-        self.ledger.report()
+        ledger.report()
     }
+}
+
+impl Buffers {
+    /// The most bytes that are handed on: what one huge conversion needed is not kept for all that follow.
+    const USUAL: usize = 1 << 20;
 }
 
 impl Stages {
@@ -376,13 +414,4 @@ fn describe(fault: Fault, bytes: &[u8]) -> (Code, usize, &'static str) {
         Fault::TooManyValues { at } => (at, "fewer values"),
     };
     (fault.into(), at, expected)
-}
-
-/// Stands in while the real framer is borrowed.
-struct NoFramer;
-
-impl Framer for NoFramer {
-    fn push(&mut self, _: &[u8], _: &mut dyn FnMut(Frame<'_>)) {}
-
-    fn finish(&mut self, _: &mut dyn FnMut(Frame<'_>)) {}
 }

@@ -18,6 +18,12 @@ pub struct Target<'o> {
     pub(super) late: bool,
 }
 
+impl<'o> Target<'o> {
+    pub(super) const fn new(json: JsonWriter<'o>, ledger: &'o mut Ledger) -> Self {
+        Self { json, ledger, frame: None, late: false }
+    }
+}
+
 impl Target<'_> {
     pub(super) fn reborrow(&mut self) -> Target<'_> {
         Target { json: self.json.reborrow(), ledger: self.ledger, frame: self.frame, late: self.late }

@@ -181,6 +181,14 @@ impl Default for TapeBuf {
 }
 
 impl TapeBuf {
+    /// Empties it, and gives back what is over so many bytes.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        self.nodes.clear();
+        self.nodes.shrink_to(bytes / size_of::<Node>());
+        self.open.clear();
+        self.open.shrink_to(bytes / size_of::<OpenContainer>());
+    }
+
     /// Reads one document.
     pub fn parse<'t>(&'t mut self, text: &'t str, limits: &Limits) -> Result<Tape<'t>, Fault> {
         self.nodes.clear();
