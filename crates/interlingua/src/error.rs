@@ -147,6 +147,8 @@ pub enum Code {
     Lifecycle,
     /// A kept line has a hole that nothing fills.
     UnfilledHole,
+    /// The output grew far beyond the input.
+    Overgrown,
 }
 
 impl Code {
@@ -172,6 +174,7 @@ impl Code {
             Code::DuplicateId => "duplicate-id",
             Code::Lifecycle => "lifecycle",
             Code::UnfilledHole => "unfilled-hole",
+            Code::Overgrown => "overgrown",
         }
     }
 
@@ -197,6 +200,7 @@ impl Code {
             Code::DuplicateId => "two items with the same id",
             Code::Lifecycle => "out of order",
             Code::UnfilledHole => "a kept value has lost its canonical counterpart",
+            Code::Overgrown => "the output grows far beyond the input",
         }
     }
 
@@ -230,6 +234,9 @@ impl Code {
             }
             Code::Lifecycle => None,
             Code::UnfilledHole => Some("the record was changed after it was made"),
+            Code::Overgrown => {
+                Some("a long name or id is repeated with every event; a real session does not do that")
+            }
         }
     }
 
@@ -271,7 +278,8 @@ impl Code {
             | Code::Schema
             | Code::ResultWithoutCall
             | Code::Lifecycle
-            | Code::UnfilledHole => Severity::Error,
+            | Code::UnfilledHole
+            | Code::Overgrown => Severity::Error,
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct JsonWriter<'o> {
     /// How much the buffer takes before it is passed on.
     room: usize,
     comma: &'o mut bool,
-    written: &'o mut bool,
+    written: &'o mut u64,
     /// `None`: everything stays in the buffer.
     out: Option<&'o mut dyn Output>,
 }
@@ -46,7 +46,8 @@ impl std::fmt::Debug for JsonWriter<'_> {
 pub struct JsonBuffer {
     buffer: Vec<u8>,
     comma: bool,
-    written: bool,
+    /// Bytes that are no longer in the buffer.
+    written: u64,
 }
 
 impl JsonBuffer {
@@ -104,15 +105,15 @@ impl JsonBuffer {
     }
 
     /// Whether a byte has been passed on.
-    pub(crate) fn has_written(&self) -> bool {
-        self.written
+    pub(crate) const fn has_written(&self) -> bool {
+        self.written > 0
     }
 
     /// Forgets what has been held.
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.comma = false;
-        self.written = false;
+        self.written = 0;
     }
 }
 
@@ -130,22 +131,31 @@ impl JsonWriter<'_> {
         JsonWriter { buffer, room: *room, comma, written, out }
     }
 
-    /// How much is gathered.
-    pub(crate) fn gathered(&self) -> usize {
-        self.buffer.len()
+    /// Begins to count. What lies in the caller's memory already is not counted.
+    pub(crate) fn begin_push(&mut self) {
+        *self.written = self.written.wrapping_sub(self.buffer.len() as u64);
     }
 
-    /// Remembers whether anything was written since so much was gathered, and passes it on.
-    pub(crate) fn end_push(&mut self, before: usize) {
-        *self.written |= self.buffer.len() > before;
-        self.flush();
+    /// How many bytes were written in all, while a push goes on.
+    #[inline]
+    pub(crate) fn total(&self) -> u64 {
+        self.written.wrapping_add(self.buffer.len() as u64)
+    }
+
+    /// Passes on what is gathered, and counts what stays in the caller's memory.
+    pub(crate) fn end_push(&mut self) {
+        if self.out.is_some() {
+            self.flush();
+        } else {
+            *self.written = self.total();
+        }
     }
 
     /// Passes on what is gathered.
     #[cold]
     fn flush(&mut self) {
         if let Some(out) = self.out.as_deref_mut() {
-            *self.written |= !self.buffer.is_empty();
+            *self.written += self.buffer.len() as u64;
             out.write(self.buffer);
             self.buffer.clear();
         }
@@ -166,7 +176,7 @@ impl JsonWriter<'_> {
         self.flush();
         match self.out.as_deref_mut() {
             Some(out) if bytes.len() > Self::BUFFER => {
-                *self.written = true;
+                *self.written += bytes.len() as u64;
                 out.write(bytes);
             }
             _ => self.buffer.extend_from_slice(bytes),

@@ -9,7 +9,7 @@ use super::{Target, Writer};
 use crate::error::{Code, Problem, Window};
 use crate::ledger::{Identity, Ledger, Leftover, LeftoverBody, Reason};
 use crate::model::{Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status};
-use crate::tape::{Claim, Val};
+use crate::tape::{Claim, Limits, Val};
 
 /// What a reader says its events to.
 pub struct Events<'o> {
@@ -25,16 +25,40 @@ impl std::fmt::Debug for Events<'_> {
 }
 
 /// Which events may pass: those in order, of items that the target takes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Order {
     pub(super) lifecycle: Lifecycle,
     /// Open items that the target has no place for.
     refused: HashMap<ItemId, (Of, Reason), BuildHasherDefault<Identity>>,
     /// The last such items, open or not: a source may tell them again.
     refused_lately: VecDeque<ItemId>,
+    /// How many bytes may be written for each byte that was read, and for all that were read so far.
+    growth: u64,
+    most_output: u64,
+    /// Whether more were written. Nothing is said after that.
+    overgrown: bool,
 }
 
+/// What may be written however little was read.
+const FREE_OUTPUT: u64 = 1 << 20;
+
 impl Order {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            lifecycle: Lifecycle::new(limits.open),
+            refused: HashMap::default(),
+            refused_lately: VecDeque::new(),
+            growth: limits.growth,
+            most_output: FREE_OUTPUT,
+            overgrown: false,
+        }
+    }
+
+    /// So many bytes more were read.
+    pub(super) const fn read(&mut self, bytes: usize) {
+        self.most_output = self.most_output.saturating_add((bytes as u64).saturating_mul(self.growth));
+    }
+
     fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
         match self.lifecycle.observe(event) {
             Verdict::Pass => self.pass(event, writer, out),
@@ -48,6 +72,9 @@ impl Order {
     /// Hands an event on, unless it belongs to an item that the target does not take.
     #[inline]
     pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+        if out.json.total() > self.most_output {
+            return self.overgrow(event, out);
+        }
         if let Event::ItemStarted(head) = event
             && let Err(reason) = writer.takes(head)
         {
@@ -69,6 +96,16 @@ impl Order {
             return out.lose_event(of, event, reason);
         }
         writer.event(event, out);
+    }
+
+    /// Gives up an event because too much was written already.
+    #[cold]
+    fn overgrow(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        out.lose_event(Of::Message, event, Reason::Refused);
+        if !std::mem::replace(&mut self.overgrown, true) {
+            let how = format!("more than {} times the input; nothing is said from here on", self.growth);
+            problem(Code::Overgrown, None, &how, out.ledger);
+        }
     }
 }
 

@@ -11,15 +11,14 @@ use crate::ledger::Identity;
 use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
 
 /// What is open.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lifecycle {
     /// In the order they began, which is that of their numbers.
     items: Vec<ItemId>,
     turn: Option<()>,
+    /// How many may be open at once.
+    most: usize,
 }
-
-/// So many items may be open at once: a source that opens more and closes none is no conversation.
-const MOST_OPEN: usize = 1 << 16;
 
 /// What to do with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +30,11 @@ pub enum Verdict {
 }
 
 impl Lifecycle {
+    /// Nothing is open; so many items may be.
+    pub const fn new(most: usize) -> Self {
+        Self { items: Vec::new(), turn: None, most }
+    }
+
     /// Judges an event and remembers what it opens and closes.
     pub fn observe(&mut self, event: &Event<'_>) -> Verdict {
         match event {
@@ -39,8 +43,8 @@ impl Lifecycle {
                 if head.within.is_some_and(|message| self.find(message).is_err()) {
                     return Verdict::Refuse("item started within a message that is not open");
                 }
-                if self.items.len() == MOST_OPEN {
-                    return Verdict::Refuse("more than 65,536 items open at once");
+                if self.items.len() >= self.most {
+                    return Verdict::Refuse("too many items open at once");
                 }
                 self.items.insert(at, head.id);
             }

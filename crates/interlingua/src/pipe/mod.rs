@@ -206,7 +206,7 @@ impl Pipe {
             limits,
             tape: TapeBuf::default(),
             reader,
-            order: Order::default(),
+            order: Order::new(&limits),
             writer,
             content: false,
             goes_on: None,
@@ -244,9 +244,9 @@ impl Pipe {
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
         let Self { stages, ledger, emit } = self;
         let Some((framer, stages)) = stages else { return out.write(bytes) };
-        let before = emit.emit(out).gathered();
+        emit.emit(out).begin_push();
         framer.push(bytes, &mut |frame| stages.frame(frame, Target::new(emit.emit(out), ledger)));
-        emit.emit(out).end_push(before);
+        emit.emit(out).end_push();
     }
 
     /// Ends the input and returns the books. Call once.
@@ -263,10 +263,10 @@ impl Pipe {
             out.write(last);
             return ledger.report();
         };
-        let before = emit.emit(out).gathered();
+        emit.emit(out).begin_push();
         framer.last(last, &mut |frame| stages.frame(frame, Target::new(emit.emit(out), ledger)));
         stages.finish(Target::new(emit.emit(out), ledger));
-        emit.emit(out).end_push(before);
+        emit.emit(out).end_push();
         if !emit.has_written() && !stages.only_looks {
             ledger.nothing_written();
         }
@@ -281,6 +281,7 @@ impl Buffers {
 
 impl Stages {
     fn frame(&mut self, frame: Frame<'_>, mut out: Target<'_>) {
+        self.order.read(frame.bytes.len());
         let goes_on = self.goes_on.take();
         out.ledger.frame(goes_on.is_some());
         self.no_final_newline = frame.kind == FrameKind::LastLine;

@@ -16,7 +16,7 @@ use parse::{Broken, OpenContainer, Parser};
 pub use value::Val;
 pub(crate) use value::{Visit, Visited, WantedNames};
 
-/// How large a frame may get before it is passed through unread.
+/// How large a frame may get before it is passed through unread, and how much a source may ask for.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes in one frame.
@@ -25,6 +25,10 @@ pub struct Limits {
     pub nodes: usize,
     /// Nesting. A line is embedded eight levels deep in a record, and common parsers stop at 128.
     pub depth: usize,
+    /// Items open at once: a source that opens more and closes none is no conversation.
+    pub open: usize,
+    /// Bytes written for each byte read: a name of a megabyte that is said again with every word is no conversation.
+    pub growth: u64,
 }
 
 impl Limits {
@@ -37,13 +41,14 @@ impl Limits {
             bytes: self.bytes.saturating_mul(2).saturating_add(8 << 20).min(u32::MAX as usize),
             nodes: self.nodes.saturating_mul(2).saturating_add(1 << 10),
             depth: self.depth + 8,
+            ..self
         }
     }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 256 << 20, nodes: 1 << 20, depth: 120 }
+        Self { bytes: 256 << 20, nodes: 1 << 20, depth: 120, open: 1 << 16, growth: 256 }
     }
 }
 
