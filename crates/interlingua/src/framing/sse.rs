@@ -15,7 +15,8 @@ pub struct SseFramer {
     in_data: bool,
     data: Gathered,
     has_data: bool,
-    event: Option<String>,
+    /// What the event is called; empty if it has no name.
+    event: String,
     /// The last byte was a carriage return: a newline right after it belongs to it.
     after_return: bool,
     first_line: bool,
@@ -31,7 +32,7 @@ impl SseFramer {
             in_data: false,
             data: Gathered::new(limit),
             has_data: false,
-            event: None,
+            event: String::new(),
             after_return: false,
             first_line: true,
         }
@@ -87,7 +88,10 @@ impl SseFramer {
         match &self.line[..colon] {
             // Without a value: the others are data already.
             b"data" => self.begin_data(each),
-            b"event" => self.event = Some(String::from_utf8_lossy(value).into_owned()),
+            b"event" => {
+                self.event.clear();
+                self.event.push_str(&String::from_utf8_lossy(value));
+            }
             // Comments (an empty name) keep connections open; ids and retry times steer reconnection. No dialect
             // here puts content into them.
             _ => {}
@@ -95,10 +99,11 @@ impl SseFramer {
     }
 
     fn dispatch(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        let event = self.event.take();
         if std::mem::take(&mut self.has_data) {
-            self.data.end(FrameKind::Sse(event.as_deref()), each);
+            let event = Some(self.event.as_str()).filter(|event| !event.is_empty());
+            self.data.end(FrameKind::Sse(event), each);
         }
+        self.event.clear();
     }
 }
 
