@@ -9,6 +9,7 @@ mod arguments;
 mod file;
 mod fill;
 mod gather;
+mod session;
 mod values;
 mod writer;
 
@@ -41,5 +42,6 @@ pub(crate) use arguments::{arguments_object, arguments_of, name_with_group, note
 pub use file::{LogFile, is_date};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};
+pub use session::SessionNews;
 pub use values::{NativeElement, NativeObject, NativeValue};
 pub use writer::{ItemPlace, LogForm, LogRules, LogWriter};

@@ -2,20 +2,15 @@
 
 use crate::dialects::anthropic::blocks::{self, ResultDetail};
 use crate::error::Code;
-use crate::json::{Latest, Str};
+use crate::json::Str;
+use crate::log::SessionNews;
 use crate::model::{Author, Event, Field, ItemHead, ItemId, ItemKind, Notice, Origin, Session, Turn};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Val, WantedNames};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
-    started: bool,
-    session: Latest,
-    cwd: Latest,
-    version: Latest,
-    branch: Latest,
-    title: Latest,
-    mode: Latest,
+    session: SessionNews,
 }
 
 /// The members that most lines have, found in one pass.
@@ -57,16 +52,6 @@ impl<'t> ClaudeLine<'t> {
     }
 }
 
-impl ClaudeLine<'_> {
-    /// The type, still escaped; empty if there is none.
-    fn word(&self) -> &str {
-        match self.kind {
-            Some(kind) if kind.kind() == Kind::String => &kind.text()[1..kind.text().len() - 1],
-            _ => "",
-        }
-    }
-}
-
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let line = ClaudeLine::new(doc.root);
@@ -75,7 +60,7 @@ impl Reader for ClaudeReader {
         if line.session.is_none() && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
         }
-        let author = match line.word() {
+        let author = match line.kind.word() {
             "user" => Author::User,
             "assistant" => Author::Assistant,
             "attachment" if queued_prompt(&line).is_some() => return queued(&line, out),
@@ -90,28 +75,20 @@ impl Reader for ClaudeReader {
 }
 
 impl ClaudeReader {
-    /// What each line repeats about the session, said once and whenever it changes.
-    fn session<'t>(&mut self, line: &ClaudeLine<'t>, out: &mut Events<'_>) {
-        let text = |val: Option<Val<'t>>, field| val.and_then(|val| val.note_text(field));
-        let id = self.session.changed(text(line.session, Field::SessionId));
-        let cwd = self.cwd.changed(text(line.cwd, Field::SessionCwd));
-        let cli_version = self.version.changed(text(line.version, Field::SessionVersion));
-        let branch = self.branch.changed(text(line.branch, Field::SessionBranch));
-        let title = self.title.changed(text(line.title, Field::SessionTitle));
-        let permission_mode = self.mode.changed(text(line.mode, Field::PermissionMode));
-        if [&id, &cwd, &cli_version, &branch, &title, &permission_mode].iter().all(|news| news.is_none()) {
-            return;
-        }
-        let session = Session { id, cwd, cli_version, branch, title, permission_mode, ..Session::default() };
-        if self.started {
-            out.event(&Event::SessionUpdated(session));
-        } else {
-            self.started = true;
-            out.event(&Event::SessionStarted(Session {
-                agent: Some(Str::escaped(super::DIALECT.name)),
-                ..session
-            }));
-        }
+    /// What each line repeats about the session.
+    fn session(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        // Outside a repository the branch is empty.
+        let is_branch = |branch: &Str<'_>| !branch.is_empty() || self.session.known().branch.is_some();
+        let told = Session {
+            id: line.session.note_text(Field::SessionId),
+            cwd: line.cwd.note_text(Field::SessionCwd),
+            cli_version: line.version.note_text(Field::SessionVersion),
+            branch: line.branch.note_text(Field::SessionBranch).filter(is_branch),
+            title: line.title.note_text(Field::SessionTitle),
+            permission_mode: line.mode.note_text(Field::PermissionMode),
+            ..Session::default()
+        };
+        self.session.tell(super::DIALECT.name, told, out);
     }
 }
 
@@ -129,7 +106,7 @@ fn said(line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Event
     if author == Author::User {
         head.origin = origin(line, content);
     }
-    head.model = model.and_then(|model| model.take_text(Field::ItemModel));
+    head.model = model.take_text(Field::ItemModel);
     head.shape = blocks::shape(content);
     let model = head.model.clone();
     let item = out.start(head);
@@ -140,11 +117,11 @@ fn said(line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Event
     // One response may be spread over several lines, each with its usage so far; its id tells them apart.
     if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
         out.event(&Event::Usage(Turn {
-            id: id.and_then(|id| id.note_text(Field::TurnId)),
+            id: id.note_text(Field::TurnId),
             model,
-            stop: stop.and_then(|stop| stop.note_text(Field::StopReason)).map(|raw| {
-                blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence)))
-            }),
+            stop: stop
+                .note_text(Field::StopReason)
+                .map(|raw| blocks::stop(raw, sequence.note_text(Field::StopSequence))),
             usage: Some(blocks::read_usage(usage)),
             ..Turn::default()
         }));
@@ -181,10 +158,9 @@ fn queued(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
 fn notice(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     // `system` lines tell by their subtype what they are.
     let subtype =
-        if line.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
+        if line.kind.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
     let tag = if subtype.is_some() { Field::Structure } else { Field::NoticeType };
-    let kind = line.kind.and_then(|kind| kind.note_text(tag));
-    let event_type = subtype.or(kind);
+    let event_type = subtype.or(line.kind.note_text(tag));
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     begin(&mut head, line);
     let item = out.start(head);
@@ -193,9 +169,9 @@ fn notice(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
 
 /// What every line says about its item.
 fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>) {
-    head.native_id = line.id.and_then(|id| id.take_text(Field::ItemId));
-    head.parent = line.parent.and_then(|parent| parent.take_text(Field::ItemParent));
-    head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
+    head.native_id = line.id.take_text(Field::ItemId);
+    head.parent = line.parent.take_text(Field::ItemParent);
+    head.time = line.time.take_time(Field::ItemTime);
     if let Some(sidechain) = line.sidechain.filter(|sidechain| sidechain.bool() == Some(true)) {
         // Older logs do not name the subagent.
         let named = line.root.note_str("agentId", Field::ItemAgent);
