@@ -86,12 +86,10 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     const RULES: LogRules = LogRules {
         dialect: "thread",
         framing: FRAMINGS[FRAMING],
-        issuer: "",
         authors: &[Author::User, Author::Assistant],
-        origins: &[],
         calls: &[CallKind::Function],
-        within: &[],
         session: &[Field::SessionTitle],
+        ..LogRules::NOTHING
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, _: Val<'_>) -> NativeObject<'g> {
@@ -109,7 +107,7 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
             file.write_head(&NativeValue::Object(head), out);
         }
         let mut message = NativeObject::new();
-        message.put("id", Str::from_plain(&file.id_of(item))).put_some("text", text_of(item));
+        message.put("id", file.id_of(item)).put_some("text", text_of(item));
         file.write(&NativeValue::Object(message), out);
     }
 }

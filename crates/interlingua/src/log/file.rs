@@ -41,6 +41,28 @@ pub struct LogFile {
     cut: JsonBuffer,
 }
 
+/// What the head of a file says of the session.
+#[derive(Debug)]
+pub struct SessionHead {
+    /// Its id.
+    pub id: Raw<'static>,
+    /// When it began.
+    pub start: Raw<'static>,
+    /// The working directory.
+    pub cwd: Raw<'static>,
+}
+
+/// What a frame is called, and where and when it stands.
+#[derive(Debug)]
+pub struct FrameHead {
+    /// Its id.
+    pub id: Str<'static>,
+    /// The frame it hangs on.
+    pub parent: Option<Str<'static>>,
+    /// Its time.
+    pub time: Raw<'static>,
+}
+
 /// What the output ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -78,7 +100,7 @@ struct PendingFact {
 #[derive(Debug, Default)]
 struct Chain {
     /// The id of the last frame built, by agent: a subagent's frames do not stand in the way of the others.
-    last: HashMap<u64, String, BuildHasherDefault<Identity>>,
+    last: HashMap<u64, Str<'static>, BuildHasherDefault<Identity>>,
     /// Hashes of the ids of all frames built, eight bytes each: a parent must be one of them, or nobody finds it.
     built: HashSet<u64, BuildHasherDefault<Identity>>,
 }
@@ -121,8 +143,9 @@ impl LogFile {
 
     /// What is known of the session, for a frame that says it.
     pub fn say(&mut self, field: Field) -> Option<Raw<'static>> {
+        let value = self.known(field).filter(|value| self.rules.takes(field, value))?;
         self.facts.pending.retain(|fact| !(fact.in_next_frame && fact.field == field));
-        self.known(field)
+        Some(value)
     }
 
     /// What is known of the session, without saying it.
@@ -130,12 +153,64 @@ impl LogFile {
         self.facts.known.get(&field).cloned().map(Raw::owned)
     }
 
-    /// The id of an item: its own, or one made from the session and its number, in the form of a UUID.
-    pub fn id_of(&self, item: GatheredItem<'_>) -> String {
-        match &item.head().native_id {
-            Some(id) => id.as_escaped().to_owned(),
-            None => self.made_up_id(item.head().id),
+    /// What the head of a file says of the session. What is not known, or not as such a file has it, is made up.
+    pub fn session_head(&mut self, item: GatheredItem<'_>, out: &mut Target<'_>) -> SessionHead {
+        let id = self.say(Field::SessionId).unwrap_or_else(|| {
+            out.ledger.note("made up the session id");
+            Raw::owned(format!("\"{}\"", self.made_up_id(ItemId(0))))
+        });
+        let start = self.say(Field::SessionStart).unwrap_or_else(|| self.time_of(item, out));
+        let cwd = self.say(Field::SessionCwd).unwrap_or_else(|| {
+            out.ledger.note("made up the working directory");
+            Raw::new("\"/\"")
+        });
+        SessionHead { id, start, cwd }
+    }
+
+    /// The model that said an item: its own, or the session's.
+    pub fn model_of<'g>(&mut self, item: GatheredItem<'g>, out: &mut Target<'_>) -> NativeValue<'g> {
+        if let Some(model) = &item.head().model {
+            return model.into();
         }
+        let known = self.say(Field::SessionModel).unwrap_or_else(|| {
+            out.ledger.note("model of an answer unknown");
+            Raw::new("\"unknown\"")
+        });
+        known.into()
+    }
+
+    /// The id of an item: its own, or one made up.
+    pub fn id_of(&self, item: GatheredItem<'_>) -> Str<'static> {
+        let made_up = || Str::from_plain(&self.made_up_id(item.head().id));
+        item.head().native_id.clone().unwrap_or_else(made_up)
+    }
+
+    /// What the frame of an item is called, and what it hangs on. The next one hangs on it.
+    pub fn frame_of(&mut self, item: GatheredItem<'_>, out: &mut Target<'_>) -> FrameHead {
+        let (id, parent) = (self.id_of(item), self.parent_of(item));
+        let frame = FrameHead { id, parent, time: self.time_of(item, out) };
+        self.chain.built.insert(fingerprint(frame.id.as_escaped().as_bytes()));
+        self.chain.last.insert(agent_of(item), frame.id.clone());
+        frame
+    }
+
+    /// The same for an item that becomes several frames, each hanging on the one before. The last has the item's id: what
+    /// names the item as its parent hangs on all of them. The others have ids made of the numbers given.
+    pub fn frames_of(
+        &mut self,
+        item: GatheredItem<'_>,
+        others: impl Iterator<Item = ItemId>,
+        out: &mut Target<'_>,
+    ) -> Vec<FrameHead> {
+        let mut last = self.frame_of(item, out);
+        let mut frames = Vec::new();
+        for other in others {
+            let id = Str::from_plain(&self.made_up_id(other));
+            let parent = last.parent.replace(id.clone());
+            frames.push(FrameHead { id, parent, time: last.time.clone() });
+        }
+        frames.push(last);
+        frames
     }
 
     /// A stable id in the form of a UUID, from the session and a number.
@@ -154,20 +229,25 @@ impl LogFile {
     }
 
     /// Whether a frame with that id has been built: nothing may hang on one that is not there.
-    pub fn has_built(&self, id: &Str<'_>) -> bool {
+    fn has_built(&self, id: &Str<'_>) -> bool {
         self.chain.built.contains(&fingerprint(id.as_escaped().as_bytes()))
     }
 
     /// The id of the frame that an item's frame hangs on: its parent's, if that has one, else the one before it.
-    pub fn parent_of<'g>(&self, item: GatheredItem<'g>) -> Option<Str<'g>> {
-        let own = item.head().parent.as_ref().filter(|parent| self.has_built(parent)).map(Str::reborrow);
-        let last = || self.chain.last.get(&agent_of(item)).map(|id| Str::escaped(id).into_owned());
+    fn parent_of(&self, item: GatheredItem<'_>) -> Option<Str<'static>> {
+        let own = item.head().parent.as_ref().filter(|parent| self.has_built(parent)).cloned();
+        let last = || self.chain.last.get(&agent_of(item)).cloned();
         own.or_else(last)
     }
 
     /// Gives up what a frame that hangs on others does not say of an item that begins: a parent that has no frame, and the
     /// model of any but the assistant. An item within another has no frame of its own.
-    pub fn lose_of_frame(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+    pub(super) fn lose_of_frame(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        out: &mut Target<'_>,
+    ) {
         if let Some(around) = around {
             // Messages within one are not known: their content is that of the frame.
             if head.kind == ItemKind::Message && around.head().author != head.author {
@@ -181,12 +261,6 @@ impl LogFile {
         if head.author != Author::Assistant {
             out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
         }
-    }
-
-    /// The frame of an item has been built under that id: the next one hangs on it.
-    pub fn links(&mut self, item: GatheredItem<'_>, id: &str) {
-        self.chain.built.insert(fingerprint(id.as_bytes()));
-        self.chain.last.insert(agent_of(item), id.to_owned());
     }
 
     /// An item is about to be written: what has no time of its own has that one.
@@ -226,13 +300,8 @@ impl LogFile {
         Str::from_plain(&id)
     }
 
-    /// Learns about the session. `says` tells whether the next built frame will say a fact.
-    pub(super) fn learn(
-        &mut self,
-        session: &Session<'_>,
-        says: &dyn Fn(Field, &Raw<'_>, &LogFile) -> bool,
-        out: &mut Target<'_>,
-    ) {
+    /// Learns about the session.
+    pub(super) fn learn(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
         #[rustfmt::skip]
         let Session {
             id, parent, parent_call, cwd, cli_version, model, provider, branch, commit, repository, title, start,
@@ -256,9 +325,7 @@ impl LogFile {
         for (field, text) in texts {
             let Some(text) = text else { continue };
             self.another_agent += usize::from(field == Field::SessionAgent && !text.is(self.rules.dialect));
-            let json = Raw::owned(format!("\"{}\"", text.as_escaped()));
-            let says = says(field, &json, self);
-            self.learn_fact(field, text, &json, says, out);
+            self.learn_fact(field, text, &Raw::owned(format!("\"{}\"", text.as_escaped())), out);
         }
         for (field, json) in [
             (Field::SessionStart, start),
@@ -268,16 +335,17 @@ impl LogFile {
             if let Some(json) = json {
                 // The leaf is found by its text, with or without quotes.
                 let text = Str::escaped(json.as_str().trim_matches('"'));
-                let says = says(field, json, self);
-                self.learn_fact(field, &text, json, says, out);
+                self.learn_fact(field, &text, json, out);
             }
         }
     }
 
-    fn learn_fact(&mut self, field: Field, text: &Str<'_>, json: &Raw<'_>, says: bool, out: &mut Target<'_>) {
+    fn learn_fact(&mut self, field: Field, text: &Str<'_>, json: &Raw<'_>, out: &mut Target<'_>) {
+        let in_head = !self.has_frames() && self.rules.session_head.contains(&field);
+        let in_next_frame = in_head || self.rules.session.contains(&field);
         let bytes = text.as_escaped().len();
         let pending = &mut self.facts.pending;
-        if says {
+        if in_next_frame && self.rules.takes(field, json) {
             // What it said before, and no frame has said, is lost.
             let earlier = |fact: &PendingFact| fact.field == field && fact.in_next_frame;
             if let Some(at) = pending.iter().position(earlier) {
@@ -430,6 +498,15 @@ fn agent_of(item: GatheredItem<'_>) -> u64 {
 /// Whether a time is one that agents read.
 pub fn is_date(time: &Raw<'_>) -> bool {
     is_rfc3339(time.as_str().trim_matches('"').as_bytes())
+}
+
+/// Whether a text is a UUID.
+pub fn is_uuid(id: &str) -> bool {
+    id.len() == 36
+        && id.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
 }
 
 const EPOCH: &str = "\"1970-01-01T00:00:00.000Z\"";

@@ -38,10 +38,11 @@ macro_rules! said_by_no_log {
 }
 pub(crate) use said_by_no_log;
 
-pub(crate) use arguments::{arguments_object, arguments_of, name_with_group, note_group};
-pub use file::{LogFile, is_date};
+pub use arguments::CallValues;
+pub(crate) use arguments::name_with_group;
+pub use file::{FrameHead, LogFile, SessionHead, is_date, is_uuid};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};
 pub use session::SessionNews;
-pub use values::{NativeElement, NativeObject, NativeValue};
+pub use values::{NativeElement, NativeObject, NativeValue, text_of};
 pub use writer::{ItemPlace, LogForm, LogRules, LogWriter};

@@ -19,10 +19,10 @@ impl SessionNews {
 
     /// Says what a line of the agent tells of the session, as far as it is new. With the first of it the session begins.
     pub fn tell(&mut self, agent: &'static str, told: Session<'_>, out: &mut Events<'_>) {
-        let mut news = told.news_to(&self.known);
-        if news == Session::default() {
+        if told.is_old_news(&self.known) {
             return;
         }
+        let mut news = told.news_to(&self.known);
         self.known.update(news.clone().into_owned());
         if std::mem::replace(&mut self.has_begun, true) {
             out.event(&Event::SessionUpdated(news));

@@ -44,14 +44,8 @@ pub trait LogForm: Send {
     fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>);
 
     /// Gives up what a frame cannot say of an item that begins, beyond what the rules tell. `around` is the item it lies in.
-    fn lose_of_head(
-        &self,
-        head: &ItemHead<'_>,
-        around: Option<GatheredItem<'_>>,
-        file: &LogFile,
-        out: &mut Target<'_>,
-    ) {
-        let _ = (head, around, file, out);
+    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+        let _ = (head, around, out);
     }
 
     /// As much of media as a frame can say; gives up the rest.
@@ -64,15 +58,10 @@ pub trait LogForm: Send {
         let _ = (place, media, out);
         Err(Reason::NoSlot)
     }
-
-    /// Whether the next frame can say a fact of the session that the rules name.
-    fn says_of_session(&self, field: Field, value: &Raw<'_>, file: &LogFile) -> bool {
-        let _ = (field, value, file);
-        true
-    }
 }
 
-/// What is the same for every frame of a log that is built. What is not in these lists is given up.
+/// What is the same for every frame of a log that is built. What is not in these lists is given up. Name those that are
+/// not empty, and the rest with [`LogRules::NOTHING`].
 #[derive(Debug)]
 pub struct LogRules {
     /// The dialect's name.
@@ -89,8 +78,40 @@ pub struct LogRules {
     pub calls: &'static [CallKind],
     /// What a message or result that holds others says of those.
     pub within: &'static [Field],
-    /// What it says of the session.
+    /// Whether frames name the one they hang on, and those of the assistant the model.
+    pub chained: bool,
+    /// What the head of the file says of the session: what is known before the first item.
+    pub session_head: &'static [Field],
+    /// What any frame may say of it.
     pub session: &'static [Field],
+    /// Whether a text can be the id of a session.
+    pub is_session_id: fn(&str) -> bool,
+}
+
+impl LogRules {
+    /// The rules of lines that say nothing, to begin with.
+    pub const NOTHING: LogRules = LogRules {
+        dialect: "",
+        framing: Framing::Lines,
+        issuer: "",
+        authors: &[],
+        origins: &[],
+        calls: &[],
+        within: &[],
+        chained: false,
+        session_head: &[],
+        session: &[],
+        is_session_id: |_| true,
+    };
+
+    /// Whether a file takes that value for a fact of the session.
+    pub(super) fn takes(&self, field: Field, value: &Raw<'_>) -> bool {
+        match field {
+            Field::SessionId => (self.is_session_id)(value.as_str().trim_matches('"')),
+            Field::SessionStart => is_date(value),
+            _ => true,
+        }
+    }
 }
 
 /// Where a part stands.
@@ -139,13 +160,7 @@ impl<F: LogForm> LogWriter<F> {
 
     fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
-                let form = &self.form;
-                let says = |field, value: &Raw<'_>, file: &LogFile| {
-                    F::RULES.session.contains(&field) && form.says_of_session(field, value, file)
-                };
-                self.file.learn(session, &says, out);
-            }
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.file.learn(session, out),
             Event::Clock(time) => {
                 self.give_up_clock(out);
                 if is_date(time) {
@@ -189,7 +204,10 @@ impl<F: LogForm> LogWriter<F> {
         if !self.restoring {
             let around = head.within.and_then(|around| self.items.item(around));
             lose_of_head(&F::RULES, head, around, out);
-            self.form.lose_of_head(head, around, &self.file, out);
+            if F::RULES.chained {
+                self.file.lose_of_frame(head, around, out);
+            }
+            self.form.lose_of_head(head, around, out);
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
         let now =

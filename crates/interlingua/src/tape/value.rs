@@ -355,6 +355,7 @@ pub(crate) trait Member<'t> {
 }
 
 impl<'t> Member<'t> for Option<Val<'t>> {
+    #[inline]
     fn word(self) -> &'t str {
         match self {
             Some(val) if val.kind() == Kind::String => &val.text()[1..val.text().len() - 1],
@@ -362,18 +363,22 @@ impl<'t> Member<'t> for Option<Val<'t>> {
         }
     }
 
+    #[inline]
     fn take_text(self, field: Field) -> Option<Str<'t>> {
         self?.take_text(field)
     }
 
+    #[inline]
     fn note_text(self, field: Field) -> Option<Str<'t>> {
         self?.note_text(field)
     }
 
+    #[inline]
     fn take_time(self, field: Field) -> Option<Raw<'t>> {
         self?.take_time(field)
     }
 
+    #[inline]
     fn note_count(self, field: Field) -> Option<u64> {
         self?.note_count(field)
     }

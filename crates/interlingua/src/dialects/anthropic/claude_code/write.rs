@@ -1,16 +1,15 @@
 //! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes lines that Claude
 //! Code resumes.
 
-use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
-use crate::log::{GatheredContent, GatheredItem, LogFile, LogForm, LogRules};
 use crate::log::{
-    ItemPlace, NativeObject, NativeValue, arguments_object, arguments_of, name_with_group, note_group,
+    CallValues, FrameHead, GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules,
+    NativeObject, NativeValue, name_with_group, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
-    ToolCall, ToolResult, issuers,
+    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Opaque, OpaqueKind, Origin, Part,
+    ToolResult, issuers,
 };
 use crate::pipe::Target;
 use crate::tape::Val;
@@ -28,13 +27,11 @@ pub(super) struct ClaudeForm {
 impl LogForm for ClaudeForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
-        framing: Framing::Lines,
         issuer: issuers::ANTHROPIC,
         authors: &[Author::User, Author::Assistant],
         origins: &[Origin::Own, Origin::Harness, Origin::Summary],
         calls: &[CallKind::Function, CallKind::FreeText],
-        // A block has neither id nor time, and hangs on nothing.
-        within: &[],
+        chained: true,
         session: &[
             Field::SessionId,
             Field::SessionCwd,
@@ -42,12 +39,18 @@ impl LogForm for ClaudeForm {
             Field::SessionModel,
             Field::PermissionMode,
         ],
+        ..LogRules::NOTHING
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
-        let blocks = kept_blocks(item);
-        let one = only_text(&blocks).map(|text| Box::new(text.into()));
-        let content = NativeValue::Either(one, Box::new(blocks.into_iter().collect()));
+        let mut blocks = Vec::new();
+        for content in item.blocks() {
+            blocks.push(match content {
+                GatheredContent::Part(part) => part_block(part),
+                GatheredContent::Item(item) => kept_block(item),
+            });
+        }
+        let content = NativeValue::one_or_list(only_text(&blocks), blocks);
         let mut line = NativeObject::new();
         let ItemHead { native_id, parent, time, model, .. } = item.head();
         line.put_some("uuid", native_id.as_ref())
@@ -64,13 +67,7 @@ impl LogForm for ClaudeForm {
         line
     }
 
-    fn lose_of_head(
-        &self,
-        head: &ItemHead<'_>,
-        around: Option<GatheredItem<'_>>,
-        file: &LogFile,
-        out: &mut Target<'_>,
-    ) {
+    fn lose_of_head(&self, head: &ItemHead<'_>, _: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
         match &head.kind {
             ItemKind::ToolCall(call) => {
                 if let Some(id) = &call.call_id {
@@ -83,7 +80,6 @@ impl LogForm for ClaudeForm {
             }
             ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Reasoning | ItemKind::Notice(_) => {}
         }
-        file.lose_of_frame(head, around, out);
     }
 
     fn media<'m>(
@@ -99,44 +95,41 @@ impl LogForm for ClaudeForm {
         let ItemHead { author, agent, parent_call, .. } = item.head();
         let assistant = *author == Author::Assistant;
         let word = if assistant { "assistant" } else { "user" };
-        let id = file.id_of(item);
-        let parent = file.parent_of(item).map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text);
+        let FrameHead { id, parent, time } = file.frame_of(item, out);
         let mut line = NativeObject::new();
         line.put("parentUuid", parent).put("isSidechain", agent.is_some());
         line.put_some("agentId", agent.as_ref()).put_some("parentToolUseID", parent_call.as_ref());
-        line.literal("userType", "external");
-        for (name, field) in [
-            ("cwd", Field::SessionCwd),
-            ("sessionId", Field::SessionId),
-            ("gitBranch", Field::SessionBranch),
-            ("permissionMode", Field::PermissionMode),
-        ] {
+        line.literal("userType", "external")
+            .put_some("cwd", file.say(Field::SessionCwd))
+            .put_some("sessionId", file.say(Field::SessionId))
+            .put_some("gitBranch", file.say(Field::SessionBranch));
+        if !assistant {
             // Only what a person asks for has a mode.
-            if field != Field::PermissionMode || !assistant {
-                line.put_some(name, file.say(field));
-            }
+            line.put_some("permissionMode", file.say(Field::PermissionMode));
         }
         line.literal("version", VERSION).literal("type", word);
         mark_origin(item, &mut line, out);
         let mut message = NativeObject::new();
         if assistant {
-            self.response_head(item, file, &mut message);
+            self.response_head(item, file, &mut message, out);
         } else {
             self.response = None;
         }
         message.literal("role", word);
-        let mut content = Vec::new();
-        built_blocks(item, &mut content, file, out);
-        match only_text(&content).filter(|_| !assistant) {
-            Some(text) => message.put("content", text),
-            None => message.put("content", content.into_iter().collect::<NativeValue<'_>>()),
-        };
+        let mut blocks = Vec::new();
+        for content in item.blocks() {
+            match content {
+                GatheredContent::Part(part) => blocks.push(typed_part(part)),
+                GatheredContent::Item(item) => built_blocks(item, &mut blocks, file, out),
+            }
+        }
+        let one = only_text(&blocks).filter(|_| !assistant);
+        message.put("content", NativeValue::one_or_list(one, blocks));
         if assistant {
             message.put("stop_reason", Raw::new("null")).put("stop_sequence", Raw::new("null"));
         }
-        line.put("message", message).put("uuid", Str::escaped(&id)).put("timestamp", file.time_of(item, out));
-        file.write(&NativeValue::Object(line), out);
-        file.links(item, &id);
+        line.put("message", message).put("uuid", id).put("timestamp", time);
+        file.write(&line.into(), out);
     }
 }
 
@@ -147,14 +140,12 @@ impl ClaudeForm {
         item: GatheredItem<'g>,
         file: &mut LogFile,
         message: &mut NativeObject<'g>,
+        out: &mut Target<'_>,
     ) {
         let made_up = || format!("msg_{}", file.made_up_id(item.head().id).replace('-', ""));
         let response = self.response.get_or_insert_with(made_up);
         message.put("id", Str::from_plain(response)).literal("type", "message");
-        match &item.head().model {
-            Some(model) => message.put("model", model),
-            None => message.put("model", file.say(Field::SessionModel).unwrap_or(Raw::new("\"unknown\""))),
-        };
+        message.put("model", file.model_of(item, out));
     }
 }
 
@@ -178,50 +169,28 @@ fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>, out: &mut Ta
     }
 }
 
-/// The blocks that a kept line has for an item: its parts and the items within it, whatever block each stands in.
-fn kept_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
-    if item.of() != Of::Message {
-        return vec![kept_block(item)];
-    }
-    let block = |content| match content {
-        GatheredContent::Part(part) => part_block(part),
-        GatheredContent::Item(item) => kept_block(item),
-    };
-    item.content().map(block).collect()
-}
-
+/// Where a kept block has the values of an item, whatever block it is.
 fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut block = NativeObject::new();
     match &item.head().kind {
-        ItemKind::ToolCall(ToolCall { call_id, kind: _, namespace, name }) => {
-            block
-                .put_some("id", call_id.as_ref())
-                .put("name", name)
-                .put_some("server_name", namespace.as_ref())
-                .put_some("input", arguments_of(item));
+        ItemKind::ToolCall(call) => {
+            let CallValues { id, name, arguments } = CallValues::own(item, call);
+            block.put_some("id", id).put("name", name).put_some("input", arguments);
+            block.put_some("server_name", call.namespace.as_ref());
         }
         ItemKind::ToolResult(_) => {
             let one = item.parts().find_map(|part| match part {
-                Part::Json(json) => Some(Box::new(json.into())),
-                Part::Text(text) => Some(Box::new(text.into())),
+                Part::Json(json) => Some(NativeValue::from(json)),
+                Part::Text(text) => Some(text.into()),
                 _ => None,
             });
-            let parts = item.parts().map(part_block).collect();
             block
                 .put_some("tool_use_id", item.call_id())
-                .put("content", NativeValue::Either(one, Box::new(parts)))
+                .put("content", NativeValue::one_or_list(one, item.parts().map(part_block)))
                 .put_some("is_error", item.tail().is_error);
         }
         ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {
-            for part in item.parts() {
-                let (name, text) = match part {
-                    Part::Text(text) | Part::Summary(text) => ("thinking", text),
-                    Part::Opaque(Opaque { kind: OpaqueKind::Signature, value, .. }) => ("signature", value),
-                    Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, value, .. }) => ("data", value),
-                    _ => continue,
-                };
-                block.put(name, text);
-            }
+            thinking_blocks(item).into_iter().for_each(|thinking| block.append(thinking));
         }
     }
     block
@@ -230,28 +199,23 @@ fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
 /// A part that is a block of its own, without its type.
 fn part_block<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
     let mut block = NativeObject::new();
-    match part {
-        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => _ = block.put("text", text),
-        Part::Json(json) => _ = block.put("text", Str::plain(json.as_str())),
-        Part::Media(media) => {
-            let Media { media_type, source, name, context: _, citable: _ } = media;
-            let (kind, member, value) = match source {
-                MediaSource::Base64(data) => ("base64", "data", data),
-                MediaSource::Url(url) => ("url", "url", url),
-                MediaSource::File(id) => ("file", "file_id", id),
-                MediaSource::Text(text) => ("text", "data", text),
-            };
-            let mut place = NativeObject::new();
-            place.literal("type", kind).put_some("media_type", media_type.as_ref()).put(member, value);
-            block.put("source", place).put_some("title", name.as_ref());
-        }
-        // No part of a message or a result in a log.
-        Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => {}
+    if let Part::Media(Media { media_type, source, name, context: _, citable: _ }) = part {
+        let (kind, member, value) = match source {
+            MediaSource::Base64(data) => ("base64", "data", data),
+            MediaSource::Url(url) => ("url", "url", url),
+            MediaSource::File(id) => ("file", "file_id", id),
+            MediaSource::Text(text) => ("text", "data", text),
+        };
+        let mut place = NativeObject::typed(kind);
+        place.put_some("media_type", media_type.as_ref()).put(member, value);
+        block.put("source", place).put_some("title", name.as_ref());
+    } else {
+        block.put_some("text", text_of(part));
     }
     block
 }
 
-/// The blocks that a built line has for an item.
+/// Adds the blocks that a built line has for an item.
 fn built_blocks<'g>(
     item: GatheredItem<'g>,
     blocks: &mut Vec<NativeObject<'g>>,
@@ -259,23 +223,13 @@ fn built_blocks<'g>(
     out: &mut Target<'_>,
 ) {
     match &item.head().kind {
-        ItemKind::Notice(_) => {}
-        ItemKind::Message => {
-            for content in item.content() {
-                match content {
-                    GatheredContent::Part(part) => blocks.push(typed_part(part)),
-                    GatheredContent::Item(item) => built_blocks(item, blocks, file, out),
-                }
-            }
-        }
-        ItemKind::Reasoning => built_thinking(item, blocks),
+        ItemKind::Message | ItemKind::Notice(_) => {}
+        ItemKind::Reasoning => blocks.extend(thinking_blocks(item)),
         ItemKind::ToolCall(call) => {
-            note_group(call, out);
+            let CallValues { id, name, arguments } = CallValues::built(item, call, file, out);
             let mut block = NativeObject::typed("tool_use");
-            block
-                .put("id", api_word(&file.call_id_of(item, out), usize::MAX))
-                .put("name", api_word(&name_with_group(call), 64))
-                .put("input", arguments_object(item, call.kind, out));
+            block.put_some("id", id.map(|id| api_word(&id, usize::MAX)));
+            block.put("name", api_word(&name, 64)).put_some("input", arguments);
             blocks.push(block);
         }
         ItemKind::ToolResult(_) => {
@@ -283,11 +237,8 @@ fn built_blocks<'g>(
             block.put("tool_use_id", api_word(&file.call_id_of(item, out), usize::MAX));
             let parts: Vec<_> = item.parts().map(typed_part).collect();
             // One text is a string, as Claude Code writes it; anything more is a list.
-            match only_text(&parts) {
-                Some(text) => block.put("content", text),
-                None if parts.is_empty() => block.literal("content", ""),
-                None => block.put("content", parts.into_iter().collect::<NativeValue<'_>>()),
-            };
+            let one = if parts.is_empty() { Some(Str::default()) } else { only_text(&parts) };
+            block.put("content", NativeValue::one_or_list(one, parts));
             block.put_some("is_error", item.tail().is_error);
             blocks.push(block);
         }
@@ -295,31 +246,31 @@ fn built_blocks<'g>(
 }
 
 /// Reasoning in several parts is several blocks.
-fn built_thinking<'g>(item: GatheredItem<'g>, blocks: &mut Vec<NativeObject<'g>>) {
-    let (mut texts, mut signature, mut hidden) = (Vec::new(), None, None);
-    for part in item.parts() {
-        match part {
-            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => texts.push(text.reborrow()),
-            Part::Json(json) => texts.push(Str::plain(json.as_str())),
-            Part::Opaque(Opaque { kind: OpaqueKind::Signature, value, .. }) => signature = Some(value),
-            Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, value, .. }) => hidden = Some(value),
-            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Cache(_) => {}
-        }
-    }
+fn thinking_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
+    let mut texts: Vec<_> = item.parts().filter_map(text_of).collect();
+    let state = |wanted| {
+        item.parts().find_map(|part| match part {
+            Part::Opaque(Opaque { kind, value, .. }) if *kind == wanted => Some(value),
+            _ => None,
+        })
+    };
+    let signature = state(OpaqueKind::Signature);
     if texts.is_empty() && signature.is_some() {
         // The text was left out by whoever signed it.
         texts.push(Str::default());
     }
+    let mut blocks = Vec::new();
     for text in texts {
         let mut block = NativeObject::typed("thinking");
         block.put("thinking", text).put("signature", signature.map_or(Str::default(), Str::reborrow));
         blocks.push(block);
     }
-    if let Some(data) = hidden {
+    if let Some(data) = state(OpaqueKind::Encrypted) {
         let mut block = NativeObject::typed("redacted_thinking");
         block.put("data", data);
         blocks.push(block);
     }
+    blocks
 }
 
 fn typed_part<'g>(part: &'g Part<'_>) -> NativeObject<'g> {

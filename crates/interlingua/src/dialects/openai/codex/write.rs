@@ -4,19 +4,18 @@
 use std::collections::BTreeSet;
 
 use super::echo::is_image_mark;
-use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::{Reason, is_hole};
 use crate::log::{
     GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules, NativeElement, NativeObject,
-    NativeValue, is_date,
+    NativeValue, SessionHead, is_uuid, text_of,
 };
 use crate::model::{
-    Args, Author, CallKind, Field, ItemId, ItemKind, Media, MediaSource, Of, Opaque, Origin, Part, ToolCall,
-    issuers,
+    Args, Author, CallKind, Field, ItemId, ItemKind, Media, MediaSource, Of, Origin, Part, ToolCall, issuers,
 };
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
+use crate::wire::media::address_of;
 
 #[derive(Default)]
 pub(super) struct CodexForm {
@@ -39,15 +38,14 @@ enum Class {
 
 impl LogForm for CodexForm {
     const RULES: LogRules = LogRules {
-        dialect: "codex",
-        framing: Framing::Lines,
+        dialect: super::DIALECT.name,
         issuer: issuers::OPENAI,
         authors: &[Author::User, Author::Assistant, Author::System, Author::Developer],
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         // Items within a message become lines of their own.
         within: &[Field::ItemTime],
-        session: &[
+        session_head: &[
             Field::SessionId,
             Field::SessionCwd,
             Field::SessionCommit,
@@ -55,6 +53,8 @@ impl LogForm for CodexForm {
             Field::SessionRepository,
             Field::SessionStart,
         ],
+        is_session_id: is_uuid,
+        ..LogRules::NOTHING
     };
 
     /// All lines of an item are filled from the same values.
@@ -90,16 +90,6 @@ impl LogForm for CodexForm {
             _ => Class::Within,
         };
         class as usize
-    }
-
-    fn says_of_session(&self, field: Field, value: &Raw<'_>, file: &LogFile) -> bool {
-        // The head is the first line, and nothing is added to it.
-        !file.has_frames()
-            && match field {
-                Field::SessionId => is_uuid(value.as_str().trim_matches('"')),
-                Field::SessionStart => is_date(value),
-                _ => true,
-            }
     }
 
     fn media<'m>(
@@ -178,7 +168,7 @@ impl CodexForm {
             let known = self.echoes.filter(|(known, _)| *known == item.head().id);
             let shown = known.map_or(0, |(_, shown)| shown);
             self.echoes = Some((item.head().id, shown + 1));
-            item.parts().filter_map(text_of).nth(shown).map(NativeValue::from)
+            item.parts().filter_map(plain_text).nth(shown).map(NativeValue::from)
         } else {
             kept_string(item, name)
         };
@@ -203,20 +193,21 @@ impl CodexForm {
                     Author::System => ("system", "input_text", None),
                     Author::Developer => ("developer", "input_text", None),
                 };
-                let text: String = parts.iter().filter_map(|part| said_text(part)).collect();
+                let texts: Vec<_> = parts.iter().filter_map(|part| text_of(part)).collect();
                 // The screen does not show what the program put there.
-                let shown = item.head().origin != Some(Origin::Harness) && !text.is_empty();
-                echo = echoed.filter(|_| shown).map(|word| (word, text));
+                let shown =
+                    item.head().origin != Some(Origin::Harness) && texts.iter().any(|text| !text.is_empty());
+                echo = echoed.filter(|_| shown).map(|word| {
+                    let mut payload = NativeObject::typed(word);
+                    payload.put("message", NativeValue::Joined(texts));
+                    payload
+                });
                 payload.literal("type", "message").literal("role", role);
                 payload.put("content", built_elements(parts, word));
             }
             ItemKind::Reasoning => {
-                let state = parts.iter().find_map(|part| match part {
-                    Part::Opaque(Opaque { value, .. }) => Some(NativeValue::Text(value.reborrow())),
-                    _ => None,
-                });
                 payload.literal("type", "reasoning").put("summary", built_elements(parts, "summary_text"));
-                payload.put("encrypted_content", state.unwrap_or(Raw::new("null").into()));
+                payload.put("encrypted_content", item.opaque().map(|opaque| &opaque.value));
             }
             ItemKind::ToolCall(call) => self.build_call(item, call, &mut payload, file, out),
             ItemKind::ToolResult(_) => {
@@ -224,23 +215,23 @@ impl CodexForm {
                 let free = self.free_calls.remove(call_id.as_escaped());
                 let word = if free { "custom_tool_call_output" } else { "function_call_output" };
                 payload.literal("type", word).put("call_id", call_id);
-                match parts {
-                    [] => payload.literal("output", ""),
-                    [only] if said_text(only).is_some() => {
-                        payload.put("output", said_text(only).map_or(Str::default(), Str::from))
-                    }
-                    _ => payload.put("output", built_elements(parts, "input_text")),
+                let one = match parts {
+                    [] => Some(Str::default()),
+                    [only] => text_of(only),
+                    _ => None,
                 };
+                payload.put("output", NativeValue::one_or_list(one, built_elements(parts, "input_text")));
             }
         }
         build_head(item, file, out);
         // The order Codex itself writes them in.
-        if let Some((word @ "agent_message", text)) = &echo {
-            write_line("event_msg", echo_payload(word, text), item, file, out);
-        }
-        write_line("response_item", payload, item, file, out);
-        if let Some((word @ "user_message", text)) = &echo {
-            write_line("event_msg", echo_payload(word, text), item, file, out);
+        let echo_first = item.head().author == Author::Assistant;
+        let (before, after) = if echo_first { (echo, None) } else { (None, echo) };
+        for (kind, payload) in [("event_msg", before), ("response_item", Some(payload)), ("event_msg", after)]
+        {
+            if let Some(payload) = payload {
+                write_line(kind, payload, item, file, out);
+            }
         }
     }
 
@@ -288,13 +279,8 @@ fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
                 values.put("action", json);
             }
         }
-        ItemKind::ToolResult(_) => {}
-        ItemKind::Reasoning | ItemKind::Message | ItemKind::Notice(_) => {
-            for part in item.parts() {
-                if let Part::Opaque(Opaque { value, .. }) = part {
-                    values.put("encrypted_content", value);
-                }
-            }
+        ItemKind::Reasoning | ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => {
+            values.put_some("encrypted_content", item.opaque().map(|opaque| &opaque.value));
         }
     }
     values
@@ -318,9 +304,8 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
             GatheredContent::Part(Part::Refusal(text)) => (Class::Refusal, text_element("refusal", text)),
             GatheredContent::Part(Part::Media(media)) => {
                 let mut element = NativeObject::new();
-                let (url, source) = image_url(media);
-                element
-                    .put("image_url", NativeValue::Made(Raw::owned(format!("\"{url}\"")), source.reborrow()));
+                let address = Raw::owned(format!("\"{}\"", address_of(media).as_escaped()));
+                element.put("image_url", NativeValue::Made(address, media.source.text().reborrow()));
                 (Class::Image, element.into())
             }
             GatheredContent::Part(_) => return None,
@@ -347,7 +332,7 @@ fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>
     }
     // What the screen showed has no marks around pictures.
     let shown = |text: &&Str<'_>| name != "message" || !is_image_mark(text.as_escaped());
-    let texts: Vec<_> = item.parts().filter_map(text_of).filter(shown).collect();
+    let texts: Vec<_> = item.parts().filter_map(plain_text).filter(shown).collect();
     match &texts[..] {
         [] => None,
         [only] => Some((*only).into()),
@@ -355,55 +340,27 @@ fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>
     }
 }
 
-fn text_of<'g>(part: &'g Part<'static>) -> Option<&'g Str<'static>> {
+/// A text as the reader takes it, with its own address.
+fn plain_text<'g>(part: &'g Part<'static>) -> Option<&'g Str<'static>> {
     match part {
         Part::Text(text) | Part::Summary(text) => Some(text),
         _ => None,
     }
 }
 
-/// The text that a built line has for a part; `None` for a picture.
-fn said_text<'p>(part: &'p Part<'_>) -> Option<std::borrow::Cow<'p, str>> {
-    use std::borrow::Cow;
-    match part {
-        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-            Some(Cow::Borrowed(text.as_escaped()))
-        }
-        Part::Json(json) => Some(Cow::Owned(Str::plain(json.as_str()).as_escaped().to_owned())),
-        Part::Media(_)
-        | Part::Args(_)
-        | Part::File(_)
-        | Part::Citation(_)
-        | Part::Opaque(_)
-        | Part::Cache(_) => None,
-    }
-}
-
 /// The list that a built line has for parts. Codex reads no other elements: a refusal is text.
-fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> NativeValue<'p> {
+fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> Vec<NativeObject<'p>> {
     let element = |part: &&'p Part<'_>| {
-        let mut element = NativeObject::new();
         if let Part::Media(media) = part {
-            let (url, _) = image_url(media);
-            element.literal("type", "input_image").put("image_url", Str::escaped(&url).into_owned());
-        } else {
-            element.literal("type", word).put("text", Str::from(said_text(part)?));
+            let mut element = NativeObject::typed("input_image");
+            element.put("image_url", address_of(media));
+            return Some(element);
         }
+        let mut element = NativeObject::typed(word);
+        element.put("text", text_of(part)?);
         Some(element)
     };
     parts.iter().filter_map(element).collect()
-}
-
-/// The address of a picture, still escaped, and the text it is made of.
-fn image_url<'p>(media: &'p Media<'_>) -> (String, &'p Str<'p>) {
-    let text = media.source.text();
-    let url = if let MediaSource::Base64(data) = &media.source {
-        let media_type = media.media_type.as_ref().map_or("image/png", Str::as_escaped);
-        format!("data:{media_type};base64,{}", data.as_escaped())
-    } else {
-        text.as_escaped().to_owned()
-    };
-    (url, text)
 }
 
 /// Arguments as text: a JSON value is escaped once more.
@@ -412,12 +369,6 @@ fn arguments_of(item: GatheredItem<'_>) -> Option<Str<'_>> {
         Args::Text(text) => text.reborrow(),
         Args::Json(json) => Str::plain(json.as_str()),
     })
-}
-
-fn echo_payload<'g>(word: &'static str, text: &'g str) -> NativeObject<'g> {
-    let mut payload = NativeObject::new();
-    payload.literal("type", word).literal("message", text);
-    payload
 }
 
 fn write_line(
@@ -437,17 +388,7 @@ fn build_head(item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) 
     if file.has_frames() {
         return;
     }
-    let id = file.known(Field::SessionId).filter(|id| is_uuid(id.as_str().trim_matches('"')));
-    let id = id.and_then(|_| file.say(Field::SessionId)).unwrap_or_else(|| {
-        out.ledger.note("made up the session id");
-        Raw::owned(format!("\"{}\"", file.made_up_id(ItemId(0))))
-    });
-    let start = file.say(Field::SessionStart).filter(is_date);
-    let start = start.unwrap_or_else(|| file.time_of(item, out));
-    let cwd = file.say(Field::SessionCwd).unwrap_or_else(|| {
-        out.ledger.note("made up the working directory");
-        Raw::new("\"/\"")
-    });
+    let SessionHead { id, start, cwd } = file.session_head(item, out);
     let mut payload = NativeObject::new();
     payload.put("id", id).put("timestamp", start).put("cwd", cwd).literal("originator", "interlingua");
     // Codex wants a version; this is the one whose resume was tried with such a file.
@@ -464,13 +405,4 @@ fn build_head(item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) 
         payload.put("git", git);
     }
     write_line("session_meta", payload, item, file, out);
-}
-
-/// Whether a text is in the form that Codex's own ids have.
-fn is_uuid(id: &str) -> bool {
-    id.len() == 36
-        && id.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
 }
