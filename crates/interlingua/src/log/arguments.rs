@@ -1,11 +1,10 @@
 //! Calls, for logs in which a tool has one name and its arguments are an object.
 
-use super::file::LogFile;
+use super::build::LogBuilder;
 use super::gather::GatheredItem;
 use super::values::{NativeObject, NativeValue};
 use crate::json::{Raw, Str};
 use crate::model::{Args, CallKind, ToolCall};
-use crate::pipe::Target;
 use crate::tape::TapeBuf;
 use crate::wire::is_object;
 
@@ -21,24 +20,22 @@ pub struct CallValues<'g> {
 }
 
 impl<'g> CallValues<'g> {
-    /// As they came, for a kept frame.
-    pub fn own(item: GatheredItem<'g>, call: &'g ToolCall<'_>) -> Self {
-        let id = call.call_id.as_ref().map(Str::reborrow);
-        Self { id, name: call.name.reborrow(), arguments: arguments_of(item) }
-    }
-
-    /// As a built frame has them: with an id, the tool's group before its name, and an object of arguments.
-    pub fn built(
+    /// For a kept frame, as they came; for one that is built, with an id, the tool's group before its name, and an object of
+    /// arguments.
+    pub fn new(
         item: GatheredItem<'g>,
-        call: &'g ToolCall<'_>,
-        file: &mut LogFile,
-        out: &mut Target<'_>,
+        call: &'g ToolCall<'static>,
+        log: Option<&mut LogBuilder<'_, '_>>,
     ) -> Self {
+        let Some(log) = log else {
+            let id = item.call_id().map(Str::reborrow);
+            return Self { id, name: call.name.reborrow(), arguments: arguments_of(item) };
+        };
         if call.namespace.is_some() {
-            out.ledger.note("tool group put before the tool's name");
+            log.note("tool group put before the tool's name");
         }
-        let id = Some(file.call_id_of(item, out));
-        Self { id, name: name_with_group(call), arguments: Some(arguments_object(item, call.kind, out)) }
+        let id = Some(log.call_id(item, call));
+        Self { id, name: name_with_group(call), arguments: Some(arguments_object(item, call.kind, log)) }
     }
 }
 
@@ -52,7 +49,11 @@ fn arguments_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
 
 /// The arguments of a call as an object, for dialects that take nothing else. Free text becomes its
 /// one member; text that is an object is that object.
-fn arguments_object<'g>(item: GatheredItem<'g>, kind: CallKind, out: &mut Target<'_>) -> NativeValue<'g> {
+fn arguments_object<'g>(
+    item: GatheredItem<'g>,
+    kind: CallKind,
+    log: &mut LogBuilder<'_, '_>,
+) -> NativeValue<'g> {
     let text = match arguments_of(item) {
         Some(NativeValue::Text(text)) => text,
         // A JSON value that is a string is text.
@@ -70,7 +71,7 @@ fn arguments_object<'g>(item: GatheredItem<'g>, kind: CallKind, out: &mut Target
     if kind != CallKind::FreeText && is_object(&mut TapeBuf::default(), plain) {
         return Raw::owned(plain.to_owned()).into();
     }
-    out.ledger.note("arguments that are no JSON object became the member `input`");
+    log.note("arguments that are no JSON object became the member `input`");
     let mut object = NativeObject::new();
     object.put("input", text);
     object.into()

@@ -6,9 +6,11 @@
 //! frames, what a built frame cannot say, ids, times and the facts of the session.
 
 mod arguments;
+mod build;
 mod file;
 mod fill;
 mod gather;
+mod media;
 mod session;
 mod values;
 mod writer;
@@ -40,9 +42,11 @@ pub(crate) use said_by_no_log;
 
 pub use arguments::CallValues;
 pub(crate) use arguments::name_with_group;
-pub use file::{FrameHead, LogFile, SessionHead, is_date, is_uuid};
+pub use build::{FrameHead, LogBuilder, SessionHead};
+pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};
+pub use media::MediaRules;
 pub use session::SessionNews;
 pub use values::{NativeElement, NativeObject, NativeValue, text_of};
-pub use writer::{ItemPlace, LogForm, LogRules, LogWriter};
+pub use writer::{LogForm, LogRules, LogWriter};

@@ -10,9 +10,7 @@ pub enum NativeValue<'g> {
     Text(Str<'g>),
     /// Any value, verbatim.
     Json(Raw<'g>),
-    /// A value that was made of a text of the item: it says that text.
-    Made(Raw<'g>, Str<'g>),
-    /// A string that is several texts of the item, one after the other.
+    /// A string that is several texts, one after the other.
     Joined(Vec<Str<'g>>),
     /// An object.
     Object(NativeObject<'g>),
@@ -155,7 +153,7 @@ impl<'g> NativeValue<'g> {
     pub fn write(&self, json: &mut JsonWriter<'_>) {
         match self {
             NativeValue::Text(text) => _ = json.str(text),
-            NativeValue::Json(value) | NativeValue::Made(value, _) => _ = json.raw(value),
+            NativeValue::Json(value) => _ = json.raw(value),
             NativeValue::Joined(texts) => {
                 json.open_string();
                 for text in texts {

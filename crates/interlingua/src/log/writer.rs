@@ -1,16 +1,17 @@
 //! The writer of every log.
 
+use super::build::{BuiltFrames, LogBuilder};
 use super::file::{LogFile, is_date};
 use super::fill::address;
 use super::gather::{GatheredItem, GatheredItems};
+use super::media::MediaRules;
 use super::values::{NativeObject, NativeValue};
 use crate::dialects::Options;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{
-    Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemKind, ItemTail, Media, Of, Origin,
-    Part,
+    Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemKind, ItemTail, Of, Origin, Part,
 };
 use crate::pipe::lifecycle::OneByOne;
 use crate::pipe::{Target, Writer};
@@ -40,23 +41,12 @@ pub trait LogForm: Send {
         Str::escaped(Self::RULES.issuer)
     }
 
-    /// Writes an item that no kept frame was brought for, with [`LogFile::write`].
-    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>);
+    /// Writes an item that no kept frame was brought for, with [`LogBuilder::write`].
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>);
 
     /// Gives up what a frame cannot say of an item that begins, beyond what the rules tell. `around` is the item it lies in.
     fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
         let _ = (head, around, out);
-    }
-
-    /// As much of media as a frame can say; gives up the rest.
-    fn media<'m>(
-        &self,
-        place: ItemPlace,
-        media: &'m Media<'m>,
-        out: &mut Target<'_>,
-    ) -> Result<Media<'m>, Reason> {
-        let _ = (place, media, out);
-        Err(Reason::NoSlot)
     }
 }
 
@@ -76,6 +66,8 @@ pub struct LogRules {
     pub origins: &'static [Origin],
     /// The sorts of call.
     pub calls: &'static [CallKind],
+    /// The media in messages and results.
+    pub media: MediaRules,
     /// What a message or result that holds others says of those.
     pub within: &'static [Field],
     /// Whether frames name the one they hang on, and those of the assistant the model.
@@ -97,6 +89,7 @@ impl LogRules {
         authors: &[],
         origins: &[],
         calls: &[],
+        media: MediaRules::NONE,
         within: &[],
         chained: false,
         session_head: &[],
@@ -114,20 +107,12 @@ impl LogRules {
     }
 }
 
-/// Where a part stands.
-#[derive(Clone, Copy, Debug)]
-pub struct ItemPlace {
-    /// In what sort of item.
-    pub of: Of,
-    /// Who speaks there.
-    pub author: Author,
-}
-
 /// Writes a log, frame by frame.
 #[derive(Debug)]
 pub struct LogWriter<F> {
     form: F,
     file: LogFile,
+    frames: BuiltFrames,
     items: GatheredItems,
     /// Where the texts of the item begin that kept frames say.
     said: Vec<usize>,
@@ -148,6 +133,7 @@ impl<F: LogForm> LogWriter<F> {
         Self {
             form,
             file: LogFile::new(const { &F::RULES }, options),
+            frames: BuiltFrames::default(),
             items: GatheredItems::default(),
             said: Vec::new(),
             restored: false,
@@ -205,7 +191,7 @@ impl<F: LogForm> LogWriter<F> {
             let around = head.within.and_then(|around| self.items.item(around));
             lose_of_head(&F::RULES, head, around, out);
             if F::RULES.chained {
-                self.file.lose_of_frame(head, around, out);
+                self.frames.lose_of_head(head, around, out);
             }
             self.form.lose_of_head(head, around, out);
         }
@@ -221,20 +207,21 @@ impl<F: LogForm> LogWriter<F> {
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         let Some(item) = self.items.item(delta.item) else { return };
-        let (place, value) = (ItemPlace { of: item.of(), author: item.head().author }, &delta.value);
+        let (of, value) = (item.of(), &delta.value);
         if self.restoring {
             return self.items.delta(delta);
         }
         let said = match value {
-            Part::Media(media) if place.of == Of::Message || place.of == Of::Result => {
-                self.form.media(place, media, out).map(|media| Some(Part::Media(media)))
+            Part::Media(media) if of == Of::Message || of == Of::Result => {
+                let from_assistant = item.head().author == Author::Assistant;
+                F::RULES.media.sayable(media, from_assistant, out).map(|media| Some(Part::Media(media)))
             }
-            value => takes_part(place.of, value, F::RULES.issuer).map(|()| None),
+            value => takes_part(of, value, F::RULES.issuer).map(|()| None),
         };
         match said {
             Ok(None) => self.items.delta(delta),
             Ok(Some(value)) => self.items.delta(&Delta { value, ..delta.clone() }),
-            Err(reason) => out.lose_part(place.of, value, reason),
+            Err(reason) => out.lose_part(of, value, reason),
         }
     }
 
@@ -287,9 +274,10 @@ impl<F: LogForm> LogWriter<F> {
                 });
             }
         } else {
-            self.file.begin(item);
+            self.frames.begin(item);
             if item.says_anything() {
-                self.form.build(item, &mut self.file, out);
+                let mut log = LogBuilder { file: &mut self.file, frames: &mut self.frames, out };
+                self.form.build(item, &mut log);
             }
         }
         self.items.clear();

@@ -15,16 +15,13 @@ pub(crate) fn write_data_url(media_type: &Str<'_>, data: &Str<'_>, json: &mut Js
     json.piece(&Str::escaped(";base64,")).piece(data).close_string();
 }
 
-/// The address of media, still escaped: where they are, or one that holds them. Media without a type are taken for a PNG.
-pub(crate) fn address_of(media: &Media<'_>) -> Str<'static> {
-    let text = match &media.source {
+/// The pieces of the address of media: where they are, or one that holds them. Media without a type are taken for a PNG.
+pub(crate) fn address_of<'m>(media: &'m Media<'_>) -> Vec<Str<'m>> {
+    match &media.source {
         MediaSource::Base64(data) => {
-            let media_type = media.media_type.as_ref().map_or("image/png", Str::as_escaped);
-            format!("data:{media_type};base64,{}", data.as_escaped())
+            let media_type = media.media_type.as_ref().map_or(Str::escaped("image/png"), Str::reborrow);
+            vec![Str::escaped("data:"), media_type, Str::escaped(";base64,"), data.reborrow()]
         }
-        MediaSource::Url(text) | MediaSource::File(text) | MediaSource::Text(text) => {
-            text.as_escaped().to_owned()
-        }
-    };
-    Str::from(std::borrow::Cow::Owned(text))
+        MediaSource::Url(text) | MediaSource::File(text) | MediaSource::Text(text) => vec![text.reborrow()],
+    }
 }

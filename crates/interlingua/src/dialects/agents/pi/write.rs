@@ -1,26 +1,20 @@
 //! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Pi opens.
 
-use std::collections::HashMap;
-
 use super::read;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
-    CallValues, FrameHead, GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules,
-    NativeObject, NativeValue, SessionHead, text_of,
+    CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeObject, NativeValue, SessionHead, name_with_group, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
-    ToolCall, ToolResult, issuers,
+    Author, CallKind, Field, ItemHead, ItemKind, Media, Of, Opaque, OpaqueKind, Origin, Part, ToolResult,
+    issuers,
 };
 use crate::pipe::Target;
 use crate::tape::Val;
 
-#[derive(Default)]
-pub(super) struct PiForm {
-    /// The tools of calls that wait for their result, by the call's id: a result names its tool.
-    tools: HashMap<String, Str<'static>>,
-}
+pub(super) struct PiForm;
 
 impl LogForm for PiForm {
     const RULES: LogRules = LogRules {
@@ -29,6 +23,7 @@ impl LogForm for PiForm {
         authors: &[Author::User, Author::Assistant],
         origins: &[Origin::Harness, Origin::Summary],
         calls: &[CallKind::Function, CallKind::FreeText],
+        media: MediaRules { types: &["image/"], ..MediaRules::NONE },
         chained: true,
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart],
         session: &[Field::SessionModel, Field::SessionProvider],
@@ -59,7 +54,7 @@ impl LogForm for PiForm {
         let blocks = if item.of() == Of::Result {
             item.parts().filter_map(part_block).collect()
         } else {
-            blocks_of(item, &mut CallValues::own)
+            blocks_of(item, None)
         };
         values.put("content", NativeValue::one_or_list(item.only_text(), blocks));
         if message.is_some() {
@@ -80,53 +75,34 @@ impl LogForm for PiForm {
         }
     }
 
-    fn media<'m>(
-        &self,
-        place: ItemPlace,
-        media: &'m Media<'m>,
-        _: &mut Target<'_>,
-    ) -> Result<Media<'m>, Reason> {
-        let picture = media.media_type.as_ref().is_some_and(|kind| kind.as_escaped().starts_with("image/"));
-        match media.source {
-            MediaSource::Base64(_) if picture && place.author != Author::Assistant => Ok(media.clone()),
-            _ => Err(Reason::Refused),
-        }
-    }
-
-    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
-        if !file.has_frames() {
-            let SessionHead { id, start, cwd } = file.session_head(item, out);
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+        if !log.has_frames() {
+            let SessionHead { id, start, cwd } = log.session_head(item);
             let mut head = NativeObject::typed("session");
             head.put("version", Raw::new("3")).put("id", id).put("timestamp", start).put("cwd", cwd);
-            file.write(&head.into(), out);
+            log.write(head);
         }
-        let blocks = blocks_of(item, &mut |item, call| {
-            let values = CallValues::built(item, call, file, out);
-            if let Some(id) = &values.id {
-                self.tools.insert(id.as_escaped().to_owned(), values.name.clone().into_owned());
-            }
-            values
-        });
         // Results that stand in a message are lines of their own here, before what the user says beside them.
+        let blocks = blocks_of(item, Some(log));
         let mut lines = Vec::new();
         for content in item.blocks() {
             if let GatheredContent::Item(inner) = content
-                && inner.of() == Of::Result
+                && let ItemKind::ToolResult(result) = &inner.head().kind
             {
-                lines.push((inner.head().id, "message", self.result(inner, file, out)));
+                lines.push((inner.head().id, "message", answered(inner, result, log)));
             }
         }
         if !blocks.is_empty() {
-            let (kind, rest) = message(item, blocks, file, out);
+            let (kind, rest) = message(item, blocks, log);
             let at = if item.head().author == Author::Assistant { 0 } else { lines.len() };
             lines.insert(at, (item.head().id, kind, rest));
         }
         let Some((_, others)) = lines.split_last() else { return };
-        let frames = file.frames_of(item, others.iter().map(|(number, ..)| *number), out);
+        let frames = log.frames_of(item, others.iter().map(|(number, ..)| *number));
         for (FrameHead { id, parent, time }, (_, kind, rest)) in frames.into_iter().zip(lines) {
             let mut line = NativeObject::typed(kind);
             line.put("id", id).put("parentId", parent).put("timestamp", time).append(rest);
-            file.write(&line.into(), out);
+            log.write(line);
         }
     }
 }
@@ -135,25 +111,24 @@ impl LogForm for PiForm {
 fn message<'g>(
     item: GatheredItem<'g>,
     blocks: Vec<NativeObject<'g>>,
-    file: &mut LogFile,
-    out: &mut Target<'_>,
+    log: &mut LogBuilder<'_, '_>,
 ) -> (&'static str, NativeObject<'g>) {
     let mut rest = NativeObject::new();
     match (item.head().author, item.head().origin) {
         (Author::Assistant, _) => {
-            rest.put("message", answer(item, blocks, file, out));
+            rest.put("message", answer(item, blocks, log));
             return ("message", rest);
         }
         (Author::User, Some(Origin::Summary)) => {
             if let Some(text) = item.only_text() {
                 // Nothing before it is kept: it stands for all of that.
-                rest.put("summary", text).put("firstKeptEntryId", file.id_of(item));
+                rest.put("summary", text).put("firstKeptEntryId", log.id_of(item));
                 rest.put("tokensBefore", Raw::new("0"));
-                out.ledger.note("made up how much stood before a summary");
+                log.note("made up how much stood before a summary");
                 return ("compaction", rest);
             }
             // A summary is one text; anything more is a message like any other.
-            out.ledger.lose_late(Field::ItemOrigin, Reason::Narrowed, 1, 0);
+            log.lose(Field::ItemOrigin, Reason::Narrowed);
         }
         _ => {}
     }
@@ -168,73 +143,59 @@ fn message<'g>(
     ("custom_message", rest)
 }
 
-impl PiForm {
-    fn result<'g>(
-        &mut self,
-        item: GatheredItem<'g>,
-        file: &mut LogFile,
-        out: &mut Target<'_>,
-    ) -> NativeObject<'g> {
-        let id = file.call_id_of(item, out);
-        let called = self.tools.remove(id.as_escaped());
-        let name = match &item.head().kind {
-            ItemKind::ToolResult(ToolResult { name: Some(own), .. }) => own.clone(),
-            _ => called.unwrap_or_else(|| {
-                out.ledger.note("tool of a result unknown");
-                Str::escaped("unknown")
-            }),
-        };
-        let mut message = NativeObject::new();
-        message.literal("role", "toolResult").put("toolCallId", id).put("toolName", name);
-        message.put("content", item.parts().filter_map(part_block).collect::<NativeValue<'_>>());
-        message.put("isError", item.tail().is_error.unwrap_or(false));
-        let mut rest = NativeObject::new();
-        rest.put("message", message);
-        rest
-    }
+fn answered<'g>(
+    item: GatheredItem<'g>,
+    result: &'g ToolResult<'_>,
+    log: &mut LogBuilder<'_, '_>,
+) -> NativeObject<'g> {
+    let (id, call) = log.answered(item);
+    let called = call.map(|call| name_with_group(&call).into_owned());
+    let name = result.name.as_ref().map(Str::reborrow).or(called).unwrap_or_else(|| {
+        log.note("tool of a result unknown");
+        Str::escaped("unknown")
+    });
+    let mut message = NativeObject::new();
+    message.literal("role", "toolResult").put("toolCallId", id).put("toolName", name);
+    message.put("content", item.parts().filter_map(part_block).collect::<NativeValue<'_>>());
+    message.put("isError", item.tail().is_error.unwrap_or(false));
+    let mut rest = NativeObject::new();
+    rest.put("message", message);
+    rest
 }
 
 fn answer<'g>(
     item: GatheredItem<'g>,
     blocks: Vec<NativeObject<'g>>,
-    file: &mut LogFile,
-    out: &mut Target<'_>,
+    log: &mut LogBuilder<'_, '_>,
 ) -> NativeObject<'g> {
     let has = |name| blocks.iter().any(|block| block.get(name).is_some());
     let stop = if has("arguments") { "toolUse" } else { "stop" };
     // Pi gives a signature back to the provider that the message names, and to no other.
-    let known = file
-        .known(Field::SessionProvider)
-        .filter(|known| !has("thinkingSignature") || known.as_str() == ANTHROPIC);
-    let provider = match known {
-        Some(_) => file.say(Field::SessionProvider),
-        None => Some(Raw::new(ANTHROPIC)).filter(|_| has("thinkingSignature")),
+    let known = log.known(Field::SessionProvider);
+    let provider = if has("thinkingSignature") && known.is_none_or(|known| known.as_str() != ANTHROPIC) {
+        Raw::new(ANTHROPIC)
+    } else {
+        let note = "provider of an answer unknown: its API was guessed";
+        log.say_or(Field::SessionProvider, "\"unknown\"", note)
     };
-    let provider = provider.unwrap_or_else(|| {
-        out.ledger.note("provider of an answer unknown: its API was guessed");
-        Raw::new("\"unknown\"")
-    });
     let api = if provider.as_str() == ANTHROPIC { "anthropic-messages" } else { "openai-responses" };
     let mut message = NativeObject::new();
     message.literal("role", "assistant").put("content", blocks.into_iter().collect::<NativeValue<'_>>());
     message.literal("api", api).put("provider", provider);
-    message.put("model", file.model_of(item, out)).literal("stopReason", stop);
+    message.put("model", log.model_of(item)).literal("stopReason", stop);
     message
 }
 
 const ANTHROPIC: &str = "\"anthropic\"";
 
-/// The blocks of an item. Results are lines of their own.
-fn blocks_of<'g>(
-    item: GatheredItem<'g>,
-    values: &mut dyn FnMut(GatheredItem<'g>, &'g ToolCall<'static>) -> CallValues<'g>,
-) -> Vec<NativeObject<'g>> {
+/// The blocks of an item in a kept line, or in one that is built. Results are lines of their own.
+fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
     let block = |content| match content {
         GatheredContent::Part(part) => part_block(part),
         GatheredContent::Item(item) => match &item.head().kind {
             ItemKind::Reasoning => Some(thinking(item)),
             ItemKind::ToolCall(call) => {
-                let CallValues { id, name, arguments } = values(item, call);
+                let CallValues { id, name, arguments } = CallValues::new(item, call, log.as_deref_mut());
                 let mut block = NativeObject::typed("toolCall");
                 block.put_some("id", id).put("name", name).put_some("arguments", arguments);
                 block.put_some("thoughtSignature", item.opaque().map(|opaque| &opaque.value));

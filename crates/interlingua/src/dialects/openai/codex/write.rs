@@ -1,19 +1,14 @@
 //! Items to lines. Lines that were kept come back byte for byte; a session of another agent becomes a rollout that Codex
 //! resumes: its head, then each item with the echo that makes it visible in lists.
 
-use std::collections::BTreeSet;
-
 use super::echo::is_image_mark;
-use crate::json::{Raw, Str};
-use crate::ledger::{Reason, is_hole};
+use crate::json::Str;
+use crate::ledger::is_hole;
 use crate::log::{
-    GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules, NativeElement, NativeObject,
+    GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement, NativeObject,
     NativeValue, SessionHead, is_uuid, text_of,
 };
-use crate::model::{
-    Args, Author, CallKind, Field, ItemId, ItemKind, Media, MediaSource, Of, Origin, Part, ToolCall, issuers,
-};
-use crate::pipe::Target;
+use crate::model::{Args, Author, CallKind, Field, ItemId, ItemKind, Of, Origin, Part, ToolCall, issuers};
 use crate::tape::{Kind, Val};
 use crate::wire::media::address_of;
 
@@ -21,8 +16,6 @@ use crate::wire::media::address_of;
 pub(super) struct CodexForm {
     /// The item whose kept lines are being given back, and how many of them echo a single text.
     echoes: Option<(ItemId, usize)>,
-    /// Calls with free text, whose results have a type of their own.
-    free_calls: BTreeSet<String>,
 }
 
 /// What an element of a content list is.
@@ -43,6 +36,7 @@ impl LogForm for CodexForm {
         authors: &[Author::User, Author::Assistant, Author::System, Author::Developer],
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
+        media: MediaRules { types: &["image/"], by_address: true, from_assistant: false },
         // Items within a message become lines of their own.
         within: &[Field::ItemTime],
         session_head: &[
@@ -92,37 +86,10 @@ impl LogForm for CodexForm {
         class as usize
     }
 
-    fn media<'m>(
-        &self,
-        place: ItemPlace,
-        media: &'m Media<'m>,
-        out: &mut Target<'_>,
-    ) -> Result<Media<'m>, Reason> {
-        let Media { media_type, source, .. } = media;
-        let picture = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
-        match source {
-            // What the model is sent back as its own words may hold no picture.
-            _ if place.of == Of::Message && place.author == Author::Assistant => Err(Reason::Refused),
-            // Each provider has its own store of files.
-            MediaSource::File(_) => Err(Reason::Foreign),
-            MediaSource::Base64(_) if picture => {
-                if media_type.is_none() {
-                    out.ledger.note("picture without a type taken for a PNG");
-                }
-                Ok(media.clone())
-            }
-            MediaSource::Url(_) if picture => {
-                out.lose_some(Field::MediaType, media_type.as_ref(), Reason::NoSlot);
-                Ok(media.clone())
-            }
-            MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::Text(_) => Err(Reason::Refused),
-        }
-    }
-
     /// Content between the items within a message becomes a line, and so does each of these.
-    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         if item.of() != Of::Message {
-            return self.build_item(item, &item.parts().collect::<Vec<_>>(), file, out);
+            return build_item(item, &item.parts().collect::<Vec<_>>(), log);
         }
         let mut parts = Vec::new();
         for content in item.content() {
@@ -130,16 +97,16 @@ impl LogForm for CodexForm {
                 GatheredContent::Part(part) => parts.push(part),
                 GatheredContent::Item(inner) => {
                     if !parts.is_empty() {
-                        self.build_item(item, &std::mem::take(&mut parts), file, out);
+                        build_item(item, &std::mem::take(&mut parts), log);
                     }
                     if inner.says_anything() {
-                        self.build(inner, file, out);
+                        self.build(inner, log);
                     }
                 }
             }
         }
         if !parts.is_empty() {
-            self.build_item(item, &parts, file, out);
+            build_item(item, &parts, log);
         }
     }
 }
@@ -174,94 +141,89 @@ impl CodexForm {
         };
         one.unwrap_or(NativeValue::Object(NativeObject::default()))
     }
+}
 
-    fn build_item(
-        &mut self,
-        item: GatheredItem<'_>,
-        parts: &[&Part<'_>],
-        file: &mut LogFile,
-        out: &mut Target<'_>,
-    ) {
-        let mut payload = NativeObject::new();
-        let mut echo = None;
-        match &item.head().kind {
-            ItemKind::Notice(_) => return,
-            ItemKind::Message => {
-                let (role, word, echoed) = match item.head().author {
-                    Author::Assistant => ("assistant", "output_text", Some("agent_message")),
-                    Author::User | Author::Tool => ("user", "input_text", Some("user_message")),
-                    Author::System => ("system", "input_text", None),
-                    Author::Developer => ("developer", "input_text", None),
-                };
-                let texts: Vec<_> = parts.iter().filter_map(|part| text_of(part)).collect();
-                // The screen does not show what the program put there.
-                let shown =
-                    item.head().origin != Some(Origin::Harness) && texts.iter().any(|text| !text.is_empty());
-                echo = echoed.filter(|_| shown).map(|word| {
-                    let mut payload = NativeObject::typed(word);
-                    payload.put("message", NativeValue::Joined(texts));
-                    payload
-                });
-                payload.literal("type", "message").literal("role", role);
-                payload.put("content", built_elements(parts, word));
-            }
-            ItemKind::Reasoning => {
-                payload.literal("type", "reasoning").put("summary", built_elements(parts, "summary_text"));
-                payload.put("encrypted_content", item.opaque().map(|opaque| &opaque.value));
-            }
-            ItemKind::ToolCall(call) => self.build_call(item, call, &mut payload, file, out),
-            ItemKind::ToolResult(_) => {
-                let call_id = file.call_id_of(item, out);
-                let free = self.free_calls.remove(call_id.as_escaped());
-                let word = if free { "custom_tool_call_output" } else { "function_call_output" };
-                payload.literal("type", word).put("call_id", call_id);
-                let one = match parts {
-                    [] => Some(Str::default()),
-                    [only] => text_of(only),
-                    _ => None,
-                };
-                payload.put("output", NativeValue::one_or_list(one, built_elements(parts, "input_text")));
-            }
+/// Writes the line for an item, or for a run of its parts, with its echo where the screen shows it: in the order in which
+/// Codex itself writes them.
+fn build_item(item: GatheredItem<'_>, parts: &[&Part<'_>], log: &mut LogBuilder<'_, '_>) {
+    build_head(item, log);
+    let from_assistant = item.head().author == Author::Assistant;
+    let mut lines = vec![("response_item", payload_of(item, parts, log))];
+    if let Some(echo) = echo_of(item, parts) {
+        lines.insert(usize::from(!from_assistant), ("event_msg", echo));
+    }
+    for (kind, payload) in lines {
+        write_line(kind, payload, item, log);
+    }
+}
+
+/// What the screen shows of a message: not what the program put there.
+fn echo_of<'g>(item: GatheredItem<'g>, parts: &[&'g Part<'_>]) -> Option<NativeObject<'g>> {
+    let word = match item.head().author {
+        _ if item.of() != Of::Message || item.head().origin == Some(Origin::Harness) => return None,
+        Author::Assistant => "agent_message",
+        Author::User | Author::Tool => "user_message",
+        Author::System | Author::Developer => return None,
+    };
+    let texts: Vec<_> = parts.iter().filter_map(|part| text_of(part)).collect();
+    let mut payload = NativeObject::typed(word);
+    let says = texts.iter().any(|text| !text.is_empty());
+    payload.put("message", NativeValue::Joined(texts));
+    says.then_some(payload)
+}
+
+/// What is sent to the model.
+fn payload_of<'g>(
+    item: GatheredItem<'g>,
+    parts: &[&'g Part<'_>],
+    log: &mut LogBuilder<'_, '_>,
+) -> NativeObject<'g> {
+    let mut payload;
+    match &item.head().kind {
+        ItemKind::Message | ItemKind::Notice(_) => {
+            let (role, word) = match item.head().author {
+                Author::Assistant => ("assistant", "output_text"),
+                Author::User | Author::Tool => ("user", "input_text"),
+                Author::System => ("system", "input_text"),
+                Author::Developer => ("developer", "input_text"),
+            };
+            payload = NativeObject::typed("message");
+            payload.literal("role", role).put("content", built_elements(parts, word));
         }
-        build_head(item, file, out);
-        // The order Codex itself writes them in.
-        let echo_first = item.head().author == Author::Assistant;
-        let (before, after) = if echo_first { (echo, None) } else { (None, echo) };
-        for (kind, payload) in [("event_msg", before), ("response_item", Some(payload)), ("event_msg", after)]
-        {
-            if let Some(payload) = payload {
-                write_line(kind, payload, item, file, out);
-            }
+        ItemKind::Reasoning => {
+            payload = NativeObject::typed("reasoning");
+            payload.put("summary", built_elements(parts, "summary_text"));
+            payload.put("encrypted_content", item.opaque().map(|opaque| &opaque.value));
+        }
+        ItemKind::ToolCall(call) => {
+            let call_id = log.call_id(item, call);
+            let (word, member, empty) = match call.kind {
+                CallKind::FreeText => ("custom_tool_call", "input", ""),
+                CallKind::Function | CallKind::Mcp => ("function_call", "arguments", "{}"),
+                CallKind::Server | CallKind::Vendor => {
+                    log.note("another vendor's own tool written as a function call");
+                    ("function_call", "arguments", "{}")
+                }
+            };
+            payload = NativeObject::typed(word);
+            payload.put("name", &call.name).put_some("namespace", call.namespace.as_ref());
+            payload.put(member, arguments_of(item).unwrap_or(Str::escaped(empty))).put("call_id", call_id);
+        }
+        ItemKind::ToolResult(_) => {
+            let (call_id, call) = log.answered(item);
+            let free = call.is_some_and(|call| call.kind == CallKind::FreeText);
+            let word = if free { "custom_tool_call_output" } else { "function_call_output" };
+            let one = match parts {
+                [] => Some(Str::default()),
+                [only] => text_of(only),
+                _ => None,
+            };
+            payload = NativeObject::typed(word);
+            payload.put("call_id", call_id);
+            payload.put("output", NativeValue::one_or_list(one, built_elements(parts, "input_text")));
         }
     }
-
-    fn build_call<'g>(
-        &mut self,
-        item: GatheredItem<'g>,
-        call: &'g ToolCall<'_>,
-        payload: &mut NativeObject<'g>,
-        file: &mut LogFile,
-        out: &mut Target<'_>,
-    ) {
-        let call_id = file.call_id_of(item, out);
-        let (word, member, empty) = match call.kind {
-            CallKind::FreeText => {
-                self.free_calls.insert(call_id.as_escaped().to_owned());
-                ("custom_tool_call", "input", "")
-            }
-            CallKind::Function | CallKind::Mcp => ("function_call", "arguments", "{}"),
-            CallKind::Server | CallKind::Vendor => {
-                out.ledger.note("another vendor's own tool written as a function call");
-                ("function_call", "arguments", "{}")
-            }
-        };
-        payload
-            .literal("type", word)
-            .put("name", &call.name)
-            .put_some("namespace", call.namespace.as_ref())
-            .put(member, arguments_of(item).unwrap_or(Str::escaped(empty)))
-            .put("call_id", call_id);
-    }
+    payload
 }
 
 /// The values of an item that stand under their own names in the payload.
@@ -304,8 +266,7 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
             GatheredContent::Part(Part::Refusal(text)) => (Class::Refusal, text_element("refusal", text)),
             GatheredContent::Part(Part::Media(media)) => {
                 let mut element = NativeObject::new();
-                let address = Raw::owned(format!("\"{}\"", address_of(media).as_escaped()));
-                element.put("image_url", NativeValue::Made(address, media.source.text().reborrow()));
+                element.put("image_url", NativeValue::Joined(address_of(media)));
                 (Class::Image, element.into())
             }
             GatheredContent::Part(_) => return None,
@@ -353,7 +314,7 @@ fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> Vec<NativeO
     let element = |part: &&'p Part<'_>| {
         if let Part::Media(media) = part {
             let mut element = NativeObject::typed("input_image");
-            element.put("image_url", address_of(media));
+            element.put("image_url", NativeValue::Joined(address_of(media)));
             return Some(element);
         }
         let mut element = NativeObject::typed(word);
@@ -375,20 +336,19 @@ fn write_line(
     kind: &'static str,
     payload: NativeObject<'_>,
     item: GatheredItem<'_>,
-    file: &mut LogFile,
-    out: &mut Target<'_>,
+    log: &mut LogBuilder<'_, '_>,
 ) {
     let mut line = NativeObject::new();
-    line.put("timestamp", file.time_of(item, out)).literal("type", kind).put("payload", payload);
-    file.write(&NativeValue::Object(line), out);
+    line.put("timestamp", log.time_of(item)).literal("type", kind).put("payload", payload);
+    log.write(line);
 }
 
 /// Writes the first line, unless there is one: without it Codex does not take the file for a rollout.
-fn build_head(item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
-    if file.has_frames() {
+fn build_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+    if log.has_frames() {
         return;
     }
-    let SessionHead { id, start, cwd } = file.session_head(item, out);
+    let SessionHead { id, start, cwd } = log.session_head(item);
     let mut payload = NativeObject::new();
     payload.put("id", id).put("timestamp", start).put("cwd", cwd).literal("originator", "interlingua");
     // Codex wants a version; this is the one whose resume was tried with such a file.
@@ -399,10 +359,10 @@ fn build_head(item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) 
         ("branch", Field::SessionBranch),
         ("repository_url", Field::SessionRepository),
     ] {
-        git.put_some(name, file.say(field));
+        git.put_some(name, log.say(field));
     }
     if !git.is_empty() {
         payload.put("git", git);
     }
-    write_line("session_meta", payload, item, file, out);
+    write_line("session_meta", payload, item, log);
 }
