@@ -196,8 +196,7 @@ impl<F: LogForm> LogWriter<F> {
             self.form.lose_of_head(head, around, out);
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
-        let now =
-            self.now.as_mut().filter(|(time, _)| timeless && !is_within && !self.restoring && is_date(time));
+        let now = self.now.as_mut().filter(|_| timeless && !is_within && !self.restoring);
         let clock = now.map(|(time, taken)| {
             *taken = true;
             time.clone()

@@ -26,34 +26,22 @@ impl Voice {
         }
     }
 
+    /// What plain text is in such an item.
+    pub(super) const fn text(self) -> Field {
+        match self {
+            Voice::Reasoning => Field::ReasoningText,
+            Voice::User | Voice::Assistant | Voice::Agent | Voice::Developer | Voice::System => {
+                Field::MessageText
+            }
+        }
+    }
+
     pub(super) const fn author(self) -> Author {
         match self {
             Voice::User | Voice::Agent => Author::User,
             Voice::Assistant | Voice::Reasoning => Author::Assistant,
             Voice::Developer => Author::Developer,
             Voice::System => Author::System,
-        }
-    }
-}
-
-/// What sort of text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
-    Plain,
-    /// A summary of reasoning.
-    Summary,
-}
-
-impl Sort {
-    /// What such a text is in the model.
-    pub(super) const fn field(self, voice: Voice) -> Field {
-        match (self, voice) {
-            (Sort::Summary, _) => Field::ReasoningSummary,
-            (Sort::Plain, Voice::Reasoning) => Field::ReasoningText,
-            (
-                Sort::Plain,
-                Voice::User | Voice::Assistant | Voice::Agent | Voice::Developer | Voice::System,
-            ) => Field::MessageText,
         }
     }
 }
@@ -105,11 +93,11 @@ struct Said {
     item: Option<ItemId>,
 }
 
-/// Escaped texts, one after the other.
+/// Escaped texts, one after the other: where each ends, and what it is in the model.
 #[derive(Default)]
 struct Texts {
     text: String,
-    ends: Vec<(usize, Sort)>,
+    ends: Vec<(usize, Field)>,
 }
 
 impl Echoes {
@@ -122,8 +110,8 @@ impl Echoes {
         self.too_long = false;
     }
 
-    /// The line at hand says this string.
-    pub(super) fn hear(&mut self, val: Val<'_>, sort: Sort) {
+    /// The line at hand says this string, which is that field of the model.
+    pub(super) fn hear(&mut self, val: Val<'_>, field: Field) {
         let text = val.text();
         if is_image_mark(&text[1..text.len() - 1]) {
             return;
@@ -132,7 +120,7 @@ impl Echoes {
         if !self.too_long {
             self.now.text.push_str(&text[1..text.len() - 1]);
         }
-        self.now.ends.push((self.now.text.len(), sort));
+        self.now.ends.push((self.now.text.len(), field));
     }
 
     /// The first text of the line at hand, still escaped, if the line is worth remembering.
@@ -166,7 +154,7 @@ impl Echoes {
         if let Some((Voice::Reasoning, item)) = self.open.filter(|_| shown && is_next) {
             let length = said.texts.text.len();
             said.texts.text.push_str(&now.text);
-            said.texts.ends.extend(now.ends.iter().map(|&(end, sort)| (end + length, sort)));
+            said.texts.ends.extend(now.ends.iter().map(|&(end, field)| (end + length, field)));
             said.frame = frame;
             return Some(Found::More { item, parts: texts });
         }

@@ -2,7 +2,7 @@
 //! other line is a notice, whatever its type.
 
 use super::commands::{Commands, Ran};
-use super::echo::{Echoes, Form, Found, Sort, Voice};
+use super::echo::{Echoes, Form, Found, Voice};
 use crate::json::{Latest, Raw, Str};
 use crate::log::SessionNews;
 use crate::model::{
@@ -183,10 +183,10 @@ impl CodexReader {
         let frame = out.frame_number();
         let (mut texts, mut others) = (0, 0);
         self.echoes.begin();
-        for (element, sort) in elements(members, voice, form) {
+        for (element, field) in elements(members, voice, form) {
             match text_of(element) {
                 Some(text) => {
-                    self.echoes.hear(text, sort);
+                    self.echoes.hear(text, field);
                     texts += 1;
                 }
                 None => others += u32::from(is_part(element)),
@@ -235,12 +235,12 @@ impl CodexReader {
             }
         };
         let mut number = 0;
-        for (element, sort) in elements(members, voice, form) {
+        for (element, field) in elements(members, voice, form) {
             if let Some(item) = item.filter(|_| number >= known) {
-                self.element(element, voice, sort, (first + number) as u32, item, out);
+                self.element(element, voice, field, (first + number) as u32, item, out);
             } else if let Some(text) = text_of(element) {
                 element.note_str("type", Field::Structure);
-                text.take_text(sort.field(voice));
+                text.take_text(field);
             }
             number += 1;
         }
@@ -262,12 +262,12 @@ impl CodexReader {
         &mut self,
         val: Val<'_>,
         voice: Voice,
-        sort: Sort,
+        field: Field,
         number: u32,
         item: ItemId,
         out: &mut Events<'_>,
     ) {
-        if let Some(value) = read_part(val, sort, sort.field(voice), Of::Message) {
+        if let Some(value) = read_part(val, field, Of::Message) {
             out.delta(item, number, value);
         } else if voice != Voice::Reasoning {
             let inner = Payload::new(val, None);
@@ -456,7 +456,7 @@ impl CodexReader {
                 out.delta(item, 0, Part::Text(text));
             } else if list {
                 for (number, part) in output.elements().enumerate() {
-                    if let Some(value) = read_part(part, Sort::Plain, Field::ResultText, Of::Result) {
+                    if let Some(value) = read_part(part, Field::ResultText, Of::Result) {
                         out.delta(item, number as u32, value);
                     }
                 }
@@ -499,32 +499,32 @@ fn notice(line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut Events<'_>
     out.complete(item);
 }
 
-/// The members that hold the words of a message, of reasoning, or of an echo of either.
-fn members_with_words(holder: Payload<'_>, voice: Voice, form: Form) -> [(Option<Val<'_>>, Sort); 2] {
-    let summaries = if holder.kind.word() == "agent_reasoning" { Sort::Summary } else { Sort::Plain };
-    let (first, second) = match (voice, form) {
-        (Voice::Reasoning, Form::Shown) => (("text", summaries), None),
-        (_, Form::Shown) => (("message", Sort::Plain), None),
-        (Voice::Reasoning, Form::Done) => (("summary_text", Sort::Summary), Some("raw_content")),
-        (Voice::Reasoning, _) => (("summary", Sort::Summary), Some("content")),
-        _ => (("content", Sort::Plain), None),
+/// The members that hold the words of a message, of reasoning, or of an echo of either, and what their texts are.
+fn members_with_words(holder: Payload<'_>, voice: Voice, form: Form) -> [(Option<Val<'_>>, Field); 2] {
+    let (name, more) = match (voice, form) {
+        (Voice::Reasoning, Form::Shown) => ("text", None),
+        (_, Form::Shown) => ("message", None),
+        (Voice::Reasoning, Form::Done) => ("summary_text", Some("raw_content")),
+        (Voice::Reasoning, Form::Item | Form::Both) => ("summary", Some("content")),
+        _ => ("content", None),
     };
-    let (name, sort) = first;
-    [(holder.val.get(name), sort), (second.and_then(|name| holder.val.get(name)), Sort::Plain)]
+    let summary = more.is_some() || holder.kind.word() == "agent_reasoning";
+    let field = if summary { Field::ReasoningSummary } else { voice.text() };
+    [(holder.val.get(name), field), (more.and_then(|name| holder.val.get(name)), voice.text())]
 }
 
 /// The texts and other elements in such members. Where a member is of another type than it should be, it is left alone.
 fn elements(
-    members: [(Option<Val<'_>>, Sort); 2],
+    members: [(Option<Val<'_>>, Field); 2],
     voice: Voice,
     form: Form,
-) -> impl Iterator<Item = (Val<'_>, Sort)> {
+) -> impl Iterator<Item = (Val<'_>, Field)> {
     let takes_string = form == Form::Shown || (form == Form::Item && voice != Voice::Reasoning);
-    members.into_iter().flat_map(move |(member, sort)| {
+    members.into_iter().flat_map(move |(member, field)| {
         let string = member.filter(|member| takes_string && member.kind() == Kind::String);
         let list = member.filter(|_| form != Form::Shown);
         let listed = list.into_iter().flat_map(|list| list.elements());
-        string.into_iter().chain(listed).map(move |element| (element, sort))
+        string.into_iter().chain(listed).map(move |element| (element, field))
     })
 }
 
@@ -544,10 +544,10 @@ fn is_part(part: Val<'_>) -> bool {
     text_of(part).is_some() || is("input_image", "image_url") || is("refusal", "refusal")
 }
 
-fn read_part(part: Val<'_>, sort: Sort, text_field: Field, of: Of) -> Option<Part<'_>> {
+fn read_part(part: Val<'_>, text_field: Field, of: Of) -> Option<Part<'_>> {
     let value = if let Some(text) = text_of(part) {
         let text = text.take_text(text_field)?;
-        if sort == Sort::Summary { Part::Summary(text) } else { Part::Text(text) }
+        if text_field == Field::ReasoningSummary { Part::Summary(text) } else { Part::Text(text) }
     } else if !is_part(part) {
         return None;
     } else if let Some(text) = part.take_str("refusal", Field::Refusal) {

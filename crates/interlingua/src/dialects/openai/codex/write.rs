@@ -120,26 +120,29 @@ impl CodexForm {
     fn put_content<'g>(&mut self, item: GatheredItem<'g>, holder: Val<'_>, values: &mut NativeObject<'g>) {
         for name in CONTENT {
             if let Some(val) = holder.get(name) {
-                values.put(name, self.kept_content(item, name, val));
+                values.put_some(name, self.kept_content(item, name, val));
             }
         }
     }
 
     /// What was said, as the member of that name has it.
-    fn kept_content<'g>(&mut self, item: GatheredItem<'g>, name: &str, val: Val<'_>) -> NativeValue<'g> {
+    fn kept_content<'g>(
+        &mut self,
+        item: GatheredItem<'g>,
+        name: &str,
+        val: Val<'_>,
+    ) -> Option<NativeValue<'g>> {
         if val.kind() == Kind::Array {
-            return NativeValue::List(kept_elements(item, val.elements().any(is_hole)));
+            return Some(NativeValue::List(kept_elements(item, val.elements().any(is_hole))));
         }
-        let one = if name == "text" && is_hole(val) {
-            // Reasoning that is shown text by text.
-            let known = self.echoes.filter(|(known, _)| *known == item.head().id);
-            let shown = known.map_or(0, |(_, shown)| shown);
-            self.echoes = Some((item.head().id, shown + 1));
-            item.parts().filter_map(plain_text).nth(shown).map(NativeValue::from)
-        } else {
-            kept_string(item, name)
-        };
-        one.unwrap_or(NativeValue::Object(NativeObject::default()))
+        if name != "text" || !is_hole(val) {
+            return kept_string(item, name);
+        }
+        // Reasoning that is shown text by text.
+        let known = self.echoes.filter(|(known, _)| *known == item.head().id);
+        let shown = known.map_or(0, |(_, shown)| shown);
+        self.echoes = Some((item.head().id, shown + 1));
+        item.parts().filter_map(plain_text).nth(shown).map(NativeValue::from)
     }
 }
 
