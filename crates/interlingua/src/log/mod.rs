@@ -40,6 +40,21 @@ macro_rules! said_by_no_log {
 }
 pub(crate) use said_by_no_log;
 
+/// A pattern for the facts of a session that no head and no line says when it is built: they are lost unless lines were
+/// kept. Whoever reads a log knows whose it is.
+macro_rules! said_by_kept_frames {
+    () => {
+        crate::model::Field::SessionParent
+            | crate::model::Field::SessionParentCall
+            | crate::model::Field::SessionVersion
+            | crate::model::Field::SessionTitle
+            | crate::model::Field::SessionAgent
+            | crate::model::Field::ApprovalPolicy
+            | crate::model::Field::SandboxPolicy
+    };
+}
+pub(crate) use said_by_kept_frames;
+
 pub use arguments::CallValues;
 pub(crate) use arguments::name_with_group;
 pub use build::{FrameHead, LogBuilder, SessionHead};
