@@ -169,7 +169,9 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
             // Each item was read from one block.
             ItemKind::Reasoning => {
                 let mut block = NativeObject::new();
-                thinking_blocks(item).into_iter().for_each(|thinking| block.append(thinking));
+                for thinking in thinking_blocks(item) {
+                    block.append(thinking);
+                }
                 blocks.push(block);
             }
             ItemKind::ToolCall(call) => blocks.push(call_block(item, call, log.as_deref_mut())),
