@@ -24,7 +24,7 @@ pub(super) struct BuiltFrames {
     /// Calls that wait for their result, by a hash of the id they have here.
     calls: HashMap<u64, ToolCall<'static>, BuildHasherDefault<Identity>>,
     /// Ids made up for calls that came without one and wait for their result.
-    nameless_calls: VecDeque<String>,
+    nameless_calls: VecDeque<Str<'static>>,
 }
 
 impl BuiltFrames {
@@ -228,15 +228,12 @@ impl LogBuilder<'_, '_> {
 
     /// The id of a call. The call waits for its result.
     pub fn call_id<'g>(&mut self, item: GatheredItem<'g>, call: &ToolCall<'static>) -> Str<'g> {
-        let id = item.call_id().map_or_else(
-            || {
-                self.note("made up the id of a call");
-                let id = made_up_call_id(item);
-                self.frames.nameless_calls.push_back(id.clone());
-                Str::from_plain(&id)
-            },
-            Str::reborrow,
-        );
+        let id = item.call_id().map(Str::reborrow).unwrap_or_else(|| {
+            self.note("made up the id of a call");
+            let id = made_up_call_id(item);
+            self.frames.nameless_calls.push_back(id.clone());
+            id
+        });
         self.frames.calls.insert(key(&id), call.clone());
         id
     }
@@ -244,22 +241,19 @@ impl LogBuilder<'_, '_> {
     /// The id of the call that a result answers, and that call, if it has been written. A result without an id answers the
     /// first call without one.
     pub fn answered<'g>(&mut self, item: GatheredItem<'g>) -> (Str<'g>, Option<ToolCall<'static>>) {
-        let id = item.call_id().map_or_else(
-            || {
-                self.note("result without an id taken for that of the first open call");
-                let id = self.frames.nameless_calls.pop_front();
-                Str::from_plain(&id.unwrap_or_else(|| made_up_call_id(item)))
-            },
-            Str::reborrow,
-        );
+        let id = item.call_id().map(Str::reborrow).unwrap_or_else(|| {
+            self.note("result without an id taken for that of the first open call");
+            let first = self.frames.nameless_calls.pop_front();
+            first.unwrap_or_else(|| made_up_call_id(item))
+        });
         let call = self.frames.calls.remove(&key(&id));
         (id, call)
     }
 }
 
-fn made_up_call_id(item: GatheredItem<'_>) -> String {
+fn made_up_call_id(item: GatheredItem<'_>) -> Str<'static> {
     let ItemId(number) = item.head().id;
-    format!("call_{number}")
+    Str::from_plain(&format!("call_{number}"))
 }
 
 fn key(text: &Str<'_>) -> u64 {
