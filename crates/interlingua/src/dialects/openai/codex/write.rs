@@ -9,7 +9,7 @@ use crate::log::{
     NativeValue, SessionHead, is_uuid, text_of,
 };
 use crate::model::{Args, Author, CallKind, Field, ItemId, ItemKind, Of, Origin, Part, ToolCall, issuers};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::media::address_of;
 
 #[derive(Default)]
@@ -112,14 +112,15 @@ impl LogForm for CodexForm {
 }
 
 /// Members that hold what was said, as one string or as a list.
-const CONTENT: &[&str] =
-    &["message", "text", "content", "output", "result", "tools", "summary", "summary_text", "raw_content"];
+const CONTENT: [&str; 9] =
+    ["message", "text", "content", "output", "result", "tools", "summary", "summary_text", "raw_content"];
 
 impl CodexForm {
     /// Puts what was said where a kept object has it.
     fn put_content<'g>(&mut self, item: GatheredItem<'g>, holder: Val<'_>, values: &mut NativeObject<'g>) {
-        for name in CONTENT {
-            if let Some(val) = holder.get(name) {
+        const WANTED: WantedNames<9> = WantedNames::new(CONTENT);
+        for (name, val) in CONTENT.into_iter().zip(holder.find(&WANTED)) {
+            if let Some(val) = val {
                 values.put_some(name, self.kept_content(item, name, val));
             }
         }
@@ -239,7 +240,8 @@ fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     match &item.head().kind {
         ItemKind::ToolCall(ToolCall { call_id: _, kind: _, namespace, name }) => {
             values.put("name", name).put_some("namespace", namespace.as_ref());
-            values.put_some("arguments", arguments_of(item)).put_some("input", arguments_of(item));
+            let text = arguments_of(item);
+            values.put_some("arguments", text.clone()).put_some("input", text);
             if let Some(Args::Json(json)) = item.arguments() {
                 values.put("action", json);
             }
