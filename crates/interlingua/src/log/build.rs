@@ -228,12 +228,14 @@ impl LogBuilder<'_, '_> {
 
     /// The id of a call. The call waits for its result.
     pub fn call_id<'g>(&mut self, item: GatheredItem<'g>, call: &ToolCall<'static>) -> Str<'g> {
-        let id = item.call_id().map(Str::reborrow).unwrap_or_else(|| {
+        let id = if let Some(id) = item.call_id() {
+            id.reborrow()
+        } else {
             self.note("made up the id of a call");
             let id = made_up_call_id(item);
             self.frames.nameless_calls.push_back(id.clone());
             id
-        });
+        };
         self.frames.calls.insert(key(&id), call.clone());
         id
     }
@@ -241,11 +243,13 @@ impl LogBuilder<'_, '_> {
     /// The id of the call that a result answers, and that call, if it has been written. A result without an id answers the
     /// first call without one.
     pub fn answered<'g>(&mut self, item: GatheredItem<'g>) -> (Str<'g>, Option<ToolCall<'static>>) {
-        let id = item.call_id().map(Str::reborrow).unwrap_or_else(|| {
+        let id = if let Some(id) = item.call_id() {
+            id.reborrow()
+        } else {
             self.note("result without an id taken for that of the first open call");
             let first = self.frames.nameless_calls.pop_front();
             first.unwrap_or_else(|| made_up_call_id(item))
-        });
+        };
         let call = self.frames.calls.remove(&key(&id));
         (id, call)
     }
