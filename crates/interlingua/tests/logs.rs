@@ -9,7 +9,7 @@ use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use interlingua::framing::{FrameKind, Framing};
 use interlingua::json::{Raw, Str};
 use interlingua::ledger::{Leftover, Report};
-use interlingua::log::{GatheredItem, LogFile, LogForm, LogRules, LogWriter, NativeObject, NativeValue};
+use interlingua::log::{GatheredItem, LogBuilder, LogForm, LogRules, LogWriter, NativeObject, NativeValue};
 use interlingua::model::{
     Author, CallKind, Event, Field, ItemHead, ItemKind, ItemTail, Notice, Origin, Part, Session,
     says_everything,
@@ -86,12 +86,10 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     const RULES: LogRules = LogRules {
         dialect: "thread",
         framing: FRAMINGS[FRAMING],
-        issuer: "",
         authors: &[Author::User, Author::Assistant],
-        origins: &[],
         calls: &[CallKind::Function],
-        within: &[],
         session: &[Field::SessionTitle],
+        ..LogRules::NOTHING
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, _: Val<'_>) -> NativeObject<'g> {
@@ -100,17 +98,17 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
         message
     }
 
-    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
-        if FRAMING == 0 && !file.has_frames() {
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+        if FRAMING == 0 && !log.has_frames() {
             let (mut thread, mut head) = (NativeObject::new(), NativeObject::new());
-            thread.put_some("title", file.say(Field::SessionTitle));
+            thread.put_some("title", log.say(Field::SessionTitle));
             thread.put("messages", NativeValue::List(Vec::new()));
             head.put("thread", thread);
-            file.write_head(&NativeValue::Object(head), out);
+            log.write_head(head);
         }
         let mut message = NativeObject::new();
-        message.put("id", Str::from_plain(&file.id_of(item))).put_some("text", text_of(item));
-        file.write(&NativeValue::Object(message), out);
+        message.put("id", log.id_of(item)).put_some("text", text_of(item));
+        log.write(message);
     }
 }
 

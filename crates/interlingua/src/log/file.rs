@@ -1,26 +1,22 @@
-//! The file that a log becomes: its frames and what stands between them, what is known of the session, and what frames
-//! that must be built share: ids, times, and calls without a name.
+//! The file that a log becomes: its frames and what stands between them, and what is known of the session.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::hash::BuildHasherDefault;
+use std::collections::BTreeMap;
 
 use super::LogRules;
 use super::fill::{ClassOf, fill};
-use super::gather::GatheredItem;
 use super::values::NativeValue;
 use crate::dialects::Options;
 use crate::error::{Code, Problem, Window};
 use crate::framing::Framing;
 use crate::json::{JsonBuffer, Raw, Str, is_rfc3339};
-use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
-use crate::model::{Author, Field, ItemHead, ItemId, ItemKind, Of, Session};
+use crate::ledger::{Leftover, LeftoverBody, Reason};
+use crate::model::{EachField as _, Field, Session};
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
-use crate::wire::fingerprint;
 
 /// The frames of a log being written.
 #[derive(Debug)]
-pub struct LogFile {
+pub(super) struct LogFile {
     rules: &'static LogRules,
     end: End,
     /// Frames that had to be built.
@@ -33,10 +29,6 @@ pub struct LogFile {
     facts: SessionFacts,
     /// How often the record named another agent than the one whose frames it kept: someone changed one of the two.
     another_agent: usize,
-    chain: Chain,
-    last_time: Option<Raw<'static>>,
-    /// Ids made up for calls that came without one and wait for their result.
-    nameless_calls: VecDeque<String>,
     /// A head or tail that is given back, to be cut.
     cut: JsonBuffer,
 }
@@ -74,15 +66,6 @@ struct PendingFact {
     in_next_frame: bool,
 }
 
-/// How frames hang together.
-#[derive(Debug, Default)]
-struct Chain {
-    /// The id of the last frame built, by agent: a subagent's frames do not stand in the way of the others.
-    last: HashMap<u64, String, BuildHasherDefault<Identity>>,
-    /// Hashes of the ids of all frames built, eight bytes each: a parent must be one of them, or nobody finds it.
-    built: HashSet<u64, BuildHasherDefault<Identity>>,
-}
-
 impl LogFile {
     /// No frames yet.
     pub(super) fn new(rules: &'static LogRules, options: &Options) -> Self {
@@ -99,20 +82,17 @@ impl LogFile {
             no_final_newline: false,
             facts,
             another_agent: 0,
-            chain: Chain::default(),
-            last_time: None,
-            nameless_calls: VecDeque::new(),
             cut: JsonBuffer::default(),
         }
     }
 
     /// Whether a frame has been written.
-    pub fn has_frames(&self) -> bool {
+    pub(super) fn has_frames(&self) -> bool {
         self.built + self.restored > 0
     }
 
     /// Writes a frame that was built.
-    pub fn write(&mut self, value: &NativeValue<'_>, out: &mut Target<'_>) {
+    pub(super) fn write(&mut self, value: &NativeValue<'_>, out: &mut Target<'_>) {
         self.built += 1;
         self.separate(out);
         out.json.frame("");
@@ -120,164 +100,37 @@ impl LogFile {
     }
 
     /// What is known of the session, for a frame that says it.
-    pub fn say(&mut self, field: Field) -> Option<Raw<'static>> {
+    pub(super) fn say(&mut self, field: Field) -> Option<Raw<'static>> {
+        let value = self.known(field).filter(|value| self.rules.takes(field, value))?;
         self.facts.pending.retain(|fact| !(fact.in_next_frame && fact.field == field));
-        self.known(field)
+        Some(value)
     }
 
     /// What is known of the session, without saying it.
-    pub fn known(&self, field: Field) -> Option<Raw<'static>> {
+    pub(super) fn known(&self, field: Field) -> Option<Raw<'static>> {
         self.facts.known.get(&field).cloned().map(Raw::owned)
     }
 
-    /// The id of an item: its own, or one made from the session and its number, in the form of a UUID.
-    pub fn id_of(&self, item: GatheredItem<'_>) -> String {
-        match &item.head().native_id {
-            Some(id) => id.as_escaped().to_owned(),
-            None => self.made_up_id(item.head().id),
-        }
-    }
-
-    /// A stable id in the form of a UUID, from the session and a number.
-    pub fn made_up_id(&self, ItemId(number): ItemId) -> String {
-        let session = self.facts.known.get(&Field::SessionId).map_or("", |id| id.trim_matches('"'));
-        let seed = session.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    /// Learns about the session.
+    pub(super) fn learn(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+        session.clone().each_field(&mut |field, value| {
+            let Some(text) = value.source() else { return };
+            let json = match field {
+                Field::SessionStart | Field::ApprovalPolicy | Field::SandboxPolicy => Raw::new(text),
+                _ => Raw::owned(format!("\"{text}\"")),
+            };
+            self.another_agent += usize::from(field == Field::SessionAgent && text != self.rules.dialect);
+            // The leaf is found by its text, with or without quotes.
+            self.learn_fact(field, &Str::escaped(text.trim_matches('"')), &json, out);
         });
-        format!(
-            "{:08x}-{:04x}-4{:03x}-8{:03x}-{number:012x}",
-            seed >> 32,
-            seed >> 16 & 0xffff,
-            seed & 0xfff,
-            seed >> 12 & 0xfff
-        )
     }
 
-    /// Whether a frame with that id has been built: nothing may hang on one that is not there.
-    pub fn has_built(&self, id: &Str<'_>) -> bool {
-        self.chain.built.contains(&fingerprint(id.as_escaped().as_bytes()))
-    }
-
-    /// The id of the frame that an item's frame hangs on: its parent's, if that has one, else the one before it.
-    pub fn parent_of<'g>(&self, item: GatheredItem<'g>) -> Option<Str<'g>> {
-        let own = item.head().parent.as_ref().filter(|parent| self.has_built(parent)).map(Str::reborrow);
-        let last = || self.chain.last.get(&agent_of(item)).map(|id| Str::escaped(id).into_owned());
-        own.or_else(last)
-    }
-
-    /// Gives up what a frame that hangs on others does not say of an item that begins: a parent that has no frame, and the
-    /// model of any but the assistant. An item within another has no frame of its own.
-    pub fn lose_of_frame(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
-        if let Some(around) = around {
-            // Messages within one are not known: their content is that of the frame.
-            if head.kind == ItemKind::Message && around.head().author != head.author {
-                out.lose(Field::ItemAuthor, Reason::Narrowed);
-            }
-            return;
-        }
-        if let Some(parent) = head.parent.as_ref().filter(|parent| !self.has_built(parent)) {
-            out.lose_str(Field::ItemParent, parent, Reason::NoSlot);
-        }
-        if head.author != Author::Assistant {
-            out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
-        }
-    }
-
-    /// The frame of an item has been built under that id: the next one hangs on it.
-    pub fn links(&mut self, item: GatheredItem<'_>, id: &str) {
-        self.chain.built.insert(fingerprint(id.as_bytes()));
-        self.chain.last.insert(agent_of(item), id.to_owned());
-    }
-
-    /// An item is about to be written: what has no time of its own has that one.
-    pub(super) fn begin(&mut self, item: GatheredItem<'_>) {
-        let own = item.head().time.as_ref().filter(|time| is_date(time));
-        if let Some(time) = own.or_else(|| item.clock().filter(|time| is_date(time))) {
-            self.last_time = Some(time.clone());
-        }
-    }
-
-    /// The time of a frame: the item's own, or the last one known, or when the session began.
-    pub fn time_of(&mut self, item: GatheredItem<'_>, out: &mut Target<'_>) -> Raw<'static> {
-        self.begin(item);
-        let start = || self.known(Field::SessionStart).filter(is_date);
-        self.last_time.clone().or_else(start).unwrap_or_else(|| {
-            // Agents do not find, or drop, what has no time.
-            out.ledger.note("made up the time of a line");
-            Raw::new(EPOCH)
-        })
-    }
-
-    /// The id of a call, or of the call that a result answers. What has none is paired in order.
-    pub fn call_id_of<'g>(&mut self, item: GatheredItem<'g>, out: &mut Target<'_>) -> Str<'g> {
-        if let Some(id) = item.call_id() {
-            return id.reborrow();
-        }
-        let ItemId(number) = item.head().id;
-        let made_up = format!("call_{number}");
-        let id = if item.of() == Of::Call {
-            out.ledger.note("made up the id of a call");
-            self.nameless_calls.push_back(made_up.clone());
-            made_up
-        } else {
-            out.ledger.note("result without an id taken for that of the first open call");
-            self.nameless_calls.pop_front().unwrap_or(made_up)
-        };
-        Str::from_plain(&id)
-    }
-
-    /// Learns about the session. `says` tells whether the next built frame will say a fact.
-    pub(super) fn learn(
-        &mut self,
-        session: &Session<'_>,
-        says: &dyn Fn(Field, &Raw<'_>, &LogFile) -> bool,
-        out: &mut Target<'_>,
-    ) {
-        #[rustfmt::skip]
-        let Session {
-            id, parent, parent_call, cwd, cli_version, model, provider, branch, commit, repository, title, start,
-            agent, permission_mode, approval_policy, sandbox_policy,
-        } = session;
-        let texts = [
-            (Field::SessionId, id),
-            (Field::SessionParent, parent),
-            (Field::SessionParentCall, parent_call),
-            (Field::SessionCwd, cwd),
-            (Field::SessionVersion, cli_version),
-            (Field::SessionModel, model),
-            (Field::SessionProvider, provider),
-            (Field::SessionBranch, branch),
-            (Field::SessionCommit, commit),
-            (Field::SessionRepository, repository),
-            (Field::SessionTitle, title),
-            (Field::SessionAgent, agent),
-            (Field::PermissionMode, permission_mode),
-        ];
-        for (field, text) in texts {
-            let Some(text) = text else { continue };
-            self.another_agent += usize::from(field == Field::SessionAgent && !text.is(self.rules.dialect));
-            let json = Raw::owned(format!("\"{}\"", text.as_escaped()));
-            let says = says(field, &json, self);
-            self.learn_fact(field, text, &json, says, out);
-        }
-        for (field, json) in [
-            (Field::SessionStart, start),
-            (Field::ApprovalPolicy, approval_policy),
-            (Field::SandboxPolicy, sandbox_policy),
-        ] {
-            if let Some(json) = json {
-                // The leaf is found by its text, with or without quotes.
-                let text = Str::escaped(json.as_str().trim_matches('"'));
-                let says = says(field, json, self);
-                self.learn_fact(field, &text, json, says, out);
-            }
-        }
-    }
-
-    fn learn_fact(&mut self, field: Field, text: &Str<'_>, json: &Raw<'_>, says: bool, out: &mut Target<'_>) {
+    fn learn_fact(&mut self, field: Field, text: &Str<'_>, json: &Raw<'_>, out: &mut Target<'_>) {
+        let in_head = !self.has_frames() && self.rules.session_head.contains(&field);
+        let in_next_frame = in_head || self.rules.session.contains(&field);
         let bytes = text.as_escaped().len();
         let pending = &mut self.facts.pending;
-        if says {
+        if in_next_frame && self.rules.takes(field, json) {
             // What it said before, and no frame has said, is lost.
             let earlier = |fact: &PendingFact| fact.field == field && fact.in_next_frame;
             if let Some(at) = pending.iter().position(earlier) {
@@ -402,7 +255,7 @@ impl LogFile {
     }
 
     /// Writes the head of a document that holds the frames in a list: an object that ends with that list, still open.
-    pub fn write_head(&mut self, head: &NativeValue<'_>, out: &mut Target<'_>) {
+    pub(super) fn write_head(&mut self, head: &NativeValue<'_>, out: &mut Target<'_>) {
         self.cut.clear();
         head.write(&mut self.cut.hold());
         self.built += 1;
@@ -422,14 +275,16 @@ impl LogFile {
     }
 }
 
-/// Whose chain an item belongs to.
-fn agent_of(item: GatheredItem<'_>) -> u64 {
-    item.head().agent.as_ref().map_or(0, |agent| fingerprint(agent.as_escaped().as_bytes()))
-}
-
 /// Whether a time is one that agents read.
 pub fn is_date(time: &Raw<'_>) -> bool {
     is_rfc3339(time.as_str().trim_matches('"').as_bytes())
 }
 
-const EPOCH: &str = "\"1970-01-01T00:00:00.000Z\"";
+/// Whether a text is a UUID.
+pub fn is_uuid(id: &str) -> bool {
+    id.len() == 36
+        && id.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

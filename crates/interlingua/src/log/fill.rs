@@ -118,27 +118,11 @@ impl<'f> Fill<'f, '_> {
                 self.json.bytes(b"\"");
                 self.json.bytes(&val.text().as_bytes()[2..]);
             }
-            Some(NativeValue::Text(text)) => {
-                self.said.push(address(text.as_escaped()));
-                self.json.bytes(b"\"");
-                self.json.bytes(text.as_escaped().as_bytes());
-                self.json.bytes(b"\"");
-            }
+            Some(NativeValue::Text(text)) => self.string(std::slice::from_ref(text)),
+            Some(NativeValue::Joined(texts)) => self.string(texts),
             Some(NativeValue::Json(json)) => {
                 self.said.push(address(json.as_str()));
                 self.json.bytes(json.as_str().as_bytes());
-            }
-            Some(NativeValue::Made(json, source)) => {
-                self.said.push(address(source.as_escaped()));
-                self.json.bytes(json.as_str().as_bytes());
-            }
-            Some(NativeValue::Joined(texts)) => {
-                self.json.bytes(b"\"");
-                for text in texts {
-                    self.said.push(address(text.as_escaped()));
-                    self.json.bytes(text.as_escaped().as_bytes());
-                }
-                self.json.bytes(b"\"");
             }
             Some(NativeValue::Object(_) | NativeValue::List(_) | NativeValue::Either(..)) | None => {
                 self.json.bytes(b"null");
@@ -150,17 +134,29 @@ impl<'f> Fill<'f, '_> {
         }
     }
 
+    fn string(&mut self, texts: &[Str<'_>]) {
+        self.json.bytes(b"\"");
+        for text in texts {
+            self.said.push(address(text.as_escaped()));
+            self.json.bytes(text.as_escaped().as_bytes());
+        }
+        self.json.bytes(b"\"");
+    }
+
     /// A value that is no hole says what it says: perhaps the same as ours.
     fn stays(&mut self, val: Val<'f>, native: Option<&NativeValue<'_>>) {
         match native {
             Some(NativeValue::Text(text)) if val.str().is_some_and(|own| own == *text) => {
                 self.said.push(address(text.as_escaped()));
             }
+            Some(NativeValue::Joined(texts)) => {
+                let all: String = texts.iter().map(Str::as_escaped).collect();
+                if val.str().is_some_and(|own| own.as_escaped() == all) {
+                    self.said.extend(texts.iter().map(|text| address(text.as_escaped())));
+                }
+            }
             Some(NativeValue::Json(json)) if val.text() == json.as_str() => {
                 self.said.push(address(json.as_str()));
-            }
-            Some(NativeValue::Made(json, source)) if val.text() == json.as_str() => {
-                self.said.push(address(source.as_escaped()));
             }
             Some(NativeValue::Either(Some(one), _)) => self.stays(val, Some(one)),
             Some(_) | None => {}

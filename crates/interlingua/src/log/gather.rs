@@ -185,12 +185,24 @@ impl<'g> GatheredItem<'g> {
         }
     }
 
-    /// The items within it.
-    pub fn within(self) -> impl Iterator<Item = GatheredItem<'g>> + use<'g> {
-        self.content().filter_map(|content| match content {
-            GatheredContent::Item(item) => Some(item),
-            GatheredContent::Part(_) => None,
-        })
+    /// What a frame of blocks has for it, in order: the parts of a message and the items within it, those of messages
+    /// within it, too. Any other item is a block itself.
+    pub fn blocks(self) -> Vec<GatheredContent<'g>> {
+        let mut blocks = Vec::new();
+        self.add_blocks(&mut blocks);
+        blocks
+    }
+
+    fn add_blocks(self, blocks: &mut Vec<GatheredContent<'g>>) {
+        if self.of() != Of::Message {
+            return blocks.push(GatheredContent::Item(self));
+        }
+        for content in self.content() {
+            match content {
+                GatheredContent::Part(_) => blocks.push(content),
+                GatheredContent::Item(inner) => inner.add_blocks(blocks),
+            }
+        }
     }
 
     /// Its parts and the items within it, in order.

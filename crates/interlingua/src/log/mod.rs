@@ -6,9 +6,12 @@
 //! frames, what a built frame cannot say, ids, times and the facts of the session.
 
 mod arguments;
+mod build;
 mod file;
 mod fill;
 mod gather;
+mod media;
+mod session;
 mod values;
 mod writer;
 
@@ -37,9 +40,28 @@ macro_rules! said_by_no_log {
 }
 pub(crate) use said_by_no_log;
 
-pub(crate) use arguments::{arguments_object, arguments_of, name_with_group, note_group};
-pub use file::{LogFile, is_date};
+/// A pattern for the facts of a session that no head and no line says when it is built: they are lost unless lines were
+/// kept. Whoever reads a log knows whose it is.
+macro_rules! said_by_kept_frames {
+    () => {
+        crate::model::Field::SessionParent
+            | crate::model::Field::SessionParentCall
+            | crate::model::Field::SessionVersion
+            | crate::model::Field::SessionTitle
+            | crate::model::Field::SessionAgent
+            | crate::model::Field::ApprovalPolicy
+            | crate::model::Field::SandboxPolicy
+    };
+}
+pub(crate) use said_by_kept_frames;
+
+pub use arguments::CallValues;
+pub(crate) use arguments::name_with_group;
+pub use build::{FrameHead, LogBuilder, SessionHead};
+pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};
-pub use values::{NativeElement, NativeObject, NativeValue};
-pub use writer::{ItemPlace, LogForm, LogRules, LogWriter};
+pub use media::MediaRules;
+pub use session::SessionNews;
+pub use values::{NativeElement, NativeObject, NativeValue, text_of};
+pub use writer::{LogForm, LogRules, LogWriter};

@@ -1,6 +1,7 @@
 //! Native values: an item as the dialect writes it. The same value fills the holes of a kept frame or becomes a frame.
 
 use crate::json::{JsonWriter, Raw, Str};
+use crate::model::Part;
 
 /// A value in the dialect's own form.
 #[derive(Debug)]
@@ -9,16 +10,14 @@ pub enum NativeValue<'g> {
     Text(Str<'g>),
     /// Any value, verbatim.
     Json(Raw<'g>),
-    /// A value that was made of a text of the item: it says that text.
-    Made(Raw<'g>, Str<'g>),
-    /// A string that is several texts of the item, one after the other.
+    /// A string that is several texts, one after the other.
     Joined(Vec<Str<'g>>),
     /// An object.
     Object(NativeObject<'g>),
     /// A list.
     List(Vec<NativeElement<'g>>),
-    /// Content that a kept frame has either as one value or as a list or object: what fills a hole in its place, and what
-    /// fills holes inside it. It is never built.
+    /// Content that is either one value or a list or object. A kept frame tells which: a hole in its place is filled with
+    /// the one, holes inside it with the other. A built frame has the one, if there is one.
     Either(Option<Box<NativeValue<'g>>>, Box<NativeValue<'g>>),
 }
 
@@ -120,6 +119,19 @@ impl<'g> From<NativeObject<'g>> for NativeValue<'g> {
     }
 }
 
+/// What is not there is `null`.
+impl<'g, T: Into<NativeValue<'g>>> From<Option<T>> for NativeValue<'g> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(NativeValue::Json(Raw::new("null")), Into::into)
+    }
+}
+
+impl<'g, T: Into<NativeValue<'g>>> From<Vec<T>> for NativeValue<'g> {
+    fn from(values: Vec<T>) -> Self {
+        values.into_iter().collect()
+    }
+}
+
 /// Elements of one class.
 impl<'g, T: Into<NativeValue<'g>>> FromIterator<T> for NativeValue<'g> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
@@ -128,12 +140,20 @@ impl<'g, T: Into<NativeValue<'g>>> FromIterator<T> for NativeValue<'g> {
     }
 }
 
-impl NativeValue<'_> {
+impl<'g> NativeValue<'g> {
+    /// Content that is one value, if there is one for all of it, or else a list.
+    pub fn one_or_list(
+        one: Option<impl Into<NativeValue<'g>>>,
+        list: impl IntoIterator<Item = impl Into<NativeValue<'g>>>,
+    ) -> Self {
+        NativeValue::Either(one.map(|one| Box::new(one.into())), Box::new(list.into_iter().collect()))
+    }
+
     /// Writes the value.
     pub fn write(&self, json: &mut JsonWriter<'_>) {
         match self {
             NativeValue::Text(text) => _ = json.str(text),
-            NativeValue::Json(value) | NativeValue::Made(value, _) => _ = json.raw(value),
+            NativeValue::Json(value) => _ = json.raw(value),
             NativeValue::Joined(texts) => {
                 json.open_string();
                 for text in texts {
@@ -158,5 +178,20 @@ impl NativeValue<'_> {
             }
             NativeValue::Either(Some(value), _) | NativeValue::Either(None, value) => value.write(json),
         }
+    }
+}
+
+/// The text that a part is where nothing but text is known: all that is said is text, JSON too. `None` for what is not
+/// said: media, arguments, state.
+pub fn text_of<'p>(part: &'p Part<'_>) -> Option<Str<'p>> {
+    match part {
+        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => Some(text.reborrow()),
+        Part::Json(json) => Some(Str::plain(json.as_str())),
+        Part::Media(_)
+        | Part::Args(_)
+        | Part::File(_)
+        | Part::Citation(_)
+        | Part::Opaque(_)
+        | Part::Cache(_) => None,
     }
 }

@@ -1,16 +1,17 @@
 //! The writer of every log.
 
+use super::build::{BuiltFrames, LogBuilder};
 use super::file::{LogFile, is_date};
 use super::fill::address;
 use super::gather::{GatheredItem, GatheredItems};
+use super::media::MediaRules;
 use super::values::{NativeObject, NativeValue};
 use crate::dialects::Options;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{
-    Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemKind, ItemTail, Media, Of, Origin,
-    Part,
+    Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemKind, ItemTail, Of, Origin, Part,
 };
 use crate::pipe::lifecycle::OneByOne;
 use crate::pipe::{Target, Writer};
@@ -40,39 +41,17 @@ pub trait LogForm: Send {
         Str::escaped(Self::RULES.issuer)
     }
 
-    /// Writes an item that no kept frame was brought for, with [`LogFile::write`].
-    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>);
+    /// Writes an item that no kept frame was brought for, with [`LogBuilder::write`].
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>);
 
     /// Gives up what a frame cannot say of an item that begins, beyond what the rules tell. `around` is the item it lies in.
-    fn lose_of_head(
-        &self,
-        head: &ItemHead<'_>,
-        around: Option<GatheredItem<'_>>,
-        file: &LogFile,
-        out: &mut Target<'_>,
-    ) {
-        let _ = (head, around, file, out);
-    }
-
-    /// As much of media as a frame can say; gives up the rest.
-    fn media<'m>(
-        &self,
-        place: ItemPlace,
-        media: &'m Media<'m>,
-        out: &mut Target<'_>,
-    ) -> Result<Media<'m>, Reason> {
-        let _ = (place, media, out);
-        Err(Reason::NoSlot)
-    }
-
-    /// Whether the next frame can say a fact of the session that the rules name.
-    fn says_of_session(&self, field: Field, value: &Raw<'_>, file: &LogFile) -> bool {
-        let _ = (field, value, file);
-        true
+    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+        let _ = (head, around, out);
     }
 }
 
-/// What is the same for every frame of a log that is built. What is not in these lists is given up.
+/// What is the same for every frame of a log that is built. What is not in these lists is given up. Name those that are
+/// not empty, and the rest with [`LogRules::NOTHING`].
 #[derive(Debug)]
 pub struct LogRules {
     /// The dialect's name.
@@ -87,19 +66,45 @@ pub struct LogRules {
     pub origins: &'static [Origin],
     /// The sorts of call.
     pub calls: &'static [CallKind],
+    /// The media in messages and results.
+    pub media: MediaRules,
     /// What a message or result that holds others says of those.
     pub within: &'static [Field],
-    /// What it says of the session.
+    /// Whether frames name the one they hang on, and those of the assistant the model.
+    pub chained: bool,
+    /// What the head of the file says of the session: what is known before the first item.
+    pub session_head: &'static [Field],
+    /// What any frame may say of it.
     pub session: &'static [Field],
+    /// Whether a text can be the id of a session.
+    pub is_session_id: fn(&str) -> bool,
 }
 
-/// Where a part stands.
-#[derive(Clone, Copy, Debug)]
-pub struct ItemPlace {
-    /// In what sort of item.
-    pub of: Of,
-    /// Who speaks there.
-    pub author: Author,
+impl LogRules {
+    /// The rules of lines that say nothing, to begin with.
+    pub const NOTHING: LogRules = LogRules {
+        dialect: "",
+        framing: Framing::Lines,
+        issuer: "",
+        authors: &[],
+        origins: &[],
+        calls: &[],
+        media: MediaRules::NONE,
+        within: &[],
+        chained: false,
+        session_head: &[],
+        session: &[],
+        is_session_id: |_| true,
+    };
+
+    /// Whether a file takes that value for a fact of the session.
+    pub(super) fn takes(&self, field: Field, value: &Raw<'_>) -> bool {
+        match field {
+            Field::SessionId => (self.is_session_id)(value.as_str().trim_matches('"')),
+            Field::SessionStart => is_date(value),
+            _ => true,
+        }
+    }
 }
 
 /// Writes a log, frame by frame.
@@ -107,6 +112,7 @@ pub struct ItemPlace {
 pub struct LogWriter<F> {
     form: F,
     file: LogFile,
+    frames: BuiltFrames,
     items: GatheredItems,
     /// Where the texts of the item begin that kept frames say.
     said: Vec<usize>,
@@ -127,6 +133,7 @@ impl<F: LogForm> LogWriter<F> {
         Self {
             form,
             file: LogFile::new(const { &F::RULES }, options),
+            frames: BuiltFrames::default(),
             items: GatheredItems::default(),
             said: Vec::new(),
             restored: false,
@@ -139,13 +146,7 @@ impl<F: LogForm> LogWriter<F> {
 
     fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => {
-                let form = &self.form;
-                let says = |field, value: &Raw<'_>, file: &LogFile| {
-                    F::RULES.session.contains(&field) && form.says_of_session(field, value, file)
-                };
-                self.file.learn(session, &says, out);
-            }
+            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.file.learn(session, out),
             Event::Clock(time) => {
                 self.give_up_clock(out);
                 if is_date(time) {
@@ -189,11 +190,13 @@ impl<F: LogForm> LogWriter<F> {
         if !self.restoring {
             let around = head.within.and_then(|around| self.items.item(around));
             lose_of_head(&F::RULES, head, around, out);
-            self.form.lose_of_head(head, around, &self.file, out);
+            if F::RULES.chained {
+                self.frames.lose_of_head(head, around, out);
+            }
+            self.form.lose_of_head(head, around, out);
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
-        let now =
-            self.now.as_mut().filter(|(time, _)| timeless && !is_within && !self.restoring && is_date(time));
+        let now = self.now.as_mut().filter(|_| timeless && !is_within && !self.restoring);
         let clock = now.map(|(time, taken)| {
             *taken = true;
             time.clone()
@@ -203,20 +206,21 @@ impl<F: LogForm> LogWriter<F> {
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         let Some(item) = self.items.item(delta.item) else { return };
-        let (place, value) = (ItemPlace { of: item.of(), author: item.head().author }, &delta.value);
+        let (of, value) = (item.of(), &delta.value);
         if self.restoring {
             return self.items.delta(delta);
         }
         let said = match value {
-            Part::Media(media) if place.of == Of::Message || place.of == Of::Result => {
-                self.form.media(place, media, out).map(|media| Some(Part::Media(media)))
+            Part::Media(media) if of == Of::Message || of == Of::Result => {
+                let from_assistant = item.head().author == Author::Assistant;
+                F::RULES.media.sayable(media, from_assistant, out).map(|media| Some(Part::Media(media)))
             }
-            value => takes_part(place.of, value, F::RULES.issuer).map(|()| None),
+            value => takes_part(of, value, F::RULES.issuer).map(|()| None),
         };
         match said {
             Ok(None) => self.items.delta(delta),
             Ok(Some(value)) => self.items.delta(&Delta { value, ..delta.clone() }),
-            Err(reason) => out.lose_part(place.of, value, reason),
+            Err(reason) => out.lose_part(of, value, reason),
         }
     }
 
@@ -269,9 +273,10 @@ impl<F: LogForm> LogWriter<F> {
                 });
             }
         } else {
-            self.file.begin(item);
+            self.frames.begin(item);
             if item.says_anything() {
-                self.form.build(item, &mut self.file, out);
+                let mut log = LogBuilder { file: &mut self.file, frames: &mut self.frames, out };
+                self.form.build(item, &mut log);
             }
         }
         self.items.clear();

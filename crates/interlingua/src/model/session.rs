@@ -78,6 +78,11 @@ macro_rules! each_fact {
                 })*
             }
 
+            /// Whether it says nothing that is not known yet.
+            pub fn is_old_news(&self, known: &Session<'_>) -> bool {
+                true $(&& (self.$fact.is_none() || self.$fact == known.$fact))*
+            }
+
             /// What it says that is not known yet.
             #[must_use]
             pub fn news_to(self, known: &Session<'a>) -> Self {

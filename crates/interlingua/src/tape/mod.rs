@@ -14,7 +14,7 @@ use crate::ledger::Reason;
 use crate::model::Field;
 use parse::{Broken, OpenContainer, Parser};
 pub use value::Val;
-pub(crate) use value::{Visit, Visited, WantedNames};
+pub(crate) use value::{Member, Visit, Visited, WantedNames};
 
 /// How large a frame may get before it is passed through unread, and how much a source may ask for.
 #[derive(Clone, Copy, Debug)]

@@ -170,10 +170,12 @@ impl<'t> Val<'t> {
 
     /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
     pub fn str_or_empty(&self, name: &str) -> &'t str {
-        match self.get(name) {
-            Some(val) if val.kind() == Kind::String => &val.text()[1..val.text().len() - 1],
-            _ => "",
-        }
+        self.get(name).word()
+    }
+
+    /// Whether there is a string member of that name.
+    pub fn has_str(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|member| member.kind() == Kind::String)
     }
 
     /// Members in order, if this is an object.
@@ -335,6 +337,50 @@ impl<'t> Val<'t> {
                 at = node.next;
             }
         }
+    }
+}
+
+/// A member that may be missing, as [`Val::find`] gives it: what is not there says nothing and claims nothing.
+pub(crate) trait Member<'t> {
+    /// Its text, still escaped; empty if it is no string. Looks without claiming.
+    fn word(self) -> &'t str;
+    /// [`Val::take_text`]
+    fn take_text(self, field: Field) -> Option<Str<'t>>;
+    /// [`Val::note_text`]
+    fn note_text(self, field: Field) -> Option<Str<'t>>;
+    /// [`Val::take_time`]
+    fn take_time(self, field: Field) -> Option<Raw<'t>>;
+    /// [`Val::note_count`]
+    fn note_count(self, field: Field) -> Option<u64>;
+}
+
+impl<'t> Member<'t> for Option<Val<'t>> {
+    #[inline]
+    fn word(self) -> &'t str {
+        match self {
+            Some(val) if val.kind() == Kind::String => &val.text()[1..val.text().len() - 1],
+            _ => "",
+        }
+    }
+
+    #[inline]
+    fn take_text(self, field: Field) -> Option<Str<'t>> {
+        self?.take_text(field)
+    }
+
+    #[inline]
+    fn note_text(self, field: Field) -> Option<Str<'t>> {
+        self?.note_text(field)
+    }
+
+    #[inline]
+    fn take_time(self, field: Field) -> Option<Raw<'t>> {
+        self?.take_time(field)
+    }
+
+    #[inline]
+    fn note_count(self, field: Field) -> Option<u64> {
+        self?.note_count(field)
     }
 }
 

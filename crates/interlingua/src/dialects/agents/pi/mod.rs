@@ -23,7 +23,7 @@ pub static DIALECT: Dialect = Dialect {
         framing: Framing::Lines,
         read: Some(|_| Box::new(read::PiReader::default())),
         write: Some(WriteSpec {
-            make: |options| Box::new(LogWriter::new(write::PiForm::default(), options)),
+            make: |options| Box::new(LogWriter::new(write::PiForm, options)),
             says: says::says,
         }),
     }],

@@ -1,6 +1,7 @@
 //! Lines to events. What anyone said is a message or a result; every other line is a notice, whatever its type.
 
 use crate::json::Str;
+use crate::log::SessionNews;
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
     Of, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass, ToolCall, ToolResult,
@@ -11,7 +12,7 @@ use crate::tape::{Kind, Val};
 
 #[derive(Default)]
 pub(super) struct PiReader {
-    started: bool,
+    session: SessionNews,
 }
 
 impl Reader for PiReader {
@@ -42,11 +43,11 @@ impl Reader for PiReader {
             }
             "custom" if message.is_some() => said(line, holder, Author::User, Some(Origin::Harness), out),
             "toolResult" => result(line, holder, out),
-            "bashExecution" if has_str(holder, "command") && has_str(holder, "output") => {
+            "bashExecution" if holder.has_str("command") && holder.has_str("output") => {
                 texts(line, holder, &["command", "output"], Origin::Command, out);
             }
             "compaction" | "branch_summary" | "compactionSummary" | "branchSummary"
-                if has_str(holder, "summary") =>
+                if holder.has_str("summary") =>
             {
                 texts(line, holder, &["summary"], Origin::Summary, out);
             }
@@ -75,15 +76,7 @@ impl PiReader {
             session.model = line.note_str("modelId", Field::SessionModel);
             session.provider = line.note_str("provider", Field::SessionProvider);
         }
-        if session == Session::default() {
-            return;
-        }
-        if std::mem::replace(&mut self.started, true) {
-            out.event(&Event::SessionUpdated(session));
-        } else {
-            session.agent = Some(Str::escaped(super::DIALECT.name));
-            out.event(&Event::SessionStarted(session));
-        }
+        self.session.tell(super::DIALECT.name, session, out);
     }
 }
 
@@ -200,16 +193,16 @@ fn read_content(content: Option<Val<'_>>, message: Val<'_>, place: (ItemId, Of),
     }
     for (number, block) in content.elements().enumerate() {
         let part = match block.str_or_empty("type") {
-            "text" if has_str(block, "text") => block.take_str("text", of.text()).map(Part::Text),
-            "image" if has_str(block, "data") => block.take_str("data", of.media()).map(|data| {
+            "text" if block.has_str("text") => block.take_str("text", of.text()).map(Part::Text),
+            "image" if block.has_str("data") => block.take_str("data", of.media()).map(|data| {
                 let media_type = block.take_str("mimeType", Field::MediaType);
                 Part::Media(Media::new(media_type, MediaSource::Base64(data)))
             }),
-            "thinking" if of == Of::Message && has_str(block, "thinking") => {
+            "thinking" if of == Of::Message && block.has_str("thinking") => {
                 thinking(block, message, item, out);
                 None
             }
-            "toolCall" if of == Of::Message && has_str(block, "name") => {
+            "toolCall" if of == Of::Message && block.has_str("name") => {
                 call(block, message, item, out);
                 None
             }
@@ -286,8 +279,4 @@ fn shape(content: Option<Val<'_>>) -> Shape {
 
 fn is_content(content: &Val<'_>) -> bool {
     matches!(content.kind(), Kind::String | Kind::Array)
-}
-
-fn has_str(val: Val<'_>, name: &str) -> bool {
-    val.get(name).is_some_and(|member| member.kind() == Kind::String)
 }

@@ -1,7 +1,7 @@
 //! What a line of Pi can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::said_by_no_log;
+use crate::log::{said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -25,17 +25,11 @@ pub(super) const fn says(field: Field) -> Says {
         Field::SessionModel | Field::SessionProvider => {
             Says::Less("only of assistant lines that do not tell themselves")
         }
-        Field::SessionParent
-        | Field::SessionParentCall
+        said_by_kept_frames!()
         | Field::PermissionMode
-        | Field::ApprovalPolicy
-        | Field::SandboxPolicy
-        | Field::SessionVersion
         | Field::SessionBranch
         | Field::SessionCommit
-        | Field::SessionRepository
-        | Field::SessionTitle
-        | Field::SessionAgent => Says::Less("only lines that were kept say it"),
+        | Field::SessionRepository => Says::Less("only lines that were kept say it"),
 
         Field::ItemAuthor => Says::Less("what a system or a developer says is an extension's message"),
         Field::ItemOrigin => Says::Less("what a harness put there, and a summary that is only text"),

@@ -2,83 +2,51 @@
 
 use crate::dialects::anthropic::blocks::{self, ResultDetail};
 use crate::error::Code;
-use crate::json::{Latest, Str};
+use crate::json::Str;
+use crate::log::SessionNews;
 use crate::model::{Author, Event, Field, ItemHead, ItemId, ItemKind, Notice, Origin, Session, Turn};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Val, WantedNames};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
-    started: bool,
-    session: Latest,
-    cwd: Latest,
-    version: Latest,
-    branch: Latest,
-    title: Latest,
-    mode: Latest,
+    session: SessionNews,
 }
 
-/// The members that most lines have, found in one pass.
+/// A line, with the members that tell what it is and where it stands.
 struct ClaudeLine<'t> {
+    root: Val<'t>,
     kind: Option<Val<'t>>,
-    session: Option<Val<'t>>,
-    cwd: Option<Val<'t>>,
-    version: Option<Val<'t>>,
-    branch: Option<Val<'t>>,
-    title: Option<Val<'t>>,
     message: Option<Val<'t>>,
     id: Option<Val<'t>>,
     parent: Option<Val<'t>>,
     time: Option<Val<'t>>,
-    mode: Option<Val<'t>>,
+    /// `true`, if a subagent says it.
     sidechain: Option<Val<'t>>,
-    root: Val<'t>,
 }
 
 impl<'t> ClaudeLine<'t> {
     fn new(root: Val<'t>) -> Self {
-        const WANTED: WantedNames<12> = WantedNames::new([
-            "type",
-            "sessionId",
-            "cwd",
-            "version",
-            "gitBranch",
-            "customTitle",
-            "message",
-            "uuid",
-            "parentUuid",
-            "timestamp",
-            "permissionMode",
-            "isSidechain",
-        ]);
-        #[rustfmt::skip]
-        let [kind, session, cwd, version, branch, title, message, id, parent, time, mode, sidechain] = root.find(&WANTED);
-        Self { kind, session, cwd, version, branch, title, message, id, parent, time, mode, sidechain, root }
-    }
-}
-
-impl ClaudeLine<'_> {
-    /// The type, still escaped; empty if there is none.
-    fn word(&self) -> &str {
-        match self.kind {
-            Some(kind) if kind.kind() == Kind::String => &kind.text()[1..kind.text().len() - 1],
-            _ => "",
-        }
+        const WANTED: WantedNames<6> =
+            WantedNames::new(["type", "message", "uuid", "parentUuid", "timestamp", "isSidechain"]);
+        let [kind, message, id, parent, time, sidechain] = root.find(&WANTED);
+        let sidechain = sidechain.filter(|sidechain| sidechain.bool() == Some(true));
+        Self { root, kind, message, id, parent, time, sidechain }
     }
 }
 
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let line = ClaudeLine::new(doc.root);
-        self.session(&line, out);
+        let names_session = self.session(doc.root, out);
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
-        if line.session.is_none() && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
+        if !names_session && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
         }
-        let author = match line.word() {
+        let author = match line.kind.word() {
             "user" => Author::User,
             "assistant" => Author::Assistant,
-            "attachment" if queued_prompt(&line).is_some() => return queued(&line, out),
+            "attachment" if queued(&line, out) => return,
             // `api-request-blob` lines have a `message` too: only the type tells.
             _ => return notice(&line, out),
         };
@@ -90,28 +58,24 @@ impl Reader for ClaudeReader {
 }
 
 impl ClaudeReader {
-    /// What each line repeats about the session, said once and whenever it changes.
-    fn session<'t>(&mut self, line: &ClaudeLine<'t>, out: &mut Events<'_>) {
-        let text = |val: Option<Val<'t>>, field| val.and_then(|val| val.note_text(field));
-        let id = self.session.changed(text(line.session, Field::SessionId));
-        let cwd = self.cwd.changed(text(line.cwd, Field::SessionCwd));
-        let cli_version = self.version.changed(text(line.version, Field::SessionVersion));
-        let branch = self.branch.changed(text(line.branch, Field::SessionBranch));
-        let title = self.title.changed(text(line.title, Field::SessionTitle));
-        let permission_mode = self.mode.changed(text(line.mode, Field::PermissionMode));
-        if [&id, &cwd, &cli_version, &branch, &title, &permission_mode].iter().all(|news| news.is_none()) {
-            return;
-        }
-        let session = Session { id, cwd, cli_version, branch, title, permission_mode, ..Session::default() };
-        if self.started {
-            out.event(&Event::SessionUpdated(session));
-        } else {
-            self.started = true;
-            out.event(&Event::SessionStarted(Session {
-                agent: Some(Str::escaped(super::DIALECT.name)),
-                ..session
-            }));
-        }
+    /// What each line repeats about the session. Returns whether it names it.
+    fn session(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
+        const WANTED: WantedNames<6> =
+            WantedNames::new(["sessionId", "cwd", "version", "gitBranch", "customTitle", "permissionMode"]);
+        let [id, cwd, version, branch, title, mode] = line.find(&WANTED);
+        // Outside a repository the branch is empty.
+        let is_branch = |branch: &Str<'_>| !branch.is_empty() || self.session.known().branch.is_some();
+        let told = Session {
+            id: id.note_text(Field::SessionId),
+            cwd: cwd.note_text(Field::SessionCwd),
+            cli_version: version.note_text(Field::SessionVersion),
+            branch: branch.note_text(Field::SessionBranch).filter(is_branch),
+            title: title.note_text(Field::SessionTitle),
+            permission_mode: mode.note_text(Field::PermissionMode),
+            ..Session::default()
+        };
+        self.session.tell(super::DIALECT.name, told, out);
+        id.is_some()
     }
 }
 
@@ -129,7 +93,7 @@ fn said(line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Event
     if author == Author::User {
         head.origin = origin(line, content);
     }
-    head.model = model.and_then(|model| model.take_text(Field::ItemModel));
+    head.model = model.take_text(Field::ItemModel);
     head.shape = blocks::shape(content);
     let model = head.model.clone();
     let item = out.start(head);
@@ -140,34 +104,29 @@ fn said(line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Event
     // One response may be spread over several lines, each with its usage so far; its id tells them apart.
     if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
         out.event(&Event::Usage(Turn {
-            id: id.and_then(|id| id.note_text(Field::TurnId)),
+            id: id.note_text(Field::TurnId),
             model,
-            stop: stop.and_then(|stop| stop.note_text(Field::StopReason)).map(|raw| {
-                blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence)))
-            }),
+            stop: stop
+                .note_text(Field::StopReason)
+                .map(|raw| blocks::stop(raw, sequence.note_text(Field::StopSequence))),
             usage: Some(blocks::read_usage(usage)),
             ..Turn::default()
         }));
     }
 }
 
-/// What a person typed while the agent was busy stands in no `user` line but in an attachment.
-fn queued_prompt<'t>(line: &ClaudeLine<'t>) -> Option<Val<'t>> {
-    let attachment = line.root.get("attachment").filter(|it| it.str_or_empty("type") == "queued_command")?;
+/// What a person typed while the agent was busy stands in no `user` line but in an attachment. Returns whether it does.
+fn queued(line: &ClaudeLine<'_>, out: &mut Events<'_>) -> bool {
+    let attachment = line.root.get("attachment").filter(|it| it.str_or_empty("type") == "queued_command");
+    let Some(attachment) = attachment else { return false };
+    let [kind, origin, prompt] = attachment.get_all(["type", "origin", "prompt"]);
     // Commands of the program itself say so.
-    let origin = attachment.get("origin").map_or("human", |origin| origin.str_or_empty("kind"));
-    let prompt = attachment.get("prompt").filter(|_| origin == "human")?;
-    matches!(prompt.kind(), Kind::String | Kind::Array).then_some(prompt)
-}
-
-fn queued(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
-    let Some(prompt) = queued_prompt(line) else { return };
-    line.root.note_str("type", Field::ItemAuthor);
-    if let Some(attachment) = line.root.get("attachment") {
-        attachment.note_str("type", Field::ItemAuthor);
-        if let Some(origin) = attachment.get("origin") {
-            origin.note_str("kind", Field::ItemAuthor);
-        }
+    let origin = origin.map(|origin| origin.get("kind"));
+    let human = origin.is_none_or(|origin| origin.word() == "human");
+    let is_content = |prompt: &Val<'_>| matches!(prompt.kind(), Kind::String | Kind::Array);
+    let Some(prompt) = prompt.filter(|prompt| human && is_content(prompt)) else { return false };
+    for tag in [line.kind, kind, origin.flatten()] {
+        tag.note_text(Field::ItemAuthor);
     }
     let mut head = out.head(ItemKind::Message, Author::User);
     begin(&mut head, line);
@@ -176,15 +135,15 @@ fn queued(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     let item = out.start(head);
     blocks::read_content(prompt, item, out);
     out.complete(item);
+    true
 }
 
 fn notice(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     // `system` lines tell by their subtype what they are.
     let subtype =
-        if line.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
+        if line.kind.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
     let tag = if subtype.is_some() { Field::Structure } else { Field::NoticeType };
-    let kind = line.kind.and_then(|kind| kind.note_text(tag));
-    let event_type = subtype.or(kind);
+    let event_type = subtype.or(line.kind.note_text(tag));
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     begin(&mut head, line);
     let item = out.start(head);
@@ -193,10 +152,10 @@ fn notice(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
 
 /// What every line says about its item.
 fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>) {
-    head.native_id = line.id.and_then(|id| id.take_text(Field::ItemId));
-    head.parent = line.parent.and_then(|parent| parent.take_text(Field::ItemParent));
-    head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
-    if let Some(sidechain) = line.sidechain.filter(|sidechain| sidechain.bool() == Some(true)) {
+    head.native_id = line.id.take_text(Field::ItemId);
+    head.parent = line.parent.take_text(Field::ItemParent);
+    head.time = line.time.take_time(Field::ItemTime);
+    if let Some(sidechain) = line.sidechain {
         // Older logs do not name the subagent.
         let named = line.root.note_str("agentId", Field::ItemAgent);
         head.agent = named.or_else(|| {
@@ -229,7 +188,7 @@ fn origin(line: &ClaudeLine<'_>, content: Option<Val<'_>>) -> Option<Origin> {
     }
     // A chain of a subagent begins with the prompt that another agent wrote.
     let begins = line.parent.is_none_or(|parent| parent.is_null());
-    line.sidechain.filter(|sidechain| begins && sidechain.bool() == Some(true)).map(|_| Origin::Agent)
+    line.sidechain.filter(|_| begins).map(|_| Origin::Agent)
 }
 
 /// What the texts of the program's own commands, and of what they printed, begin with.

@@ -1,7 +1,7 @@
 //! What a line of Claude Code can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::said_by_no_log;
+use crate::log::{said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -20,19 +20,12 @@ pub(super) const fn says(field: Field) -> Says {
         }
         Field::PermissionMode => Says::Less("only of lines of the user"),
         Field::SessionModel => Says::Less("said only of assistant lines that name no model themselves"),
-        Field::SessionParent
-        | Field::SessionParentCall
-        | Field::ApprovalPolicy
-        | Field::SandboxPolicy
-        | Field::SessionVersion
+        // A line has the time of its item; when the session began is the time of the first.
+        said_by_kept_frames!()
         | Field::SessionProvider
         | Field::SessionCommit
         | Field::SessionRepository
-        | Field::SessionTitle => Says::Less("only lines that were kept say it"),
-        // A line has the time of its item; when the session began is the time of the first.
-        Field::SessionStart => Says::Less("only lines that were kept say it"),
-        // Whoever reads the log knows whose it is.
-        Field::SessionAgent => Says::Less("only lines that were kept say it"),
+        | Field::SessionStart => Says::Less("only lines that were kept say it"),
 
         Field::ItemAuthor => Says::Less("a system message is a meta user line, a developer's too"),
         Field::ItemId => Says::Less("a block has no id of its own; a message that holds nothing has no line"),

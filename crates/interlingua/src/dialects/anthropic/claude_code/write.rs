@@ -1,15 +1,14 @@
 //! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes lines that Claude
 //! Code resumes.
 
-use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
-use crate::log::{GatheredContent, GatheredItem, LogFile, LogForm, LogRules};
 use crate::log::{
-    ItemPlace, NativeObject, NativeValue, arguments_object, arguments_of, name_with_group, note_group,
+    CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeObject, NativeValue, name_with_group, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
+    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Opaque, OpaqueKind, Origin, Part,
     ToolCall, ToolResult, issuers,
 };
 use crate::pipe::Target;
@@ -28,13 +27,16 @@ pub(super) struct ClaudeForm {
 impl LogForm for ClaudeForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
-        framing: Framing::Lines,
         issuer: issuers::ANTHROPIC,
         authors: &[Author::User, Author::Assistant],
         origins: &[Origin::Own, Origin::Harness, Origin::Summary],
         calls: &[CallKind::Function, CallKind::FreeText],
-        // A block has neither id nor time, and hangs on nothing.
-        within: &[],
+        media: MediaRules {
+            types: &["image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf"],
+            by_address: true,
+            from_assistant: true,
+        },
+        chained: true,
         session: &[
             Field::SessionId,
             Field::SessionCwd,
@@ -42,12 +44,12 @@ impl LogForm for ClaudeForm {
             Field::SessionModel,
             Field::PermissionMode,
         ],
+        ..LogRules::NOTHING
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
-        let blocks = kept_blocks(item);
-        let one = only_text(&blocks).map(|text| Box::new(text.into()));
-        let content = NativeValue::Either(one, Box::new(blocks.into_iter().collect()));
+        let blocks = blocks_of(item, None);
+        let content = NativeValue::one_or_list(only_text(&blocks), blocks);
         let mut line = NativeObject::new();
         let ItemHead { native_id, parent, time, model, .. } = item.head();
         line.put_some("uuid", native_id.as_ref())
@@ -64,13 +66,7 @@ impl LogForm for ClaudeForm {
         line
     }
 
-    fn lose_of_head(
-        &self,
-        head: &ItemHead<'_>,
-        around: Option<GatheredItem<'_>>,
-        file: &LogFile,
-        out: &mut Target<'_>,
-    ) {
+    fn lose_of_head(&self, head: &ItemHead<'_>, _: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
         match &head.kind {
             ItemKind::ToolCall(call) => {
                 if let Some(id) = &call.call_id {
@@ -83,60 +79,41 @@ impl LogForm for ClaudeForm {
             }
             ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Reasoning | ItemKind::Notice(_) => {}
         }
-        file.lose_of_frame(head, around, out);
     }
 
-    fn media<'m>(
-        &self,
-        _: ItemPlace,
-        media: &'m Media<'m>,
-        out: &mut Target<'_>,
-    ) -> Result<Media<'m>, Reason> {
-        sayable(media, out)
-    }
-
-    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         let ItemHead { author, agent, parent_call, .. } = item.head();
         let assistant = *author == Author::Assistant;
         let word = if assistant { "assistant" } else { "user" };
-        let id = file.id_of(item);
-        let parent = file.parent_of(item).map_or(NativeValue::Json(Raw::new("null")), NativeValue::Text);
+        let FrameHead { id, parent, time } = log.frame_of(item);
         let mut line = NativeObject::new();
         line.put("parentUuid", parent).put("isSidechain", agent.is_some());
         line.put_some("agentId", agent.as_ref()).put_some("parentToolUseID", parent_call.as_ref());
-        line.literal("userType", "external");
-        for (name, field) in [
-            ("cwd", Field::SessionCwd),
-            ("sessionId", Field::SessionId),
-            ("gitBranch", Field::SessionBranch),
-            ("permissionMode", Field::PermissionMode),
-        ] {
+        line.literal("userType", "external")
+            .put_some("cwd", log.say(Field::SessionCwd))
+            .put_some("sessionId", log.say(Field::SessionId))
+            .put_some("gitBranch", log.say(Field::SessionBranch));
+        if !assistant {
             // Only what a person asks for has a mode.
-            if field != Field::PermissionMode || !assistant {
-                line.put_some(name, file.say(field));
-            }
+            line.put_some("permissionMode", log.say(Field::PermissionMode));
         }
         line.literal("version", VERSION).literal("type", word);
-        mark_origin(item, &mut line, out);
+        mark_origin(item, &mut line, log);
         let mut message = NativeObject::new();
         if assistant {
-            self.response_head(item, file, &mut message);
+            self.response_head(item, &mut message, log);
         } else {
             self.response = None;
         }
         message.literal("role", word);
-        let mut content = Vec::new();
-        built_blocks(item, &mut content, file, out);
-        match only_text(&content).filter(|_| !assistant) {
-            Some(text) => message.put("content", text),
-            None => message.put("content", content.into_iter().collect::<NativeValue<'_>>()),
-        };
+        let blocks = blocks_of(item, Some(log));
+        let one = only_text(&blocks).filter(|_| !assistant);
+        message.put("content", NativeValue::one_or_list(one, blocks));
         if assistant {
             message.put("stop_reason", Raw::new("null")).put("stop_sequence", Raw::new("null"));
         }
-        line.put("message", message).put("uuid", Str::escaped(&id)).put("timestamp", file.time_of(item, out));
-        file.write(&NativeValue::Object(line), out);
-        file.links(item, &id);
+        line.put("message", message).put("uuid", id).put("timestamp", time);
+        log.write(line);
     }
 }
 
@@ -145,25 +122,22 @@ impl ClaudeForm {
     fn response_head<'g>(
         &mut self,
         item: GatheredItem<'g>,
-        file: &mut LogFile,
         message: &mut NativeObject<'g>,
+        log: &mut LogBuilder<'_, '_>,
     ) {
-        let made_up = || format!("msg_{}", file.made_up_id(item.head().id).replace('-', ""));
+        let made_up = || format!("msg_{}", log.made_up_id(item.head().id).replace('-', ""));
         let response = self.response.get_or_insert_with(made_up);
         message.put("id", Str::from_plain(response)).literal("type", "message");
-        match &item.head().model {
-            Some(model) => message.put("model", model),
-            None => message.put("model", file.say(Field::SessionModel).unwrap_or(Raw::new("\"unknown\""))),
-        };
+        message.put("model", log.model_of(item));
     }
 }
 
 /// Says whose words a line of the user holds. The log has no system messages: what a harness injects is a user line
 /// marked as meta.
-fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>, out: &mut Target<'_>) {
+fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>, log: &mut LogBuilder<'_, '_>) {
     let meta = match (item.head().author, item.head().origin) {
         (Author::System | Author::Developer, _) => {
-            out.ledger.note("system message written as a meta user line");
+            log.note("system message written as a meta user line");
             true
         }
         (_, Some(Origin::Summary)) => {
@@ -178,161 +152,119 @@ fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>, out: &mut Ta
     }
 }
 
-/// The blocks that a kept line has for an item: its parts and the items within it, whatever block each stands in.
-fn kept_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
-    if item.of() != Of::Message {
-        return vec![kept_block(item)];
-    }
-    let block = |content| match content {
-        GatheredContent::Part(part) => part_block(part),
-        GatheredContent::Item(item) => kept_block(item),
-    };
-    item.content().map(block).collect()
-}
-
-fn kept_block(item: GatheredItem<'_>) -> NativeObject<'_> {
-    let mut block = NativeObject::new();
-    match &item.head().kind {
-        ItemKind::ToolCall(ToolCall { call_id, kind: _, namespace, name }) => {
-            block
-                .put_some("id", call_id.as_ref())
-                .put("name", name)
-                .put_some("server_name", namespace.as_ref())
-                .put_some("input", arguments_of(item));
-        }
-        ItemKind::ToolResult(_) => {
-            let one = item.parts().find_map(|part| match part {
-                Part::Json(json) => Some(Box::new(json.into())),
-                Part::Text(text) => Some(Box::new(text.into())),
-                _ => None,
-            });
-            let parts = item.parts().map(part_block).collect();
-            block
-                .put_some("tool_use_id", item.call_id())
-                .put("content", NativeValue::Either(one, Box::new(parts)))
-                .put_some("is_error", item.tail().is_error);
-        }
-        ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {
-            for part in item.parts() {
-                let (name, text) = match part {
-                    Part::Text(text) | Part::Summary(text) => ("thinking", text),
-                    Part::Opaque(Opaque { kind: OpaqueKind::Signature, value, .. }) => ("signature", value),
-                    Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, value, .. }) => ("data", value),
-                    _ => continue,
-                };
-                block.put(name, text);
+/// The blocks of an item in a kept line, or in one that is built.
+fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
+    let mut blocks = Vec::new();
+    for content in item.blocks() {
+        let item = match content {
+            GatheredContent::Part(part) => {
+                blocks.push(part_block(part));
+                continue;
             }
-        }
-    }
-    block
-}
-
-/// A part that is a block of its own, without its type.
-fn part_block<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
-    let mut block = NativeObject::new();
-    match part {
-        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => _ = block.put("text", text),
-        Part::Json(json) => _ = block.put("text", Str::plain(json.as_str())),
-        Part::Media(media) => {
-            let Media { media_type, source, name, context: _, citable: _ } = media;
-            let (kind, member, value) = match source {
-                MediaSource::Base64(data) => ("base64", "data", data),
-                MediaSource::Url(url) => ("url", "url", url),
-                MediaSource::File(id) => ("file", "file_id", id),
-                MediaSource::Text(text) => ("text", "data", text),
-            };
-            let mut place = NativeObject::new();
-            place.literal("type", kind).put_some("media_type", media_type.as_ref()).put(member, value);
-            block.put("source", place).put_some("title", name.as_ref());
-        }
-        // No part of a message or a result in a log.
-        Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => {}
-    }
-    block
-}
-
-/// The blocks that a built line has for an item.
-fn built_blocks<'g>(
-    item: GatheredItem<'g>,
-    blocks: &mut Vec<NativeObject<'g>>,
-    file: &mut LogFile,
-    out: &mut Target<'_>,
-) {
-    match &item.head().kind {
-        ItemKind::Notice(_) => {}
-        ItemKind::Message => {
-            for content in item.content() {
-                match content {
-                    GatheredContent::Part(part) => blocks.push(typed_part(part)),
-                    GatheredContent::Item(item) => built_blocks(item, blocks, file, out),
+            GatheredContent::Item(item) => item,
+        };
+        match &item.head().kind {
+            ItemKind::Message | ItemKind::Notice(_) => {}
+            ItemKind::Reasoning if log.is_some() => blocks.extend(thinking_blocks(item)),
+            // Each item was read from one block.
+            ItemKind::Reasoning => {
+                let mut block = NativeObject::new();
+                for thinking in thinking_blocks(item) {
+                    block.append(thinking);
                 }
+                blocks.push(block);
             }
-        }
-        ItemKind::Reasoning => built_thinking(item, blocks),
-        ItemKind::ToolCall(call) => {
-            note_group(call, out);
-            let mut block = NativeObject::typed("tool_use");
-            block
-                .put("id", api_word(&file.call_id_of(item, out), usize::MAX))
-                .put("name", api_word(&name_with_group(call), 64))
-                .put("input", arguments_object(item, call.kind, out));
-            blocks.push(block);
-        }
-        ItemKind::ToolResult(_) => {
-            let mut block = NativeObject::typed("tool_result");
-            block.put("tool_use_id", api_word(&file.call_id_of(item, out), usize::MAX));
-            let parts: Vec<_> = item.parts().map(typed_part).collect();
-            // One text is a string, as Claude Code writes it; anything more is a list.
-            match only_text(&parts) {
-                Some(text) => block.put("content", text),
-                None if parts.is_empty() => block.literal("content", ""),
-                None => block.put("content", parts.into_iter().collect::<NativeValue<'_>>()),
-            };
-            block.put_some("is_error", item.tail().is_error);
-            blocks.push(block);
+            ItemKind::ToolCall(call) => blocks.push(call_block(item, call, log.as_deref_mut())),
+            ItemKind::ToolResult(_) => blocks.push(result_block(item, log.as_deref_mut())),
         }
     }
+    blocks
+}
+
+/// A part that is a block of its own.
+fn part_block<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
+    let Part::Media(Media { media_type, source, name, context: _, citable: _ }) = part else {
+        let mut block = NativeObject::typed("text");
+        block.put_some("text", text_of(part));
+        return block;
+    };
+    let document = media_type.as_ref().is_some_and(|kind| kind.is("application/pdf"));
+    let (kind, member, value) = match source {
+        MediaSource::Base64(data) => ("base64", "data", data),
+        MediaSource::Url(url) => ("url", "url", url),
+        MediaSource::File(id) => ("file", "file_id", id),
+        MediaSource::Text(text) => ("text", "data", text),
+    };
+    let mut place = NativeObject::typed(kind);
+    place.put_some("media_type", media_type.as_ref()).put(member, value);
+    let mut block = NativeObject::typed(if document { "document" } else { "image" });
+    block.put("source", place).put_some("title", name.as_ref());
+    block
+}
+
+fn call_block<'g>(
+    item: GatheredItem<'g>,
+    call: &'g ToolCall<'static>,
+    log: Option<&mut LogBuilder<'_, '_>>,
+) -> NativeObject<'g> {
+    let mut block = NativeObject::typed("tool_use");
+    if log.is_none() {
+        block.put_some("server_name", call.namespace.as_ref());
+    }
+    let built = log.is_some();
+    let CallValues { id, name, arguments } = CallValues::new(item, call, log);
+    let (id, name) =
+        if built { (id.map(|id| api_word(&id, usize::MAX)), api_word(&name, 64)) } else { (id, name) };
+    block.put_some("id", id).put("name", name).put_some("input", arguments);
+    block
+}
+
+fn result_block<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> NativeObject<'g> {
+    let mut block = NativeObject::typed("tool_result");
+    let parts: Vec<_> = item.parts().map(part_block).collect();
+    let one = if let Some(log) = log {
+        block.put("tool_use_id", api_word(&log.answered(item).0, usize::MAX));
+        // One text is a string, as Claude Code writes it; anything more is a list.
+        let nothing = parts.is_empty().then(Str::default);
+        nothing.or_else(|| only_text(&parts)).map(NativeValue::from)
+    } else {
+        block.put_some("tool_use_id", item.call_id());
+        item.parts().find_map(|part| match part {
+            Part::Json(json) => Some(json.into()),
+            Part::Text(text) => Some(text.into()),
+            _ => None,
+        })
+    };
+    block.put("content", NativeValue::one_or_list(one, parts)).put_some("is_error", item.tail().is_error);
+    block
 }
 
 /// Reasoning in several parts is several blocks.
-fn built_thinking<'g>(item: GatheredItem<'g>, blocks: &mut Vec<NativeObject<'g>>) {
-    let (mut texts, mut signature, mut hidden) = (Vec::new(), None, None);
-    for part in item.parts() {
-        match part {
-            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => texts.push(text.reborrow()),
-            Part::Json(json) => texts.push(Str::plain(json.as_str())),
-            Part::Opaque(Opaque { kind: OpaqueKind::Signature, value, .. }) => signature = Some(value),
-            Part::Opaque(Opaque { kind: OpaqueKind::Encrypted, value, .. }) => hidden = Some(value),
-            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Cache(_) => {}
-        }
-    }
+fn thinking_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
+    let mut texts: Vec<_> = item.parts().filter_map(text_of).collect();
+    let state = |wanted| {
+        item.parts().find_map(|part| match part {
+            Part::Opaque(Opaque { kind, value, .. }) if *kind == wanted => Some(value),
+            _ => None,
+        })
+    };
+    let signature = state(OpaqueKind::Signature);
     if texts.is_empty() && signature.is_some() {
         // The text was left out by whoever signed it.
         texts.push(Str::default());
     }
+    let mut blocks = Vec::new();
     for text in texts {
         let mut block = NativeObject::typed("thinking");
         block.put("thinking", text).put("signature", signature.map_or(Str::default(), Str::reborrow));
         blocks.push(block);
     }
-    if let Some(data) = hidden {
+    if let Some(data) = state(OpaqueKind::Encrypted) {
         let mut block = NativeObject::typed("redacted_thinking");
         block.put("data", data);
         blocks.push(block);
     }
-}
-
-fn typed_part<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
-    let kind = match part {
-        Part::Media(media) if media.media_type.as_ref().is_some_and(|kind| kind.is("application/pdf")) => {
-            "document"
-        }
-        Part::Media(_) => "image",
-        _ => "text",
-    };
-    let mut block = NativeObject::typed(kind);
-    block.append(part_block(part));
-    block
+    blocks
 }
 
 /// The text of a list of blocks that is only a text.
@@ -357,38 +289,4 @@ fn lose_if_replaced(text: &Str<'_>, said: &Str<'_>, most: usize, field: Field, o
         out.ledger.note("id or name of a call replaced by one the API takes");
         out.lose_str(field, said, Reason::Refused);
     }
-}
-
-/// As much of the media as a block that the API takes can say; `out` learns the rest.
-fn sayable<'a>(media: &'a Media<'a>, out: &mut Target<'_>) -> Result<Media<'a>, Reason> {
-    let Media { media_type, source, name, .. } = media;
-    let known = media_type.as_ref().map(Str::decode);
-    let pdf = known.as_deref() == Some("application/pdf");
-    let picture = matches!(known.as_deref(), Some("image/jpeg" | "image/png" | "image/gif" | "image/webp"));
-    let guess = match (source, known.as_deref()) {
-        // Each provider has its own store of files.
-        (MediaSource::File(_), _) => return Err(Reason::Foreign),
-        (MediaSource::Base64(_), None) => {
-            out.ledger.note("picture without a type taken for a PNG");
-            Some(Str::escaped("image/png"))
-        }
-        (MediaSource::Text(_), _) => return Err(Reason::NoSlot),
-        (MediaSource::Url(_), None) => None,
-        (_, Some(_)) if !pdf && !picture => return Err(Reason::Refused),
-        (_, Some(_)) => None,
-    };
-    let media_type = match source {
-        MediaSource::Url(_) if !pdf => {
-            out.lose_some(Field::MediaType, media_type.as_ref(), Reason::NoSlot);
-            None
-        }
-        MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::File(_) | MediaSource::Text(_) => {
-            media_type.clone().or(guess)
-        }
-    };
-    if !pdf {
-        out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
-    }
-    let name = name.clone().filter(|_| pdf);
-    Ok(Media { media_type, source: source.clone(), name, context: None, citable: None })
 }

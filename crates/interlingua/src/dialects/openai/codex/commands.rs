@@ -70,15 +70,17 @@ impl Commands {
             };
         }
         let mut ran = Ran::default();
-        // Lines are few and short, and end with `Output:`.
-        for line in escaped.split("\\n").take(8) {
+        // Lines are few and short, have nothing to escape, and end with `Output:`.
+        for (number, piece) in escaped.split('\\').take(8).enumerate() {
+            let line = if number == 0 { Some(piece) } else { piece.strip_prefix('n') };
+            let Some(line) = line else { break };
             if let Some(code) =
                 line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))
             {
                 ran.exit_code = code.parse().ok();
             } else if let Some(time) = line.strip_prefix("Wall time: ") {
                 ran.duration = time.strip_suffix(" seconds").and_then(milliseconds);
-            } else if line == "Output:" || !is_head_line(line) {
+            } else if !is_head_line(line) {
                 break;
             }
         }

@@ -26,34 +26,22 @@ impl Voice {
         }
     }
 
+    /// What plain text is in such an item.
+    pub(super) const fn text(self) -> Field {
+        match self {
+            Voice::Reasoning => Field::ReasoningText,
+            Voice::User | Voice::Assistant | Voice::Agent | Voice::Developer | Voice::System => {
+                Field::MessageText
+            }
+        }
+    }
+
     pub(super) const fn author(self) -> Author {
         match self {
             Voice::User | Voice::Agent => Author::User,
             Voice::Assistant | Voice::Reasoning => Author::Assistant,
             Voice::Developer => Author::Developer,
             Voice::System => Author::System,
-        }
-    }
-}
-
-/// What sort of text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
-    Plain,
-    /// A summary of reasoning.
-    Summary,
-}
-
-impl Sort {
-    /// What such a text is in the model.
-    pub(super) const fn field(self, voice: Voice) -> Field {
-        match (self, voice) {
-            (Sort::Summary, _) => Field::ReasoningSummary,
-            (Sort::Plain, Voice::Reasoning) => Field::ReasoningText,
-            (
-                Sort::Plain,
-                Voice::User | Voice::Assistant | Voice::Agent | Voice::Developer | Voice::System,
-            ) => Field::MessageText,
         }
     }
 }
@@ -72,13 +60,13 @@ pub(super) enum Form {
     Both,
 }
 
-/// What the line at hand is to what was said before it.
+/// What the line at hand is to what its voice said before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The other form of the line before.
+    /// The other form of the line before it.
     Beside,
-    /// The other form of something further back.
-    Apart,
+    /// More of reasoning that is shown text by text: of an item that has so many parts.
+    More { item: ItemId, parts: usize },
     /// Something new.
     New,
 }
@@ -105,11 +93,11 @@ struct Said {
     item: Option<ItemId>,
 }
 
-/// Escaped texts, one after the other.
+/// Escaped texts, one after the other: where each ends, and what it is in the model.
 #[derive(Default)]
 struct Texts {
     text: String,
-    ends: Vec<(usize, Sort)>,
+    ends: Vec<(usize, Field)>,
 }
 
 impl Echoes {
@@ -122,8 +110,8 @@ impl Echoes {
         self.too_long = false;
     }
 
-    /// The line at hand says this string.
-    pub(super) fn hear(&mut self, val: Val<'_>, sort: Sort) {
+    /// The line at hand says this string, which is that field of the model.
+    pub(super) fn hear(&mut self, val: Val<'_>, field: Field) {
         let text = val.text();
         if is_image_mark(&text[1..text.len() - 1]) {
             return;
@@ -132,7 +120,7 @@ impl Echoes {
         if !self.too_long {
             self.now.text.push_str(&text[1..text.len() - 1]);
         }
-        self.now.ends.push((self.now.text.len(), sort));
+        self.now.ends.push((self.now.text.len(), field));
     }
 
     /// The first text of the line at hand, still escaped, if the line is worth remembering.
@@ -141,10 +129,11 @@ impl Echoes {
         self.now.text.get(..*end)
     }
 
-    /// Looks for the other form of what the line at hand says, and pairs the two.
-    pub(super) fn find(&mut self, voice: Voice, form: Form, frame: u64) -> Found {
+    /// Looks for the other form of what the line at hand says, and pairs the two. `None` if that stands further back.
+    pub(super) fn find(&mut self, voice: Voice, form: Form, frame: u64) -> Option<Found> {
         let (said, now) = (&mut self.said[voice as usize], &self.now);
         let (then, texts) = (&said.texts, said.texts.ends.len());
+        let is_next = said.frame + 1 == frame;
         let same = match (form, said.form) {
             _ if texts == 0 => false,
             (Form::Shown, Form::Item) if voice != Voice::Reasoning => now.text == then.text,
@@ -157,11 +146,19 @@ impl Echoes {
             }
             _ => false,
         };
-        if !same {
-            return Found::New;
+        if same {
+            said.form = Form::Both;
+            return is_next.then_some(Found::Beside);
         }
-        said.form = Form::Both;
-        if said.frame + 1 == frame { Found::Beside } else { Found::Apart }
+        let shown = (voice, form, said.form) == (Voice::Reasoning, Form::Shown, Form::Shown);
+        if let Some((Voice::Reasoning, item)) = self.open.filter(|_| shown && is_next) {
+            let length = said.texts.text.len();
+            said.texts.text.push_str(&now.text);
+            said.texts.ends.extend(now.ends.iter().map(|&(end, field)| (end + length, field)));
+            said.frame = frame;
+            return Some(Found::More { item, parts: texts });
+        }
+        Some(Found::New)
     }
 
     /// The item that the voice's last words became.
@@ -169,37 +166,24 @@ impl Echoes {
         self.said[voice as usize].item
     }
 
-    /// Remembers which item the words of the line at hand became.
-    pub(super) fn became(&mut self, voice: Voice, item: ItemId) {
-        self.said[voice as usize].item = Some(item);
-    }
-
-    /// How many texts the other form had.
+    /// How many texts the voice's last words were.
     pub(super) fn known(&self, voice: Voice) -> usize {
         self.said[voice as usize].texts.ends.len()
     }
 
-    /// Reasoning may be shown text by text: adds the line at hand to the item that waits for more, if one does.
-    /// Returns it with the number of its next part.
-    pub(super) fn extend(&mut self, voice: Voice, form: Form, frame: u64) -> Option<(ItemId, usize)> {
-        let (open, item) = self.open?;
-        let (said, now) = (&mut self.said[voice as usize], &self.now);
-        let shown = form == Form::Shown && said.form == Form::Shown;
-        if (open, voice) != (voice, Voice::Reasoning) || !shown || said.frame + 1 != frame {
-            return None;
-        }
-        let (texts, length) = (said.texts.ends.len(), said.texts.text.len());
-        said.texts.text.push_str(&now.text);
-        said.texts.ends.extend(now.ends.iter().map(|&(end, sort)| (end + length, sort)));
-        said.frame = frame;
-        Some((item, texts))
-    }
-
-    /// Remembers what the line at hand has said.
-    pub(super) fn remember(&mut self, voice: Voice, form: Form, frame: u64, marks: [Option<Val<'_>>; 2]) {
+    /// Remembers what the line at hand has said, and which item that became.
+    pub(super) fn remember(
+        &mut self,
+        voice: Voice,
+        form: Form,
+        frame: u64,
+        marks: [Option<Val<'_>>; 2],
+        item: ItemId,
+    ) {
         let said = &mut self.said[voice as usize];
         std::mem::swap(&mut said.texts, &mut self.now);
-        (said.form, said.frame) = (form, frame);
+        said.form = if self.too_long { Form::Both } else { form };
+        (said.frame, said.item) = (frame, Some(item));
         for (known, mark) in [&mut said.id, &mut said.time].into_iter().zip(marks) {
             known.clear();
             known.push_str(mark.map_or("", |mark| mark.text()));

@@ -2,89 +2,95 @@
 //! other line is a notice, whatever its type.
 
 use super::commands::{Commands, Ran};
-use super::echo::{Echoes, Form, Found, Sort, Voice};
-use crate::json::{Latest, Raw, Str, escape_into};
+use super::echo::{Echoes, Form, Found, Voice};
+use crate::json::{Latest, Raw, Str};
+use crate::log::SessionNews;
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
     Of, Opaque, OpaqueKind, Origin, Part, Rewind, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
     issuers,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Kind, Limits, TapeBuf, Val, WantedNames};
+use crate::tape::{Claim, Kind, Limits, Member as _, TapeBuf, Val, WantedNames};
+use crate::wire::media::from_data_url;
 
 #[derive(Default)]
 pub(super) struct CodexReader {
-    session: Option<String>,
-    cwd: Latest,
-    version: Latest,
-    model: Latest,
-    approval: Latest,
-    sandbox: Latest,
+    session: SessionNews,
     total: Latest,
     echoes: Echoes,
     arguments: Arguments,
     commands: Commands,
 }
 
-/// The members that every line has, found in one pass.
-struct RolloutLine<'t> {
+/// A payload, or an item in one, with the members that any may have, found in one pass.
+#[derive(Clone, Copy)]
+struct Payload<'t> {
+    val: Val<'t>,
     kind: Option<Val<'t>>,
+    id: Option<Val<'t>>,
+    status: Option<Val<'t>>,
+    /// What has been completed, in events that show items.
+    item: Option<Val<'t>>,
+    /// That of its line.
     time: Option<Val<'t>>,
-    payload: Val<'t>,
-    payload_kind: Option<Val<'t>>,
+}
+
+impl<'t> Payload<'t> {
+    fn new(val: Val<'t>, time: Option<Val<'t>>) -> Self {
+        const WANTED: WantedNames<4> = WantedNames::new(["type", "id", "status", "item"]);
+        let [kind, id, status, item] = val.find(&WANTED);
+        Self { val, kind, id, status, item, time }
+    }
 }
 
 impl Reader for CodexReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["type", "payload", "timestamp"]);
-        let [kind, payload, time] = doc.root.find(&WANTED);
-        let payload = payload.filter(|payload| payload.kind() == Kind::Object);
-        let word = word_of(kind);
-        // The oldest rollouts have items without an envelope, and a head that has no type at all.
-        let bare = matches!(word, "message" | "reasoning" | "function_call" | "function_call_output");
-        let old_head =
-            kind.is_none() && doc.root.get("id").is_some() && doc.root.get("instructions").is_some();
-        if payload.is_none() && !bare && !old_head {
-            doc.report_foreign(super::DIALECT.name, out);
-        }
-        let old = payload.is_none().then_some(doc.root);
-        let payload = payload.unwrap_or(doc.root);
-        let line = RolloutLine { kind, time, payload, payload_kind: payload.get("type") };
-        let words = match old {
-            Some(_) if bare => ("response_item", word),
-            Some(_) if old_head => ("session_meta", ""),
-            _ => (word, word_of(line.payload_kind)),
+        let [kind, enveloped, time] = doc.root.find(&WANTED);
+        let enveloped = enveloped.filter(|payload| payload.kind() == Kind::Object);
+        let payload = Payload::new(enveloped.unwrap_or(doc.root), time);
+        let words = if enveloped.is_some() {
+            (kind.word(), payload.kind.word())
+        } else {
+            words_of_bare(payload).unwrap_or_else(|| {
+                doc.report_foreign(super::DIALECT.name, out);
+                (kind.word(), kind.word())
+            })
         };
         if let Some((voice, form)) = spoken(words, payload) {
-            return self.said(&line, voice, form, out);
+            return self.said(kind, payload, voice, form, out);
         }
         self.close(out);
         match words {
-            ("response_item", word) if self.tool(payload, word, None, time, out) => {
-                note_tag(kind, Field::Structure);
+            ("response_item", word) if self.tool(payload, word, None, out) => {
+                kind.note_text(Field::Structure);
                 return;
             }
-            ("session_meta", _) => self.session(payload, out),
-            ("turn_context", _) => self.settings(payload, out),
+            ("session_meta", _) => self.session(payload.val, out),
+            ("turn_context", _) => self.settings(payload.val, out),
             ("event_msg", "exec_command_end") => {
-                self.commands.ended(payload.str_or_empty("call_id"), payload);
+                self.commands.ended(payload.val.str_or_empty("call_id"), payload.val);
             }
             ("event_msg", "item_completed") => {
-                if let Some(item) = payload.get("item") {
+                if let Some(item) = payload.item {
                     self.commands.ended(item.str_or_empty("id"), item);
                 }
             }
             _ => {}
         }
-        notice(&line, out);
-        if words == ("event_msg", "thread_rolled_back") {
-            note_tag(kind, Field::Structure);
-            let turns = payload.note_u64("num_turns", Field::RewindTurns);
-            out.event(&Event::Rewound(Rewind { to: None, turns }));
-        }
-        if words == ("event_msg", "token_count") {
-            note_tag(kind, Field::Structure);
-            self.usage(payload, out);
+        notice(kind, payload, out);
+        match words {
+            ("event_msg", "thread_rolled_back") => {
+                kind.note_text(Field::Structure);
+                let turns = payload.val.note_u64("num_turns", Field::RewindTurns);
+                out.event(&Event::Rewound(Rewind { to: None, turns }));
+            }
+            ("event_msg", "token_count") => {
+                kind.note_text(Field::Structure);
+                self.usage(payload.val, out);
+            }
+            _ => {}
         }
     }
 
@@ -93,17 +99,17 @@ impl Reader for CodexReader {
     }
 }
 
-/// The text of a type; empty if there is none.
-fn word_of(kind: Option<Val<'_>>) -> &str {
-    match kind {
-        Some(kind) if kind.kind() == Kind::String => &kind.text()[1..kind.text().len() - 1],
-        _ => "",
+/// The oldest rollouts have items without an envelope, and a head that has no type at all.
+fn words_of_bare(line: Payload<'_>) -> Option<(&'static str, &str)> {
+    match line.kind.word() {
+        word @ ("message" | "reasoning" | "function_call" | "function_call_output") => {
+            Some(("response_item", word))
+        }
+        _ if line.kind.is_none() && line.id.is_some() && line.val.get("instructions").is_some() => {
+            Some(("session_meta", ""))
+        }
+        _ => None,
     }
-}
-
-/// Notes a type, which stays where it is. Returns its word.
-fn note_tag(kind: Option<Val<'_>>, field: Field) -> Option<Str<'_>> {
-    kind.and_then(|kind| kind.note_text(field))
 }
 
 /// Whose words a message holds, where its first text shows that they are not the author's own.
@@ -130,30 +136,28 @@ const INJECTED: &[&str] = &[
 const SUMMARIES: &[&str] = &["Another language model started to solve this problem and produced a summary"];
 
 /// Whose words a line holds, and whether as what was sent or as what the screen showed.
-fn spoken(words: (&str, &str), payload: Val<'_>) -> Option<(Voice, Form)> {
-    match words {
-        ("response_item", "message") => match payload.str_or_empty("role") {
-            "user" => Some((Voice::User, Form::Item)),
-            "assistant" => Some((Voice::Assistant, Form::Item)),
-            "system" => Some((Voice::System, Form::Item)),
-            "developer" => Some((Voice::Developer, Form::Item)),
-            _ => None,
+fn spoken(words: (&str, &str), payload: Payload<'_>) -> Option<(Voice, Form)> {
+    Some(match words {
+        ("response_item", "message") => match payload.val.str_or_empty("role") {
+            "user" => (Voice::User, Form::Item),
+            "assistant" => (Voice::Assistant, Form::Item),
+            "system" => (Voice::System, Form::Item),
+            "developer" => (Voice::Developer, Form::Item),
+            _ => return None,
         },
-        ("response_item", "agent_message") => Some((Voice::Agent, Form::Item)),
-        ("response_item", "reasoning") => Some((Voice::Reasoning, Form::Item)),
-        ("event_msg", "user_message") => Some((Voice::User, Form::Shown)),
-        ("event_msg", "agent_message") => Some((Voice::Assistant, Form::Shown)),
-        ("event_msg", "agent_reasoning" | "agent_reasoning_raw_content") => {
-            Some((Voice::Reasoning, Form::Shown))
-        }
-        ("event_msg", "item_completed") => match payload.get("item")?.str_or_empty("type") {
-            "UserMessage" => Some((Voice::User, Form::Done)),
-            "AgentMessage" => Some((Voice::Assistant, Form::Done)),
-            "Reasoning" => Some((Voice::Reasoning, Form::Done)),
-            _ => None,
+        ("response_item", "agent_message") => (Voice::Agent, Form::Item),
+        ("response_item", "reasoning") => (Voice::Reasoning, Form::Item),
+        ("event_msg", "user_message") => (Voice::User, Form::Shown),
+        ("event_msg", "agent_message") => (Voice::Assistant, Form::Shown),
+        ("event_msg", "agent_reasoning" | "agent_reasoning_raw_content") => (Voice::Reasoning, Form::Shown),
+        ("event_msg", "item_completed") => match payload.item?.str_or_empty("type") {
+            "UserMessage" => (Voice::User, Form::Done),
+            "AgentMessage" => (Voice::Assistant, Form::Done),
+            "Reasoning" => (Voice::Reasoning, Form::Done),
+            _ => return None,
         },
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 impl CodexReader {
@@ -165,79 +169,85 @@ impl CodexReader {
     }
 
     /// A message or reasoning, in one form or the other.
-    fn said(&mut self, line: &RolloutLine<'_>, voice: Voice, form: Form, out: &mut Events<'_>) {
-        let payload = line.payload;
-        let holder = if form == Form::Done { payload.get("item").unwrap_or(payload) } else { payload };
-        let (marks, frame) = ([holder.get("id"), line.time], out.frame_number());
+    fn said<'t>(
+        &mut self,
+        line_kind: Option<Val<'t>>,
+        payload: Payload<'t>,
+        voice: Voice,
+        form: Form,
+        out: &mut Events<'_>,
+    ) {
+        let inner = payload.item.filter(|_| form == Form::Done);
+        let holder = inner.map_or(payload, |item| Payload::new(item, payload.time));
+        let members = members_with_words(holder, voice, form);
+        let frame = out.frame_number();
         let (mut texts, mut others) = (0, 0);
         self.echoes.begin();
-        for_each_element(payload, voice, form, &mut |element, sort| match text_of(element) {
-            Some(text) => {
-                self.echoes.hear(text, sort);
-                texts += 1;
+        for (element, field) in elements(members, voice, form) {
+            match text_of(element) {
+                Some(text) => {
+                    self.echoes.hear(text, field);
+                    texts += 1;
+                }
+                None => others += u32::from(is_part(element)),
             }
-            None => others += u32::from(is_part(element)),
-        });
-        let found = match form {
-            Form::Item if others > 0 || self.echoes.too_long => Found::New,
-            _ => self.echoes.find(voice, form, frame),
-        };
-        // An echo that is too long to be compared may or may not be one: its line is kept as it is.
-        if found == Found::Apart || (form != Form::Item && (texts == 0 || self.echoes.too_long)) {
-            self.close(out);
-            return notice(line, out);
         }
+        let found = match form {
+            Form::Item if others > 0 || self.echoes.too_long => Some(Found::New),
+            // An echo that is too long to be compared may or may not be one.
+            Form::Done | Form::Shown if texts == 0 || self.echoes.too_long => None,
+            Form::Item | Form::Done | Form::Shown | Form::Both => self.echoes.find(voice, form, frame),
+        };
+        let Some(found) = found else {
+            self.close(out);
+            return notice(line_kind, payload, out);
+        };
         if found == Found::Beside && self.echoes.item(voice).is_some_and(|item| out.is_refused(item)) {
             return self.close(out);
         }
-        note_tag(line.kind, Field::Structure);
-        note_tag(line.payload_kind, Field::Structure);
-        if form == Form::Done {
-            holder.note_str("type", Field::Structure);
-        }
+        line_kind.note_text(Field::Structure);
+        payload.kind.note_text(Field::Structure);
+        holder.kind.note_text(Field::Structure);
         if form == Form::Item && voice != Voice::Reasoning && voice != Voice::Agent {
-            payload.note_str("role", Field::ItemAuthor);
+            payload.val.note_str("role", Field::ItemAuthor);
         }
-        if found == Found::Beside {
-            self.echoes.take_same(voice, marks);
-        }
-        // What has been said of the item already, and the number of its next part.
-        let (item, known, first) = match (found, self.echoes.open) {
-            (Found::Beside, Some((_, item))) => (Some(item), self.echoes.known(voice), 0),
-            (Found::Beside, None) => (None, texts, 0),
-            _ => {
-                if let Some((item, first)) = self.echoes.extend(voice, form, frame) {
-                    self.echoes.take_same(voice, marks);
-                    (Some(item), 0, first)
-                } else {
-                    self.close(out);
-                    let mut head = out.head(voice.kind(), voice.author());
-                    begin(&mut head, holder, line.time);
-                    head.origin = self.echoes.first().and_then(|text| origin(voice, text));
-                    let list = voice == Voice::Reasoning || texts as u32 + others > 1;
-                    head.shape = if list { Shape::List } else { Shape::One };
-                    let form = if self.echoes.too_long { Form::Both } else { form };
-                    self.echoes.remember(voice, form, frame, marks);
-                    let item = out.start(head);
-                    self.echoes.became(voice, item);
-                    (Some(item), 0, 0)
-                }
+        let marks = [holder.id, holder.time];
+        // The item, how many of the elements have been said of it already, and the number of its next part.
+        let (item, known, first) = match found {
+            Found::Beside => {
+                self.echoes.take_same(voice, marks);
+                (self.echoes.open.map(|(_, item)| item), self.echoes.known(voice), 0)
+            }
+            Found::More { item, parts } => {
+                self.echoes.take_same(voice, marks);
+                (Some(item), 0, parts)
+            }
+            Found::New => {
+                self.close(out);
+                let mut head = out.head(voice.kind(), voice.author());
+                begin(&mut head, holder);
+                head.origin = self.echoes.first().and_then(|text| origin(voice, text));
+                let list = voice == Voice::Reasoning || texts + others > 1;
+                head.shape = if list { Shape::List } else { Shape::One };
+                let item = out.start(head);
+                self.echoes.remember(voice, form, frame, marks, item);
+                (Some(item), 0, 0)
             }
         };
         let mut number = 0;
-        for_each_element(payload, voice, form, &mut |element, sort| {
+        for (element, field) in elements(members, voice, form) {
             if let Some(item) = item.filter(|_| number >= known) {
-                self.element(element, voice, sort, (first + number) as u32, item, out);
+                self.element(element, voice, field, (first + number) as u32, item, out);
             } else if let Some(text) = text_of(element) {
                 element.note_str("type", Field::Structure);
-                text.take_text(sort.field(voice));
+                text.take_text(field);
             }
             number += 1;
-        });
+        }
         self.echoes.open = item.filter(|_| form != Form::Item).map(|item| (voice, item));
         if let Some(item) = item.filter(|_| form == Form::Item) {
             if voice == Voice::Reasoning
-                && let Some(value) = payload.take_str("encrypted_content", Field::Encrypted)
+                && let Some(value) = payload.val.take_str("encrypted_content", Field::Encrypted)
             {
                 let state =
                     Opaque { kind: OpaqueKind::Encrypted, issuer: Str::escaped(issuers::OPENAI), value };
@@ -252,25 +262,25 @@ impl CodexReader {
         &mut self,
         val: Val<'_>,
         voice: Voice,
-        sort: Sort,
+        field: Field,
         number: u32,
         item: ItemId,
         out: &mut Events<'_>,
     ) {
-        if let Some(value) = read_part(val, sort, sort.field(voice), Of::Message) {
+        if let Some(value) = read_part(val, field, Of::Message) {
             out.delta(item, number, value);
         } else if voice != Voice::Reasoning {
-            self.tool(val, val.str_or_empty("type"), Some(item), None, out);
+            let inner = Payload::new(val, None);
+            self.tool(inner, inner.kind.word(), Some(item), out);
         }
     }
 
     /// Reads a call or its result; `false` if it is neither.
-    fn tool<'t>(
+    fn tool(
         &mut self,
-        val: Val<'t>,
+        payload: Payload<'_>,
         word: &str,
         within: Option<ItemId>,
-        time: Option<Val<'t>>,
         out: &mut Events<'_>,
     ) -> bool {
         const WANTED: WantedNames<6> =
@@ -283,49 +293,47 @@ impl CodexReader {
             "tool_search_call" => (CallKind::Vendor, "tool_search"),
             "web_search_call" => (CallKind::Server, "web_search"),
             "function_call_output" | "custom_tool_call_output" | "tool_search_output" | "function_result" => {
-                val.note_str("type", Field::Structure);
-                self.read_result(val, within, time, out);
+                payload.kind.note_text(Field::Structure);
+                self.read_result(payload, within, out);
                 return true;
             }
             _ => return false,
         };
-        let [call_id, namespace, own_name, input, action, arguments] = val.find(&WANTED);
-        let take = |val: Option<Val<'t>>, field| val.and_then(|val| val.take_text(field));
-        val.note_str("type", Field::CallKind);
+        let [call_id, namespace, own_name, input, action, arguments] = payload.val.find(&WANTED);
+        payload.kind.note_text(Field::CallKind);
         let call = ToolCall {
-            call_id: take(call_id, Field::CallId),
+            call_id: call_id.take_text(Field::CallId),
             kind,
-            namespace: take(namespace, Field::CallNamespace),
-            name: take(own_name, Field::CallName).unwrap_or(Str::escaped(name)),
+            namespace: namespace.take_text(Field::CallNamespace),
+            name: own_name.take_text(Field::CallName).unwrap_or(Str::escaped(name)),
         };
         let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
-        begin(&mut head, val, time);
+        begin(&mut head, payload);
         head.within = within;
         let item = out.start(head);
-        if let Some(input) = take(input, Field::CallArgs) {
+        if let Some(input) = input.take_text(Field::CallArgs) {
             out.delta(item, 0, Part::Args(Args::Text(input)));
         } else if let Some(action) = action.filter(|action| action.kind() == Kind::Object) {
             out.delta(item, 0, Part::Args(Args::Json(action.take(Field::CallArgs))));
         } else if let Some(arguments) = arguments {
             self.arguments.read(arguments, item, out);
         }
-        complete(item, val, None, Ran::default(), out);
+        complete(item, payload, None, Ran::default(), out);
         true
     }
 
     fn session(&mut self, meta: Val<'_>, out: &mut Events<'_>) {
-        let known = self.session.as_deref();
         // Another id: the head of the thread this one was forked from, copied along with its history. It stays as it is.
-        if known.is_some_and(|known| known != meta.str_or_empty("id")) {
+        if self.session.known().id.as_ref().is_some_and(|id| id.as_escaped() != meta.str_or_empty("id")) {
             return;
         }
-        let first = known.is_none();
         let vcs = |name, field| meta.get("git").and_then(|git| git.note_str(name, field));
         let forked = meta.note_str("forked_from_id", Field::SessionParent);
-        let session = Session {
+        let told = Session {
+            id: meta.note_str("id", Field::SessionId),
             parent: forked.or_else(|| meta.note_str("parent_thread_id", Field::SessionParent)),
-            cwd: self.cwd.changed(meta.note_str("cwd", Field::SessionCwd)),
-            cli_version: self.version.changed(meta.note_str("cli_version", Field::SessionVersion)),
+            cwd: meta.note_str("cwd", Field::SessionCwd),
+            cli_version: meta.note_str("cli_version", Field::SessionVersion),
             provider: meta.note_str("model_provider", Field::SessionProvider),
             branch: vcs("branch", Field::SessionBranch),
             commit: vcs("commit_hash", Field::SessionCommit),
@@ -333,55 +341,51 @@ impl CodexReader {
             start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note(Field::SessionStart)),
             ..Session::default()
         };
-        let id = meta.note_str("id", Field::SessionId);
-        if first {
-            self.session = Some(id.as_ref().map_or("", Str::as_escaped).to_owned());
-            out.event(&Event::SessionStarted(Session {
-                id,
-                agent: Some(Str::escaped(super::DIALECT.name)),
-                ..session
-            }));
-        } else {
-            out.event(&Event::SessionUpdated(session));
-        }
+        self.session.tell(super::DIALECT.name, told, out);
     }
 
-    fn settings(&mut self, context: Val<'_>, out: &mut Events<'_>) {
-        let model = self.model.changed(context.note_str("model", Field::SessionModel));
-        let cwd = self.cwd.changed(context.note_str("cwd", Field::SessionCwd));
-        let changed = |latest: &mut Latest, name, field| {
-            let policy = context.get(name).filter(|policy| !policy.is_null())?;
-            latest.changed(Some(Str::escaped(policy.note(field).as_str()))).map(|_| policy.raw())
+    fn settings<'t>(&mut self, context: Val<'t>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<4> =
+            WantedNames::new(["model", "cwd", "approval_policy", "sandbox_policy"]);
+        let [model, cwd, approval, sandbox] = context.find(&WANTED);
+        let policy = |policy: Option<Val<'t>>, field| {
+            policy.filter(|policy| !policy.is_null()).map(|policy| policy.note(field))
         };
-        let approval_policy = changed(&mut self.approval, "approval_policy", Field::ApprovalPolicy);
-        let sandbox_policy = changed(&mut self.sandbox, "sandbox_policy", Field::SandboxPolicy);
-        let session = Session { cwd, model, approval_policy, sandbox_policy, ..Session::default() };
-        if session != Session::default() {
-            out.event(&Event::SessionUpdated(session));
-        }
+        let told = Session {
+            model: model.note_text(Field::SessionModel),
+            cwd: cwd.note_text(Field::SessionCwd),
+            approval_policy: policy(approval, Field::ApprovalPolicy),
+            sandbox_policy: policy(sandbox, Field::SandboxPolicy),
+            ..Session::default()
+        };
+        self.session.tell(super::DIALECT.name, told, out);
     }
 
     /// The count is repeated at every step. The total tells whether there is news; what it rose by is the last call's
     /// usage, which is also right in a fork, whose total begins with its parent's.
     fn usage(&mut self, payload: Val<'_>, out: &mut Events<'_>) {
-        let Some(info) = payload.get("info") else { return };
-        let total = info.get("total_token_usage").map(|total| Str::escaped(total.text()));
-        let Some(last) = info.get("last_token_usage") else { return };
-        if self.total.changed(total).is_none() {
+        const INFO: WantedNames<2> = WantedNames::new(["total_token_usage", "last_token_usage"]);
+        const COUNTS: WantedNames<5> = WantedNames::new([
+            "input_tokens",
+            "cached_input_tokens",
+            "cache_write_input_tokens",
+            "output_tokens",
+            "reasoning_output_tokens",
+        ]);
+        let Some([total, Some(last)]) = payload.get("info").map(|info| info.find(&INFO)) else { return };
+        if self.total.changed(total.map(|total| Str::escaped(total.text()))).is_none() {
             return;
         }
-        let (cached, written) = (
-            last.note_u64("cached_input_tokens", Field::UsageCacheRead),
-            last.note_u64("cache_write_input_tokens", Field::UsageCacheWrite),
-        );
-        let cache = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
+        let [input, cached, written, output, reasoning] = last.find(&COUNTS);
+        let cache_read = cached.note_count(Field::UsageCacheRead);
+        let cache_write = written.note_count(Field::UsageCacheWrite);
+        let cache = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
         let usage = Usage {
-            input: last.note_u64("input_tokens", Field::UsageInput).map(|input| input.saturating_sub(cache)),
-            cache_read: cached,
-            cache_write: written,
-            cache_write_long: None,
-            output: last.note_u64("output_tokens", Field::UsageOutput),
-            reasoning: last.note_u64("reasoning_output_tokens", Field::UsageReasoning),
+            input: input.note_count(Field::UsageInput).map(|input| input.saturating_sub(cache)),
+            cache_read,
+            cache_write,
+            output: output.note_count(Field::UsageOutput),
+            reasoning: reasoning.note_count(Field::UsageReasoning),
             ..Usage::default()
         };
         out.event(&Event::Usage(Turn { usage: Some(usage), ..Turn::default() }));
@@ -392,7 +396,6 @@ impl CodexReader {
 #[derive(Default)]
 struct Arguments {
     plain: String,
-    again: String,
     tape: TapeBuf,
 }
 
@@ -403,10 +406,8 @@ impl Arguments {
             return out.delta(item, 0, Part::Args(Args::Json(arguments.note(Field::CallArgs))));
         };
         self.plain.clear();
-        self.again.clear();
         text.decode_into(&mut self.plain);
-        escape_into(&self.plain, &mut self.again);
-        let exact = self.again == text.as_escaped();
+        let exact = has_plain_escapes(text.as_escaped()) || Str::plain(&self.plain) == text;
         // What decoding had to replace is not the same JSON any more.
         let sound = exact || !self.plain.contains(char::REPLACEMENT_CHARACTER);
         let limits = Limits { depth: 100, ..Limits::default() };
@@ -422,22 +423,30 @@ impl Arguments {
     }
 }
 
+/// Whether every escape is of the sort that everyone writes: then escaping the plain text gives this very text again.
+fn has_plain_escapes(escaped: &str) -> bool {
+    let mut rest = escaped.as_bytes();
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        if !matches!(rest.get(at + 1), Some(b'"' | b'\\' | b'n' | b't' | b'r' | b'b' | b'f')) {
+            return false;
+        }
+        rest = &rest[at + 2..];
+    }
+    true
+}
+
 impl CodexReader {
-    fn read_result(
-        &mut self,
-        val: Val<'_>,
-        within: Option<ItemId>,
-        time: Option<Val<'_>>,
-        out: &mut Events<'_>,
-    ) {
-        let output = ["output", "result", "tools"].into_iter().find_map(|name| val.get(name));
+    fn read_result(&mut self, payload: Payload<'_>, within: Option<ItemId>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<4> = WantedNames::new(["call_id", "output", "result", "tools"]);
+        let [call_id, output, result, tools] = payload.val.find(&WANTED);
+        let output = output.or(result).or(tools);
         // A list of texts and images is read part by part; any other value is one JSON value.
         let list = output.is_some_and(|list| list.kind() == Kind::Array && list.elements().all(is_part));
         let list = list && within.is_none();
-        let ran = self.commands.of(val.str_or_empty("call_id"), output);
-        let result = ToolResult { call_id: val.take_str("call_id", Field::ResultCallId), name: None };
+        let ran = self.commands.of(call_id.word(), output);
+        let result = ToolResult { call_id: call_id.take_text(Field::ResultCallId), name: None };
         let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-        begin(&mut head, val, time);
+        begin(&mut head, payload);
         head.within = within;
         head.shape = if list { Shape::List } else { Shape::One };
         let item = out.start(head);
@@ -447,7 +456,7 @@ impl CodexReader {
                 out.delta(item, 0, Part::Text(text));
             } else if list {
                 for (number, part) in output.elements().enumerate() {
-                    if let Some(value) = read_part(part, Sort::Plain, Field::ResultText, Of::Result) {
+                    if let Some(value) = read_part(part, Field::ResultText, Of::Result) {
                         out.delta(item, number as u32, value);
                     }
                 }
@@ -456,69 +465,67 @@ impl CodexReader {
                 out.delta(item, 0, Part::Json(output.take(Field::ResultJson)));
             }
         }
-        complete(item, val, is_error, ran, out);
+        complete(item, payload, is_error, ran, out);
     }
 }
 
-/// What a line says about its item. `val` holds the item's own id.
-fn begin<'t>(head: &mut ItemHead<'t>, val: Val<'t>, time: Option<Val<'t>>) {
-    head.native_id = val.take_str("id", Field::ItemId);
-    head.time = time.and_then(|time| time.take_time(Field::ItemTime));
+/// What a line says about its item.
+fn begin<'t>(head: &mut ItemHead<'t>, payload: Payload<'t>) {
+    head.native_id = payload.id.take_text(Field::ItemId);
+    head.time = payload.time.take_time(Field::ItemTime);
 }
 
-fn complete(id: ItemId, val: Val<'_>, is_error: Option<bool>, ran: Ran, out: &mut Events<'_>) {
-    let native_status = val.take_str("status", Field::ItemStatus);
+fn complete(id: ItemId, payload: Payload<'_>, is_error: Option<bool>, ran: Ran, out: &mut Events<'_>) {
+    let native_status = payload.status.take_text(Field::ItemStatus);
     let status = match native_status.as_ref().map(Str::as_escaped) {
         Some("incomplete") => Status::Interrupted,
         Some("failed") => Status::Failed,
         _ if is_error == Some(true) => Status::Failed,
         _ => Status::Completed,
     };
-    out.event(&Event::ItemCompleted(ItemTail {
-        id,
-        status,
-        native_status,
-        is_error,
-        exit_code: ran.exit_code,
-        duration: ran.duration,
-    }));
+    let Ran { exit_code, duration } = ran;
+    out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error, exit_code, duration }));
 }
 
 /// The innermost type says what a line is: that of the item, of the payload, of the line.
-fn notice(line: &RolloutLine<'_>, out: &mut Events<'_>) {
-    let inner = line.payload.get("item").and_then(|item| item.note_str("type", Field::NoticeType));
-    let word = inner
-        .or_else(|| note_tag(line.payload_kind, Field::NoticeType))
-        .or_else(|| note_tag(line.kind, Field::NoticeType));
-    let mut head = out.head(ItemKind::Notice(Notice { event_type: word }), Author::System);
-    head.time = line.time.and_then(|time| time.take_time(Field::ItemTime));
+fn notice(line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut Events<'_>) {
+    let inner = payload.item.and_then(|item| item.note_str("type", Field::NoticeType));
+    let event_type = inner
+        .or_else(|| payload.kind.note_text(Field::NoticeType))
+        .or_else(|| line_kind.note_text(Field::NoticeType));
+    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    head.time = payload.time.take_time(Field::ItemTime);
     let item = out.start(head);
     out.complete(item);
 }
 
-/// The texts and other elements of a message, of reasoning, or of an echo of either, from the members that hold them
-/// in that form. Where a member is of another type than it should be, it is left alone.
-fn for_each_element<'t>(payload: Val<'t>, voice: Voice, form: Form, each: &mut dyn FnMut(Val<'t>, Sort)) {
-    let plain = |name| (name, Sort::Plain);
-    let reasoning = voice == Voice::Reasoning;
-    let members: &[_] = match form {
-        Form::Shown if !reasoning => &[plain("message")],
-        Form::Shown if payload.str_or_empty("type") == "agent_reasoning" => &[("text", Sort::Summary)],
-        Form::Shown => &[plain("text")],
-        Form::Done if reasoning => &[("summary_text", Sort::Summary), plain("raw_content")],
-        Form::Item if reasoning => &[("summary", Sort::Summary), plain("content")],
-        Form::Item | Form::Done | Form::Both => &[plain("content")],
+/// The members that hold the words of a message, of reasoning, or of an echo of either, and what their texts are.
+fn members_with_words(holder: Payload<'_>, voice: Voice, form: Form) -> [(Option<Val<'_>>, Field); 2] {
+    let (name, more) = match (voice, form) {
+        (Voice::Reasoning, Form::Shown) => ("text", None),
+        (_, Form::Shown) => ("message", None),
+        (Voice::Reasoning, Form::Done) => ("summary_text", Some("raw_content")),
+        (Voice::Reasoning, Form::Item | Form::Both) => ("summary", Some("content")),
+        _ => ("content", None),
     };
-    let holder = payload.get("item").filter(|_| form == Form::Done).unwrap_or(payload);
-    for &(name, sort) in members {
-        let Some(val) = holder.get(name) else { continue };
-        let string = form == Form::Shown || (form == Form::Item && !reasoning);
-        if val.kind() == Kind::String && string {
-            each(val, sort);
-        } else if form != Form::Shown {
-            val.elements().for_each(|element| each(element, sort));
-        }
-    }
+    let summary = more.is_some() || holder.kind.word() == "agent_reasoning";
+    let field = if summary { Field::ReasoningSummary } else { voice.text() };
+    [(holder.val.get(name), field), (more.and_then(|name| holder.val.get(name)), voice.text())]
+}
+
+/// The texts and other elements in such members. Where a member is of another type than it should be, it is left alone.
+fn elements(
+    members: [(Option<Val<'_>>, Field); 2],
+    voice: Voice,
+    form: Form,
+) -> impl Iterator<Item = (Val<'_>, Field)> {
+    let takes_string = form == Form::Shown || (form == Form::Item && voice != Voice::Reasoning);
+    members.into_iter().flat_map(move |(member, field)| {
+        let string = member.filter(|member| takes_string && member.kind() == Kind::String);
+        let list = member.filter(|_| form != Form::Shown);
+        let listed = list.into_iter().flat_map(|list| list.elements());
+        string.into_iter().chain(listed).map(move |element| (element, field))
+    })
 }
 
 fn text_of(element: Val<'_>) -> Option<Val<'_>> {
@@ -533,16 +540,14 @@ fn text_of(element: Val<'_>) -> Option<Val<'_>> {
 
 /// Whether an element is a part of the message or result itself.
 fn is_part(part: Val<'_>) -> bool {
-    let is = |word: &str, name: &str| {
-        part.str_or_empty("type") == word && part.get(name).is_some_and(|value| value.kind() == Kind::String)
-    };
+    let is = |word: &str, name: &str| part.str_or_empty("type") == word && part.has_str(name);
     text_of(part).is_some() || is("input_image", "image_url") || is("refusal", "refusal")
 }
 
-fn read_part(part: Val<'_>, sort: Sort, text_field: Field, of: Of) -> Option<Part<'_>> {
+fn read_part(part: Val<'_>, text_field: Field, of: Of) -> Option<Part<'_>> {
     let value = if let Some(text) = text_of(part) {
         let text = text.take_text(text_field)?;
-        if sort == Sort::Summary { Part::Summary(text) } else { Part::Text(text) }
+        if text_field == Field::ReasoningSummary { Part::Summary(text) } else { Part::Text(text) }
     } else if !is_part(part) {
         return None;
     } else if let Some(text) = part.take_str("refusal", Field::Refusal) {
@@ -550,13 +555,10 @@ fn read_part(part: Val<'_>, sort: Sort, text_field: Field, of: Of) -> Option<Par
     } else {
         let url = part.get("image_url")?;
         url.take(of.media());
-        let text = &url.text()[1..url.text().len() - 1];
-        let (media_type, source) =
-            match text.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
-                Some((kind, data)) => (Some(Str::escaped(kind)), MediaSource::Base64(Str::escaped(data))),
-                None => (None, MediaSource::Url(Str::escaped(text))),
-            };
-        Part::Media(Media { media_type, source, name: None, context: None, citable: None })
+        let address = Some(url).word();
+        Part::Media(
+            from_data_url(address).unwrap_or(Media::new(None, MediaSource::Url(Str::escaped(address)))),
+        )
     };
     part.note_str("type", Field::Structure);
     Some(value)

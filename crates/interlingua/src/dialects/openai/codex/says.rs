@@ -1,7 +1,7 @@
 //! What a rollout of Codex can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::said_by_no_log;
+use crate::log::{said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -24,17 +24,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionCommit
         | Field::SessionRepository
         | Field::SessionStart => Says::Less("only what is known before the first item"),
-        Field::SessionParent
-        | Field::SessionParentCall
-        | Field::PermissionMode
-        | Field::ApprovalPolicy
-        | Field::SandboxPolicy
-        | Field::SessionVersion
-        | Field::SessionModel
-        | Field::SessionProvider
-        | Field::SessionTitle => Says::Less("only lines that were kept say it"),
-        // Whoever reads the log knows whose it is.
-        Field::SessionAgent => Says::Less("only lines that were kept say it"),
+        said_by_kept_frames!() | Field::PermissionMode | Field::SessionModel | Field::SessionProvider => {
+            Says::Less("only lines that were kept say it")
+        }
 
         Field::ItemAuthor => Says::Less("a message of a tool is the user's; one without content has no line"),
         // An id of another provider would be refused when the item is sent on.

@@ -1,29 +1,21 @@
 //! Items to lines. Lines that were kept come back byte for byte; a session of another agent becomes a rollout that Codex
 //! resumes: its head, then each item with the echo that makes it visible in lists.
 
-use std::collections::BTreeSet;
-
 use super::echo::is_image_mark;
-use crate::framing::Framing;
-use crate::json::{Raw, Str};
-use crate::ledger::{Reason, is_hole};
+use crate::json::Str;
+use crate::ledger::is_hole;
 use crate::log::{
-    GatheredContent, GatheredItem, ItemPlace, LogFile, LogForm, LogRules, NativeElement, NativeObject,
-    NativeValue, is_date,
+    GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement, NativeObject,
+    NativeValue, SessionHead, is_uuid, text_of,
 };
-use crate::model::{
-    Args, Author, CallKind, Field, ItemId, ItemKind, Media, MediaSource, Of, Opaque, Origin, Part, ToolCall,
-    issuers,
-};
-use crate::pipe::Target;
-use crate::tape::{Kind, Val};
+use crate::model::{Args, Author, CallKind, Field, ItemId, ItemKind, Of, Origin, Part, ToolCall, issuers};
+use crate::tape::{Kind, Val, WantedNames};
+use crate::wire::media::address_of;
 
 #[derive(Default)]
 pub(super) struct CodexForm {
     /// The item whose kept lines are being given back, and how many of them echo a single text.
     echoes: Option<(ItemId, usize)>,
-    /// Calls with free text, whose results have a type of their own.
-    free_calls: BTreeSet<String>,
 }
 
 /// What an element of a content list is.
@@ -39,15 +31,15 @@ enum Class {
 
 impl LogForm for CodexForm {
     const RULES: LogRules = LogRules {
-        dialect: "codex",
-        framing: Framing::Lines,
+        dialect: super::DIALECT.name,
         issuer: issuers::OPENAI,
         authors: &[Author::User, Author::Assistant, Author::System, Author::Developer],
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
+        media: MediaRules { types: &["image/"], by_address: true, from_assistant: false },
         // Items within a message become lines of their own.
         within: &[Field::ItemTime],
-        session: &[
+        session_head: &[
             Field::SessionId,
             Field::SessionCwd,
             Field::SessionCommit,
@@ -55,6 +47,8 @@ impl LogForm for CodexForm {
             Field::SessionRepository,
             Field::SessionStart,
         ],
+        is_session_id: is_uuid,
+        ..LogRules::NOTHING
     };
 
     /// All lines of an item are filled from the same values.
@@ -92,47 +86,10 @@ impl LogForm for CodexForm {
         class as usize
     }
 
-    fn says_of_session(&self, field: Field, value: &Raw<'_>, file: &LogFile) -> bool {
-        // The head is the first line, and nothing is added to it.
-        !file.has_frames()
-            && match field {
-                Field::SessionId => is_uuid(value.as_str().trim_matches('"')),
-                Field::SessionStart => is_date(value),
-                _ => true,
-            }
-    }
-
-    fn media<'m>(
-        &self,
-        place: ItemPlace,
-        media: &'m Media<'m>,
-        out: &mut Target<'_>,
-    ) -> Result<Media<'m>, Reason> {
-        let Media { media_type, source, .. } = media;
-        let picture = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
-        match source {
-            // What the model is sent back as its own words may hold no picture.
-            _ if place.of == Of::Message && place.author == Author::Assistant => Err(Reason::Refused),
-            // Each provider has its own store of files.
-            MediaSource::File(_) => Err(Reason::Foreign),
-            MediaSource::Base64(_) if picture => {
-                if media_type.is_none() {
-                    out.ledger.note("picture without a type taken for a PNG");
-                }
-                Ok(media.clone())
-            }
-            MediaSource::Url(_) if picture => {
-                out.lose_some(Field::MediaType, media_type.as_ref(), Reason::NoSlot);
-                Ok(media.clone())
-            }
-            MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::Text(_) => Err(Reason::Refused),
-        }
-    }
-
     /// Content between the items within a message becomes a line, and so does each of these.
-    fn build(&mut self, item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         if item.of() != Of::Message {
-            return self.build_item(item, &item.parts().collect::<Vec<_>>(), file, out);
+            return build_item(item, &item.parts().collect::<Vec<_>>(), log);
         }
         let mut parts = Vec::new();
         for content in item.content() {
@@ -140,137 +97,137 @@ impl LogForm for CodexForm {
                 GatheredContent::Part(part) => parts.push(part),
                 GatheredContent::Item(inner) => {
                     if !parts.is_empty() {
-                        self.build_item(item, &std::mem::take(&mut parts), file, out);
+                        build_item(item, &std::mem::take(&mut parts), log);
                     }
                     if inner.says_anything() {
-                        self.build(inner, file, out);
+                        self.build(inner, log);
                     }
                 }
             }
         }
         if !parts.is_empty() {
-            self.build_item(item, &parts, file, out);
+            build_item(item, &parts, log);
         }
     }
 }
 
 /// Members that hold what was said, as one string or as a list.
-const CONTENT: &[&str] =
-    &["message", "text", "content", "output", "result", "tools", "summary", "summary_text", "raw_content"];
+const CONTENT: [&str; 9] =
+    ["message", "text", "content", "output", "result", "tools", "summary", "summary_text", "raw_content"];
 
 impl CodexForm {
     /// Puts what was said where a kept object has it.
     fn put_content<'g>(&mut self, item: GatheredItem<'g>, holder: Val<'_>, values: &mut NativeObject<'g>) {
-        for name in CONTENT {
-            if let Some(val) = holder.get(name) {
-                values.put(name, self.kept_content(item, name, val));
+        const WANTED: WantedNames<9> = WantedNames::new(CONTENT);
+        for (name, val) in CONTENT.into_iter().zip(holder.find(&WANTED)) {
+            if let Some(val) = val {
+                values.put_some(name, self.kept_content(item, name, val));
             }
         }
     }
 
     /// What was said, as the member of that name has it.
-    fn kept_content<'g>(&mut self, item: GatheredItem<'g>, name: &str, val: Val<'_>) -> NativeValue<'g> {
-        if val.kind() == Kind::Array {
-            return NativeValue::List(kept_elements(item, val.elements().any(is_hole)));
-        }
-        let one = if name == "text" && is_hole(val) {
-            // Reasoning that is shown text by text.
-            let known = self.echoes.filter(|(known, _)| *known == item.head().id);
-            let shown = known.map_or(0, |(_, shown)| shown);
-            self.echoes = Some((item.head().id, shown + 1));
-            item.parts().filter_map(text_of).nth(shown).map(NativeValue::from)
-        } else {
-            kept_string(item, name)
-        };
-        one.unwrap_or(NativeValue::Object(NativeObject::default()))
-    }
-
-    fn build_item(
-        &mut self,
-        item: GatheredItem<'_>,
-        parts: &[&Part<'_>],
-        file: &mut LogFile,
-        out: &mut Target<'_>,
-    ) {
-        let mut payload = NativeObject::new();
-        let mut echo = None;
-        match &item.head().kind {
-            ItemKind::Notice(_) => return,
-            ItemKind::Message => {
-                let (role, word, echoed) = match item.head().author {
-                    Author::Assistant => ("assistant", "output_text", Some("agent_message")),
-                    Author::User | Author::Tool => ("user", "input_text", Some("user_message")),
-                    Author::System => ("system", "input_text", None),
-                    Author::Developer => ("developer", "input_text", None),
-                };
-                let text: String = parts.iter().filter_map(|part| said_text(part)).collect();
-                // The screen does not show what the program put there.
-                let shown = item.head().origin != Some(Origin::Harness) && !text.is_empty();
-                echo = echoed.filter(|_| shown).map(|word| (word, text));
-                payload.literal("type", "message").literal("role", role);
-                payload.put("content", built_elements(parts, word));
-            }
-            ItemKind::Reasoning => {
-                let state = parts.iter().find_map(|part| match part {
-                    Part::Opaque(Opaque { value, .. }) => Some(NativeValue::Text(value.reborrow())),
-                    _ => None,
-                });
-                payload.literal("type", "reasoning").put("summary", built_elements(parts, "summary_text"));
-                payload.put("encrypted_content", state.unwrap_or(Raw::new("null").into()));
-            }
-            ItemKind::ToolCall(call) => self.build_call(item, call, &mut payload, file, out),
-            ItemKind::ToolResult(_) => {
-                let call_id = file.call_id_of(item, out);
-                let free = self.free_calls.remove(call_id.as_escaped());
-                let word = if free { "custom_tool_call_output" } else { "function_call_output" };
-                payload.literal("type", word).put("call_id", call_id);
-                match parts {
-                    [] => payload.literal("output", ""),
-                    [only] if said_text(only).is_some() => {
-                        payload.put("output", said_text(only).map_or(Str::default(), Str::from))
-                    }
-                    _ => payload.put("output", built_elements(parts, "input_text")),
-                };
-            }
-        }
-        build_head(item, file, out);
-        // The order Codex itself writes them in.
-        if let Some((word @ "agent_message", text)) = &echo {
-            write_line("event_msg", echo_payload(word, text), item, file, out);
-        }
-        write_line("response_item", payload, item, file, out);
-        if let Some((word @ "user_message", text)) = &echo {
-            write_line("event_msg", echo_payload(word, text), item, file, out);
-        }
-    }
-
-    fn build_call<'g>(
+    fn kept_content<'g>(
         &mut self,
         item: GatheredItem<'g>,
-        call: &'g ToolCall<'_>,
-        payload: &mut NativeObject<'g>,
-        file: &mut LogFile,
-        out: &mut Target<'_>,
-    ) {
-        let call_id = file.call_id_of(item, out);
-        let (word, member, empty) = match call.kind {
-            CallKind::FreeText => {
-                self.free_calls.insert(call_id.as_escaped().to_owned());
-                ("custom_tool_call", "input", "")
-            }
-            CallKind::Function | CallKind::Mcp => ("function_call", "arguments", "{}"),
-            CallKind::Server | CallKind::Vendor => {
-                out.ledger.note("another vendor's own tool written as a function call");
-                ("function_call", "arguments", "{}")
-            }
-        };
-        payload
-            .literal("type", word)
-            .put("name", &call.name)
-            .put_some("namespace", call.namespace.as_ref())
-            .put(member, arguments_of(item).unwrap_or(Str::escaped(empty)))
-            .put("call_id", call_id);
+        name: &str,
+        val: Val<'_>,
+    ) -> Option<NativeValue<'g>> {
+        if val.kind() == Kind::Array {
+            return Some(NativeValue::List(kept_elements(item, val.elements().any(is_hole))));
+        }
+        if name != "text" || !is_hole(val) {
+            return kept_string(item, name);
+        }
+        // Reasoning that is shown text by text.
+        let known = self.echoes.filter(|(known, _)| *known == item.head().id);
+        let shown = known.map_or(0, |(_, shown)| shown);
+        self.echoes = Some((item.head().id, shown + 1));
+        item.parts().filter_map(plain_text).nth(shown).map(NativeValue::from)
     }
+}
+
+/// Writes the line for an item, or for a run of its parts, with its echo where the screen shows it: in the order in which
+/// Codex itself writes them.
+fn build_item(item: GatheredItem<'_>, parts: &[&Part<'_>], log: &mut LogBuilder<'_, '_>) {
+    build_head(item, log);
+    let from_assistant = item.head().author == Author::Assistant;
+    let mut lines = vec![("response_item", payload_of(item, parts, log))];
+    if let Some(echo) = echo_of(item, parts) {
+        lines.insert(usize::from(!from_assistant), ("event_msg", echo));
+    }
+    for (kind, payload) in lines {
+        write_line(kind, payload, item, log);
+    }
+}
+
+/// What the screen shows of a message: not what the program put there.
+fn echo_of<'g>(item: GatheredItem<'g>, parts: &[&'g Part<'_>]) -> Option<NativeObject<'g>> {
+    let word = match item.head().author {
+        _ if item.of() != Of::Message || item.head().origin == Some(Origin::Harness) => return None,
+        Author::Assistant => "agent_message",
+        Author::User | Author::Tool => "user_message",
+        Author::System | Author::Developer => return None,
+    };
+    let texts: Vec<_> = parts.iter().filter_map(|part| text_of(part)).collect();
+    let mut payload = NativeObject::typed(word);
+    let says = texts.iter().any(|text| !text.is_empty());
+    payload.put("message", NativeValue::Joined(texts));
+    says.then_some(payload)
+}
+
+/// What is sent to the model.
+fn payload_of<'g>(
+    item: GatheredItem<'g>,
+    parts: &[&'g Part<'_>],
+    log: &mut LogBuilder<'_, '_>,
+) -> NativeObject<'g> {
+    let mut payload;
+    match &item.head().kind {
+        ItemKind::Message | ItemKind::Notice(_) => {
+            let (role, word) = match item.head().author {
+                Author::Assistant => ("assistant", "output_text"),
+                Author::User | Author::Tool => ("user", "input_text"),
+                Author::System => ("system", "input_text"),
+                Author::Developer => ("developer", "input_text"),
+            };
+            payload = NativeObject::typed("message");
+            payload.literal("role", role).put("content", built_elements(parts, word));
+        }
+        ItemKind::Reasoning => {
+            payload = NativeObject::typed("reasoning");
+            payload.put("summary", built_elements(parts, "summary_text"));
+            payload.put("encrypted_content", item.opaque().map(|opaque| &opaque.value));
+        }
+        ItemKind::ToolCall(call) => {
+            let call_id = log.call_id(item, call);
+            let (word, member, empty) = match call.kind {
+                CallKind::FreeText => ("custom_tool_call", "input", ""),
+                CallKind::Function | CallKind::Mcp => ("function_call", "arguments", "{}"),
+                CallKind::Server | CallKind::Vendor => {
+                    log.note("another vendor's own tool written as a function call");
+                    ("function_call", "arguments", "{}")
+                }
+            };
+            payload = NativeObject::typed(word);
+            payload.put("name", &call.name).put_some("namespace", call.namespace.as_ref());
+            payload.put(member, arguments_of(item).unwrap_or(Str::escaped(empty))).put("call_id", call_id);
+        }
+        ItemKind::ToolResult(_) => {
+            let (call_id, call) = log.answered(item);
+            let free = call.is_some_and(|call| call.kind == CallKind::FreeText);
+            let word = if free { "custom_tool_call_output" } else { "function_call_output" };
+            let one = match parts {
+                [] => Some(Str::default()),
+                [only] => text_of(only),
+                _ => None,
+            };
+            payload = NativeObject::typed(word);
+            payload.put("call_id", call_id);
+            payload.put("output", NativeValue::one_or_list(one, built_elements(parts, "input_text")));
+        }
+    }
+    payload
 }
 
 /// The values of an item that stand under their own names in the payload.
@@ -283,18 +240,14 @@ fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     match &item.head().kind {
         ItemKind::ToolCall(ToolCall { call_id: _, kind: _, namespace, name }) => {
             values.put("name", name).put_some("namespace", namespace.as_ref());
-            values.put_some("arguments", arguments_of(item)).put_some("input", arguments_of(item));
+            let text = arguments_of(item);
+            values.put_some("arguments", text.clone()).put_some("input", text);
             if let Some(Args::Json(json)) = item.arguments() {
                 values.put("action", json);
             }
         }
-        ItemKind::ToolResult(_) => {}
-        ItemKind::Reasoning | ItemKind::Message | ItemKind::Notice(_) => {
-            for part in item.parts() {
-                if let Part::Opaque(Opaque { value, .. }) = part {
-                    values.put("encrypted_content", value);
-                }
-            }
+        ItemKind::Reasoning | ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => {
+            values.put_some("encrypted_content", item.opaque().map(|opaque| &opaque.value));
         }
     }
     values
@@ -318,9 +271,7 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
             GatheredContent::Part(Part::Refusal(text)) => (Class::Refusal, text_element("refusal", text)),
             GatheredContent::Part(Part::Media(media)) => {
                 let mut element = NativeObject::new();
-                let (url, source) = image_url(media);
-                element
-                    .put("image_url", NativeValue::Made(Raw::owned(format!("\"{url}\"")), source.reborrow()));
+                element.put("image_url", NativeValue::Joined(address_of(media)));
                 (Class::Image, element.into())
             }
             GatheredContent::Part(_) => return None,
@@ -347,7 +298,7 @@ fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>
     }
     // What the screen showed has no marks around pictures.
     let shown = |text: &&Str<'_>| name != "message" || !is_image_mark(text.as_escaped());
-    let texts: Vec<_> = item.parts().filter_map(text_of).filter(shown).collect();
+    let texts: Vec<_> = item.parts().filter_map(plain_text).filter(shown).collect();
     match &texts[..] {
         [] => None,
         [only] => Some((*only).into()),
@@ -355,55 +306,27 @@ fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>
     }
 }
 
-fn text_of<'g>(part: &'g Part<'static>) -> Option<&'g Str<'static>> {
+/// A text as the reader takes it, with its own address.
+fn plain_text<'g>(part: &'g Part<'static>) -> Option<&'g Str<'static>> {
     match part {
         Part::Text(text) | Part::Summary(text) => Some(text),
         _ => None,
     }
 }
 
-/// The text that a built line has for a part; `None` for a picture.
-fn said_text<'p>(part: &'p Part<'_>) -> Option<std::borrow::Cow<'p, str>> {
-    use std::borrow::Cow;
-    match part {
-        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => {
-            Some(Cow::Borrowed(text.as_escaped()))
-        }
-        Part::Json(json) => Some(Cow::Owned(Str::plain(json.as_str()).as_escaped().to_owned())),
-        Part::Media(_)
-        | Part::Args(_)
-        | Part::File(_)
-        | Part::Citation(_)
-        | Part::Opaque(_)
-        | Part::Cache(_) => None,
-    }
-}
-
 /// The list that a built line has for parts. Codex reads no other elements: a refusal is text.
-fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> NativeValue<'p> {
+fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> Vec<NativeObject<'p>> {
     let element = |part: &&'p Part<'_>| {
-        let mut element = NativeObject::new();
         if let Part::Media(media) = part {
-            let (url, _) = image_url(media);
-            element.literal("type", "input_image").put("image_url", Str::escaped(&url).into_owned());
-        } else {
-            element.literal("type", word).put("text", Str::from(said_text(part)?));
+            let mut element = NativeObject::typed("input_image");
+            element.put("image_url", NativeValue::Joined(address_of(media)));
+            return Some(element);
         }
+        let mut element = NativeObject::typed(word);
+        element.put("text", text_of(part)?);
         Some(element)
     };
     parts.iter().filter_map(element).collect()
-}
-
-/// The address of a picture, still escaped, and the text it is made of.
-fn image_url<'p>(media: &'p Media<'_>) -> (String, &'p Str<'p>) {
-    let text = media.source.text();
-    let url = if let MediaSource::Base64(data) = &media.source {
-        let media_type = media.media_type.as_ref().map_or("image/png", Str::as_escaped);
-        format!("data:{media_type};base64,{}", data.as_escaped())
-    } else {
-        text.as_escaped().to_owned()
-    };
-    (url, text)
 }
 
 /// Arguments as text: a JSON value is escaped once more.
@@ -414,40 +337,23 @@ fn arguments_of(item: GatheredItem<'_>) -> Option<Str<'_>> {
     })
 }
 
-fn echo_payload<'g>(word: &'static str, text: &'g str) -> NativeObject<'g> {
-    let mut payload = NativeObject::new();
-    payload.literal("type", word).literal("message", text);
-    payload
-}
-
 fn write_line(
     kind: &'static str,
     payload: NativeObject<'_>,
     item: GatheredItem<'_>,
-    file: &mut LogFile,
-    out: &mut Target<'_>,
+    log: &mut LogBuilder<'_, '_>,
 ) {
     let mut line = NativeObject::new();
-    line.put("timestamp", file.time_of(item, out)).literal("type", kind).put("payload", payload);
-    file.write(&NativeValue::Object(line), out);
+    line.put("timestamp", log.time_of(item)).literal("type", kind).put("payload", payload);
+    log.write(line);
 }
 
 /// Writes the first line, unless there is one: without it Codex does not take the file for a rollout.
-fn build_head(item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) {
-    if file.has_frames() {
+fn build_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+    if log.has_frames() {
         return;
     }
-    let id = file.known(Field::SessionId).filter(|id| is_uuid(id.as_str().trim_matches('"')));
-    let id = id.and_then(|_| file.say(Field::SessionId)).unwrap_or_else(|| {
-        out.ledger.note("made up the session id");
-        Raw::owned(format!("\"{}\"", file.made_up_id(ItemId(0))))
-    });
-    let start = file.say(Field::SessionStart).filter(is_date);
-    let start = start.unwrap_or_else(|| file.time_of(item, out));
-    let cwd = file.say(Field::SessionCwd).unwrap_or_else(|| {
-        out.ledger.note("made up the working directory");
-        Raw::new("\"/\"")
-    });
+    let SessionHead { id, start, cwd } = log.session_head(item);
     let mut payload = NativeObject::new();
     payload.put("id", id).put("timestamp", start).put("cwd", cwd).literal("originator", "interlingua");
     // Codex wants a version; this is the one whose resume was tried with such a file.
@@ -458,19 +364,10 @@ fn build_head(item: GatheredItem<'_>, file: &mut LogFile, out: &mut Target<'_>) 
         ("branch", Field::SessionBranch),
         ("repository_url", Field::SessionRepository),
     ] {
-        git.put_some(name, file.say(field));
+        git.put_some(name, log.say(field));
     }
     if !git.is_empty() {
         payload.put("git", git);
     }
-    write_line("session_meta", payload, item, file, out);
-}
-
-/// Whether a text is in the form that Codex's own ids have.
-fn is_uuid(id: &str) -> bool {
-    id.len() == 36
-        && id.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
+    write_line("session_meta", payload, item, log);
 }

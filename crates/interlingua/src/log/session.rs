@@ -1,0 +1,34 @@
+//! What a reader says of the session.
+
+use crate::json::Str;
+use crate::model::{Event, Session};
+use crate::pipe::Events;
+
+/// What has been said of the session. Line after line repeats it; only what changed is an event.
+#[derive(Debug, Default)]
+pub struct SessionNews {
+    known: Session<'static>,
+    has_begun: bool,
+}
+
+impl SessionNews {
+    /// What is known so far.
+    pub fn known(&self) -> &Session<'static> {
+        &self.known
+    }
+
+    /// Says what a line of the agent tells of the session, as far as it is new. With the first of it the session begins.
+    pub fn tell(&mut self, agent: &'static str, told: Session<'_>, out: &mut Events<'_>) {
+        if told.is_old_news(&self.known) {
+            return;
+        }
+        let mut news = told.news_to(&self.known);
+        self.known.update(news.clone().into_owned());
+        if std::mem::replace(&mut self.has_begun, true) {
+            out.event(&Event::SessionUpdated(news));
+        } else {
+            news.agent = Some(Str::escaped(agent));
+            out.event(&Event::SessionStarted(news));
+        }
+    }
+}
