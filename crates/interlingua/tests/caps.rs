@@ -1,5 +1,7 @@
 //! How much a source may ask for: what is over the limit is refused aloud, and the books still add up.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops at the first surprise")]
+
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::error::Code;
 use interlingua::ledger::Report;

@@ -1,0 +1,74 @@
+//! What must be remembered until an answer comes that may never come.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Things that wait for their answer, by name. Bounded: a source that asks and never answers must not
+/// fill the memory, and so the one that has waited longest is forgotten.
+#[derive(Debug)]
+pub(crate) struct Remembered<T> {
+    by_name: HashMap<Arc<str>, T>,
+    /// In the order they came. Those that were answered may still stand here.
+    order: VecDeque<Arc<str>>,
+}
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Self { by_name: HashMap::default(), order: VecDeque::new() }
+    }
+}
+
+impl<T> Remembered<T> {
+    /// So many may wait at once.
+    const MOST: usize = 1 << 16;
+
+    /// Remembers one; returns one that is forgotten for it.
+    pub(crate) fn insert(&mut self, name: &str, value: T) -> Option<T> {
+        let name: Arc<str> = name.into();
+        if self.by_name.insert(Arc::clone(&name), value).is_none() {
+            self.order.push_back(name);
+        }
+        if self.order.len() >= 2 * Self::MOST {
+            self.order.retain(|name| self.by_name.contains_key(name));
+        }
+        if self.by_name.len() <= Self::MOST {
+            return None;
+        }
+        std::iter::from_fn(|| self.order.pop_front()).find_map(|oldest| self.by_name.remove(&oldest))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&T> {
+        self.by_name.get(name)
+    }
+
+    /// The answer has come.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<T> {
+        self.by_name.remove(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Remembered;
+
+    #[test]
+    fn the_one_that_waited_longest_is_forgotten() {
+        let mut waiting = Remembered::default();
+        let most = Remembered::<usize>::MOST;
+        for number in 0..most {
+            assert_eq!(waiting.insert(&number.to_string(), number), None);
+        }
+        assert_eq!(waiting.remove("0"), Some(0));
+        assert_eq!(waiting.insert("a", 1), None, "an answer makes room");
+        assert_eq!(waiting.insert("b", 2), Some(1), "1 is the oldest now");
+        assert_eq!(waiting.get("1"), None);
+        assert_eq!(waiting.get("2"), Some(&2));
+        // What comes and is answered leaves nothing behind.
+        for number in 0..10 * most {
+            waiting.insert("c", number);
+            waiting.remove("c");
+        }
+        assert!(waiting.order.len() <= 2 * most);
+        assert_eq!(waiting.get("b"), Some(&2));
+    }
+}
