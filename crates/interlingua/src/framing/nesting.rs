@@ -29,19 +29,19 @@ pub(super) enum Mark {
 impl Nesting {
     /// Finds the next mark from `at` on; `None` if the bytes end before one.
     pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, Mark)> {
+        let mut padded = [b' '; 64];
         loop {
             let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
-            let block = match rest.first_chunk() {
-                Some(block) => Block::new(block),
-                None => {
-                    let mut padded = [b' '; 64];
-                    padded[..rest.len()].copy_from_slice(rest);
-                    Block::new(&padded)
-                }
-            };
-            let Escapes { escaped, next } = Escapes::new(block.slashes, self.escaped);
-            let strings = between(block.quotes & !escaped) ^ self.string;
-            if let Some((found, mark)) = self.walk(&block, !strings) {
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            });
+            let Escapes { escaped, next } = Escapes::new(which_are(block, b'\\'), self.escaped);
+            let strings = between(which_are(block, b'"') & !escaped) ^ self.string;
+            // Most blocks are in the middle of a long text.
+            if strings != u64::MAX
+                && let Some((found, mark)) = self.walk(block, !strings)
+            {
                 (self.string, self.escaped) = (0, 0);
                 return Some((at + found, mark));
             }
@@ -53,15 +53,18 @@ impl Nesting {
 
     /// Goes through a block up to the first mark. `outside` tells what is in no string.
     #[inline]
-    fn walk(&mut self, block: &Block, outside: u64) -> Option<(usize, Mark)> {
-        let (opens, closes) = (block.opens & outside, block.closes & outside);
+    fn walk(&mut self, block: &[u8; 64], outside: u64) -> Option<(usize, Mark)> {
+        // The two brackets of a side differ in this bit alone.
+        let either = u8x16::splat(b'{' ^ b'[');
+        let brackets = |byte| block_mask(block, |chunk| (chunk | either).cmp_eq(u8x16::splat(byte))) & outside;
+        let (opens, closes) = (brackets(b'{'), brackets(b'}'));
         let closing = closes.count_ones() as usize;
         if self.depth > closing {
             // However the brackets stand, something stays open.
             self.depth = self.depth + opens.count_ones() as usize - closing;
             return None;
         }
-        let mut tokens = opens | closes | block.commas & outside;
+        let mut tokens = opens | closes | which_are(block, b',') & outside;
         while tokens != 0 {
             let found = tokens.trailing_zeros() as usize;
             let token = 1 << found;
@@ -82,31 +85,10 @@ impl Nesting {
     }
 }
 
-/// What stands in 64 bytes, a bit for each.
-struct Block {
-    quotes: u64,
-    slashes: u64,
-    opens: u64,
-    closes: u64,
-    commas: u64,
-}
-
-impl Block {
-    #[inline]
-    fn new(bytes: &[u8; 64]) -> Self {
-        let is = |byte: u8| block_mask(bytes, |chunk| chunk.cmp_eq(u8x16::splat(byte)));
-        // Two brackets of a side differ in one bit, which no other byte with the rest of their bits has or lacks.
-        let is_either = |byte: u8| {
-            block_mask(bytes, |chunk| (chunk | u8x16::splat(b'{' ^ b'[')).cmp_eq(u8x16::splat(byte)))
-        };
-        Self {
-            quotes: is(b'"'),
-            slashes: is(b'\\'),
-            opens: is_either(b'{'),
-            closes: is_either(b'}'),
-            commas: is(b','),
-        }
-    }
+/// Which of 64 bytes are that one, a bit for each.
+#[inline]
+fn which_are(block: &[u8; 64], byte: u8) -> u64 {
+    block_mask(block, |chunk| chunk.cmp_eq(u8x16::splat(byte)))
 }
 
 /// Fills the bits from every other one up to the next.
