@@ -56,7 +56,8 @@ impl Nesting {
     fn walk(&mut self, block: &[u8; 64], outside: u64) -> Option<(usize, Mark)> {
         // The two brackets of a side differ in this bit alone.
         let either = u8x16::splat(b'{' ^ b'[');
-        let brackets = |byte| block_mask(block, |chunk| (chunk | either).cmp_eq(u8x16::splat(byte))) & outside;
+        let brackets =
+            |byte| block_mask(block, |chunk| (chunk | either).cmp_eq(u8x16::splat(byte))) & outside;
         let (opens, closes) = (brackets(b'{'), brackets(b'}'));
         let closing = closes.count_ones() as usize;
         if self.depth > closing {

@@ -192,9 +192,10 @@ macro_rules! counts {
                 if val.members().next().is_none() {
                     val.note(Field::Structure);
                 }
-                Some(Self {
-                    $($count: neutral::read_member(val, stringify!($count), Field::$field, spelling)),*
-                })
+                const NAMES: neutral::MemberNames<{ [$(stringify!($count)),*].len() }> =
+                    neutral::MemberNames::new([$(stringify!($count)),*]);
+                let [$($count),*] = NAMES.find(val, spelling);
+                Some(Self { $($count: neutral::read_member($count, Field::$field, spelling)),* })
             }
         }
 

@@ -158,70 +158,97 @@ const RANGE: &[Rule] = &[
 ];
 const CONTRIBUTOR: &[Rule] = &[("type", Type::Text, true), ("model-id", Type::Text, false)];
 
+/// Where a value stands, written out only when something is wrong with it.
+#[derive(Clone, Copy)]
+pub(super) enum Pointer<'p> {
+    /// The record.
+    Record,
+    /// A member.
+    Member(&'p Pointer<'p>, &'p str),
+    /// An element of a list.
+    Element(&'p Pointer<'p>, usize),
+}
+
+impl<'p> Pointer<'p> {
+    pub(super) const fn member(&'p self, name: &'p str) -> Self {
+        Pointer::Member(self, name)
+    }
+}
+
+impl std::fmt::Display for Pointer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Pointer::Record => Ok(()),
+            Pointer::Member(around, name) => write!(f, "{around}/{name}"),
+            Pointer::Element(around, number) => write!(f, "{around}/{number}"),
+        }
+    }
+}
+
 impl Checker {
     /// Checks the document around the entries, in the piece at hand.
     pub(super) fn outer(&mut self, record: Val<'_>, out: &mut Events<'_>) {
+        let at = Pointer::Record;
         if record.kind() != Kind::Object {
-            return breach("", "a map", out);
+            return breach(at, "a map", out);
         }
-        rules(record, "", RECORD, out);
+        rules(record, at, RECORD, out);
         // Its entries cut the session in two; everything else stands in one of the pieces.
-        once(record, "", RECORD, &mut self.record, out);
-        sub(record, "", "recording-agent", AGENT, out);
-        sub(record, "", "vcs", VCS, out);
-        sub(record, "", "vendor-ext", EXT, out);
+        once(record, at, RECORD, &mut self.record, out);
+        sub(record, at, "recording-agent", AGENT, out);
+        sub(record, at, "vcs", VCS, out);
+        sub(record, at, "vendor-ext", EXT, out);
         if let Some(attribution) = record.get("file-attribution").filter(|map| map.kind() == Kind::Object) {
-            attribution_map(attribution, out);
+            attribution_map(attribution, at.member("file-attribution"), out);
         }
         let Some(session) = record.get("session").filter(|map| map.kind() == Kind::Object) else { return };
-        rules(session, "/session", SESSION, out);
-        once(session, "/session", SESSION, self.session.get_or_insert_default(), out);
-        sub(session, "/session", "agent-meta", META, out);
-        each_text(
-            session.get("agent-meta").and_then(|meta| meta.get("models")),
-            "/session/agent-meta/models",
-            out,
-        );
-        sub(session, "/session", "environment", ENVIRONMENT, out);
-        sub(session, "/session", "vendor-ext", EXT, out);
-        if let Some(environment) = session.get("environment") {
-            each_text(environment.get("sandboxes"), "/session/environment/sandboxes", out);
-            sub(environment, "/session/environment", "vcs", VCS, out);
+        let at = at.member("session");
+        rules(session, at, SESSION, out);
+        once(session, at, SESSION, self.session.get_or_insert_default(), out);
+        sub(session, at, "vendor-ext", EXT, out);
+        if let Some(meta) = sub(session, at, "agent-meta", META, out) {
+            each_text(meta, at.member("agent-meta"), "models", out);
+        }
+        if let Some(environment) = sub(session, at, "environment", ENVIRONMENT, out) {
+            let at = at.member("environment");
+            each_text(environment, at, "sandboxes", out);
+            sub(environment, at, "vcs", VCS, out);
         }
     }
 
     /// Checks that nothing is missing of the outer document.
     pub(super) fn finish(&self, out: &mut Events<'_>) {
-        for name in ["version", "id", "session"].iter().filter(|name| !self.record.contains(name)) {
-            breach(&format!("/{name}"), "this member", out);
-        }
-        if let Some(session) = &self.session {
-            let required = ["session-id", "agent-meta", "entries"];
-            for name in required.iter().filter(|name| !session.contains(name)) {
-                breach(&format!("/session/{name}"), "this member", out);
+        let required = |seen: &[&str], at: Pointer<'_>, names: [&str; 3], out: &mut Events<'_>| {
+            for name in names.iter().filter(|name| !seen.contains(name)) {
+                breach(at.member(name), "this member", out);
             }
+        };
+        let at = Pointer::Record;
+        required(&self.record, at, ["version", "id", "session"], out);
+        if let Some(session) = &self.session {
+            required(session, at.member("session"), ["session-id", "agent-meta", "entries"], out);
         }
     }
 }
 
 /// Notes the members of a map that comes in pieces: none may stand in two.
-fn once(map: Val<'_>, pointer: &str, known: &[Rule], seen: &mut Vec<&'static str>, out: &mut Events<'_>) {
+fn once(map: Val<'_>, at: Pointer<'_>, known: &[Rule], seen: &mut Vec<&'static str>, out: &mut Events<'_>) {
     for &(name, ..) in known.iter().filter(|(name, ..)| map.get(name).is_some()) {
         if !seen.contains(&name) {
             seen.push(name);
         } else if name != "session" {
-            breach(&format!("{pointer}/{name}"), "this member only once", out);
+            breach(at.member(name), ONCE, out);
         }
     }
 }
 
 /// Checks one entry and its children.
-pub(super) fn check_entry(entry: Val<'_>, pointer: &str, out: &mut Events<'_>) {
+pub(super) fn check_entry(entry: Val<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
     if entry.kind() != Kind::Object {
-        return breach(pointer, "a map", out);
+        return breach(at, "a map", out);
     }
     let Some(kind) = entry.get("type").and_then(|kind| kind.str()) else {
-        return breach(&format!("{pointer}/type"), "the type of the entry", out);
+        return breach(at.member("type"), "the type of the entry", out);
     };
     let own = match kind.as_escaped() {
         "user" | "assistant" => MESSAGE,
@@ -229,32 +256,27 @@ pub(super) fn check_entry(entry: Val<'_>, pointer: &str, out: &mut Events<'_>) {
         "tool-result" => RESULT,
         "reasoning" => REASONING,
         "system-event" => EVENT,
-        _ => return breach(&format!("{pointer}/type"), "one of the six entry types", out),
+        _ => return breach(at.member("type"), "one of the six entry types", out),
     };
-    rules(entry, pointer, BASE, out);
+    rules(entry, at, BASE, out);
     // Seed documents of the draft call a tool call's own id `tool-id`; both are accepted.
-    rules(entry, pointer, own, out);
+    rules(entry, at, own, out);
     if matches!(kind.as_escaped(), "user" | "assistant") {
-        sub(entry, pointer, "token-usage", USAGE, out);
+        sub(entry, at, "token-usage", USAGE, out);
     }
-    sub(entry, pointer, "vendor-ext", EXT, out);
-    for (number, child) in entry.get("children").into_iter().flat_map(|list| list.elements()).enumerate() {
-        check_entry(child, &format!("{pointer}/children/{number}"), out);
-    }
+    sub(entry, at, "vendor-ext", EXT, out);
+    each(entry, at, "children", out, &mut check_entry);
 }
 
-fn attribution_map(map: Val<'_>, out: &mut Events<'_>) {
-    let base = "/file-attribution";
-    closed(map, base, ATTRIBUTION, out);
-    each(map.get("files"), &format!("{base}/files"), out, &mut |file, at, out| {
+fn attribution_map(map: Val<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
+    closed(map, at, ATTRIBUTION, out);
+    each(map, at, "files", out, &mut |file, at, out| {
         closed(file, at, FILE, out);
-        each(file.get("conversations"), &format!("{at}/conversations"), out, &mut |talk, at, out| {
+        each(file, at, "conversations", out, &mut |talk, at, out| {
             closed(talk, at, CONVERSATION, out);
             contributor(talk, at, out);
-            each(talk.get("related"), &format!("{at}/related"), out, &mut |related, at, out| {
-                closed(related, at, RELATED, out);
-            });
-            each(talk.get("ranges"), &format!("{at}/ranges"), out, &mut |range, at, out| {
+            each(talk, at, "related", out, &mut |related, at, out| closed(related, at, RELATED, out));
+            each(talk, at, "ranges", out, &mut |range, at, out| {
                 closed(range, at, RANGE, out);
                 contributor(range, at, out);
             });
@@ -262,69 +284,86 @@ fn attribution_map(map: Val<'_>, out: &mut Events<'_>) {
     });
 }
 
-fn contributor(map: Val<'_>, pointer: &str, out: &mut Events<'_>) {
+fn contributor(map: Val<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
     let Some(contributor) = map.get("contributor") else { return };
-    let at = format!("{pointer}/contributor");
-    closed(contributor, &at, CONTRIBUTOR, out);
+    let at = at.member("contributor");
+    closed(contributor, at, CONTRIBUTOR, out);
     let kind = contributor.get("type").and_then(|kind| kind.str());
     if kind.is_some_and(|kind| !matches!(kind.as_escaped(), "human" | "ai" | "mixed" | "unknown")) {
-        breach(&format!("{at}/type"), "human, ai, mixed or unknown", out);
+        breach(at.member("type"), "human, ai, mixed or unknown", out);
     }
 }
 
-type Each<'a> = &'a mut dyn FnMut(Val<'_>, &str, &mut Events<'_>);
+type Each<'a> = &'a mut dyn FnMut(Val<'_>, Pointer<'_>, &mut Events<'_>);
 
-fn each(list: Option<Val<'_>>, pointer: &str, out: &mut Events<'_>, check: Each<'_>) {
-    for (number, element) in list.into_iter().flat_map(|list| list.elements()).enumerate() {
-        check(element, &format!("{pointer}/{number}"), out);
+/// Checks each element of a list.
+fn each(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>, check: Each<'_>) {
+    let elements = map.get(list).into_iter().flat_map(|list| list.elements());
+    for (number, element) in elements.enumerate() {
+        check(element, Pointer::Element(&at.member(list), number), out);
     }
 }
 
-fn each_text(list: Option<Val<'_>>, pointer: &str, out: &mut Events<'_>) {
-    each(list, pointer, out, &mut |element, at, out| {
+fn each_text(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>) {
+    each(map, at, list, out, &mut |element, at, out| {
         if element.kind() != Kind::String {
             breach(at, "text", out);
         }
     });
 }
 
-fn sub(map: Val<'_>, pointer: &str, name: &str, wanted: &[Rule], out: &mut Events<'_>) {
-    if let Some(member) = map.get(name).filter(|member| member.kind() == Kind::Object) {
-        rules(member, &format!("{pointer}/{name}"), wanted, out);
-    }
+/// Checks a map within one, and returns it.
+fn sub<'t>(
+    map: Val<'t>,
+    at: Pointer<'_>,
+    name: &str,
+    wanted: &[Rule],
+    out: &mut Events<'_>,
+) -> Option<Val<'t>> {
+    let member = map.get(name).filter(|member| member.kind() == Kind::Object)?;
+    rules(member, at.member(name), wanted, out);
+    Some(member)
 }
 
 /// A map in which nothing else is allowed.
-fn closed(map: Val<'_>, pointer: &str, wanted: &[Rule], out: &mut Events<'_>) {
+fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
     if map.kind() != Kind::Object {
-        return breach(pointer, "a map", out);
+        return breach(at, "a map", out);
     }
-    rules(map, pointer, wanted, out);
+    rules(map, at, wanted, out);
     for (name, _) in map.members() {
         if !wanted.iter().any(|(known, ..)| name.is(known)) {
-            breach(&format!("{pointer}/{}", name.as_escaped()), "no further member", out);
+            breach(at.member(name.as_escaped()), "no further member", out);
         }
     }
 }
 
-fn rules(map: Val<'_>, pointer: &str, wanted: &[Rule], out: &mut Events<'_>) {
-    if map.frame_has_duplicates() {
-        for (name, ..) in wanted {
-            if map.members().filter(|(member, _)| member.is(name)).count() > 1 {
-                breach(&format!("{pointer}/{name}"), "this member only once", out);
-            }
+/// Checks the members of a map that have rules.
+fn rules(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
+    // A bit for each rule whose member has been seen.
+    let mut seen = 0u32;
+    for (member, val) in map.members() {
+        let mut known = wanted.iter().enumerate();
+        let rule = known.find(|(_, (name, ..))| member.as_escaped() == *name);
+        let Some((number, (name, kind, _))) = rule else { continue };
+        if seen >> number & 1 == 1 {
+            breach(at.member(name), ONCE, out);
+        } else if !kind.admits(val) {
+            breach(at.member(name), kind.name(), out);
         }
+        seen |= 1 << number;
     }
-    for &(name, kind, required) in wanted {
-        match map.get(name) {
-            Some(val) if !kind.admits(val) => breach(&format!("{pointer}/{name}"), kind.name(), out),
-            None if required => breach(&format!("{pointer}/{name}"), kind.name(), out),
-            Some(_) | None => {}
+    for (number, (name, kind, required)) in wanted.iter().enumerate() {
+        if *required && seen >> number & 1 == 0 {
+            breach(at.member(name), kind.name(), out);
         }
     }
 }
+
+/// What is expected of a member that stands there twice.
+const ONCE: &str = "this member only once";
 
 #[cold]
-fn breach(pointer: &str, expected: &str, out: &mut Events<'_>) {
-    out.problem(Code::Schema, Some(pointer.to_owned()), &format!("expected {expected}"));
+fn breach(at: Pointer<'_>, expected: &str, out: &mut Events<'_>) {
+    out.problem(Code::Schema, Some(at.to_string()), &format!("expected {expected}"));
 }

@@ -3,7 +3,7 @@
 //! A value that follows from others (a total, the last time of the session) is structure if it is right, and left alone
 //! if it is not: then it says something that we do not know.
 
-use super::check::{Checker, check_entry};
+use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
 use super::session::UNKNOWN;
 use super::unreadable;
@@ -60,9 +60,10 @@ impl Reader for RecordReader {
                 self.session(doc.root, out);
             }
             _ => {
-                let pointer = format!("/session/entries/{}", self.entries);
+                let entries = Pointer::Record.member("session");
+                let entries = entries.member("entries");
+                check_entry(doc.root, Pointer::Element(&entries, self.entries), out);
                 self.entries += 1;
-                check_entry(doc.root, &pointer, out);
                 self.heard.entry(doc.root, out);
             }
         }
