@@ -2,6 +2,7 @@
 //! words; a notice has no `data` without `content`, so the two cannot be taken for each other, whatever an agent calls
 //! its notices.
 
+use super::read::ReadEntry;
 use super::usage::{Tally, named_counts, read_counts};
 use super::words::{usual_stop, usual_word};
 use crate::json::JsonWriter;
@@ -67,10 +68,9 @@ pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
 }
 
 /// Reads an entry that is no item: one with `data` that has no content. `None` if it is one.
-pub(super) fn read_event<'t>(entry: Val<'t>, tally: &mut Tally) -> Option<Event<'t>> {
-    let data =
-        entry.get("data").filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
-    let name = entry.get("event-type")?.str()?;
+pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally) -> Option<Event<'t>> {
+    let data = entry.data.filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
+    let name = entry.event_type?.str()?;
     let has = |name: &str| data.get(name).is_some();
     Some(match name.as_escaped() {
         "session-updated" => Event::SessionUpdated(read(data)?),
@@ -128,7 +128,7 @@ pub(super) fn put_response(response: &Turn<'_>, json: &mut JsonWriter<'_>) {
 }
 
 /// What an entry says of the response it ends, or is about.
-pub(super) fn read_response<'t>(usage: Val<'t>, entry: Val<'t>, tally: &mut Tally) -> Turn<'t> {
+pub(super) fn read_response<'t>(usage: Val<'t>, entry: &ReadEntry<'t>, tally: &mut Tally) -> Turn<'t> {
     let more = read_counts(usage);
     let rest = usage.get("response").filter(|rest| rest.kind() == Kind::Object);
     let rest = rest.map(|rest| Turn::read_members(rest, &["id", "model", USAGE, COST], Spelling::Kebab));
@@ -136,16 +136,15 @@ pub(super) fn read_response<'t>(usage: Val<'t>, entry: Val<'t>, tally: &mut Tall
     let id = usage.take_str("response-id", Field::TurnId);
     let counts = (more != Usage::default()).then(|| tally.report(id.as_ref(), &more));
     // A response that does not say otherwise is of the entry's model.
-    let model = usage
-        .take_str("model-id", Field::TurnModel)
-        .or_else(|| entry.get("model-id").and_then(|model| model.str()));
+    let model =
+        usage.take_str("model-id", Field::TurnModel).or_else(|| entry.model.and_then(|model| model.str()));
     let stop = rest.stop.or_else(|| usage.take_str("stop-reason", Field::StopReason).map(usual_stop));
     Turn { id, model, stop, usage: counts, cost: cost(usage), ..rest }
 }
 
-fn whole_turn<'t>(data: Val<'t>, entry: Val<'t>) -> Turn<'t> {
+fn whole_turn<'t>(data: Val<'t>, entry: &ReadEntry<'t>) -> Turn<'t> {
     let turn = Turn::read_members(data, &[COST], Spelling::Kebab);
-    Turn { cost: entry.get("token-usage").and_then(cost), ..turn }
+    Turn { cost: entry.usage.and_then(cost), ..turn }
 }
 
 fn cost(usage: Val<'_>) -> Option<crate::json::Raw<'_>> {
@@ -154,8 +153,8 @@ fn cost(usage: Val<'_>) -> Option<crate::json::Raw<'_>> {
 
 /// What a turn adds to the session follows from what it and its responses said; if it does not, nobody knows what it
 /// is, and it is left alone.
-fn note_increase(entry: Val<'_>, more: Option<Usage>) {
-    let (Some(usage), Some(more)) = (entry.get("token-usage"), more) else { return };
+fn note_increase(entry: &ReadEntry<'_>, more: Option<Usage>) {
+    let (Some(usage), Some(more)) = (entry.usage, more) else { return };
     for (name, count) in named_counts(&more) {
         let same = usage.get(name).filter(|said| said.u64().is_some() && said.u64() == count);
         if let Some(same) = same {

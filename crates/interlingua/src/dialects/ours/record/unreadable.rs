@@ -1,12 +1,12 @@
 //! Bytes that could not be read: kept where they stood, as text if they are. Lines of a run are one entry, so that a file
 //! full of empty lines does not become a hundred times as long.
 
+use super::read::{ReadEntry, take_text};
 use crate::dialects::Dialect;
 use crate::framing::Framing;
 use crate::json::{JsonWriter, from_base64};
 use crate::model::Field;
 use crate::pipe::Events;
-use crate::tape::Val;
 
 /// The most bytes of unreadable input in one entry. Escapes make text longer, and an entry must not outgrow what a
 /// reader takes.
@@ -125,8 +125,8 @@ fn piece_end(bytes: &[u8], most: usize) -> usize {
 }
 
 /// Gives the bytes back to the dialect they stood in. Returns whether the entry has some.
-pub(super) fn give_back(entry: Val<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
-    let Some(data) = entry.get("data") else { return false };
+pub(super) fn give_back(entry: &ReadEntry<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
+    let Some(data) = entry.data else { return false };
     let more = data.take_bool("more", Field::Structure).unwrap_or(false);
     let is_run = data.take_u64("lines", Field::Structure).is_some();
     // What becomes of the bytes is booked when they are handed on, as if they were read for the first time. Here they
@@ -140,12 +140,9 @@ pub(super) fn give_back(entry: Val<'_>, vendor: &str, out: &mut Events<'_>) -> b
         },
         (None, None) => return false,
     };
-    for name in ["type", "event-type"] {
-        entry.take_str(name, Field::Structure);
-    }
-    data.take_str("reason", Field::Structure);
-    if let Some(ext) = entry.get("vendor-ext") {
-        ext.take_str("vendor", Field::Structure);
+    let vendor_name = entry.ext.and_then(|ext| ext.get("vendor"));
+    for tag in [entry.kind, entry.event_type, data.get("reason"), vendor_name] {
+        take_text(tag, Field::Structure);
     }
     if is_run {
         bytes.split(|byte| *byte == b'\n').for_each(|line| out.kept_bytes(vendor, line, "unparsed", false));
