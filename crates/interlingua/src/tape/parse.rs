@@ -508,7 +508,7 @@ const fn hash_of_short(chunk: [u8; 16], len: usize) -> u32 {
 
 /// The hash of any name.
 #[inline]
-pub(super) const fn hash_of(name: &[u8]) -> u32 {
+pub(crate) const fn hash_of(name: &[u8]) -> u32 {
     let Some((first, mut rest)) = name.split_first_chunk::<16>() else {
         let mut chunk = [0; 16];
         let mut at = 0;

@@ -35,6 +35,11 @@ impl<'t> Val<'t> {
         self.tape.text
     }
 
+    /// The hash of its name, if it is a member.
+    pub(crate) fn name_hash(&self) -> u32 {
+        self.node().name.hash
+    }
+
     /// The value, verbatim.
     pub fn raw(&self) -> Raw<'t> {
         Raw::new(self.text())

@@ -91,7 +91,7 @@ impl<'t> ReadEntry<'t> {
     }
 
     /// The elements of its `children`.
-    fn children(&self) -> impl Iterator<Item = ReadEntry<'t>> + use<'t> {
+    pub(super) fn children(&self) -> impl Iterator<Item = ReadEntry<'t>> + use<'t> {
         self.children.into_iter().flat_map(|children| children.elements()).map(ReadEntry::new)
     }
 }
@@ -142,9 +142,10 @@ impl Reader for RecordReader {
             _ => {
                 let entries = Pointer::Record.member("session");
                 let entries = entries.member("entries");
-                check_entry(doc.root, Pointer::Element(&entries, self.entries), out);
+                let entry = ReadEntry::new(doc.root);
+                check_entry(&entry, Pointer::Element(&entries, self.entries), out);
                 self.entries += 1;
-                self.heard.entry(&ReadEntry::new(doc.root), out);
+                self.heard.entry(&entry, out);
             }
         }
     }
@@ -294,11 +295,11 @@ impl Heard {
 
     /// Reads an entry, its children, and hands on the lines it was made from.
     fn entry(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
-        let ext = entry.ext.filter(|ext| ext.kind() == Kind::Object);
-        let vendor = ext.and_then(|ext| ext.get("vendor")).and_then(|vendor| vendor.str());
+        let ext = entry.ext.map(|ext| ext.find(&EXT_NAMES)).unwrap_or_default();
+        let [vendor, data, ..] = ext;
+        let vendor = vendor.and_then(|vendor| vendor.str());
         let vendor = vendor.as_ref().map_or("", Str::as_escaped);
-        let has_lines = ext.is_some_and(|ext| ext.get("data").is_some());
-        out.kept_lines_follow(if has_lines { vendor } else { "" });
+        out.kept_lines_follow(if data.is_some() { vendor } else { "" });
         if entry.event_type.is_some_and(|kind| kind.is("unparsed"))
             && unreadable::give_back(entry, vendor, out)
         {
@@ -307,10 +308,7 @@ impl Heard {
         if !self.happened(entry, out) {
             self.item(entry, None, vendor, out);
         }
-        if let Some(ext) = ext {
-            ext.take_str("vendor", Field::Structure);
-            hand_on_lines(ext, vendor, out);
-        }
+        hand_on_lines(ext, vendor, out);
     }
 
     /// Reads an entry that is no item. Returns whether it is one of those.
@@ -399,10 +397,15 @@ impl Heard {
     }
 }
 
-fn hand_on_lines(ext: Val<'_>, vendor: &str, out: &mut Events<'_>) {
-    let mut spaces = ext.get("space").into_iter().flat_map(|spaces| spaces.elements());
-    let more = ext.get("more").into_iter().flat_map(|more| more.elements());
-    for line in ext.get("data").into_iter().chain(more) {
+/// What a `vendor-ext` of ours holds.
+const EXT_NAMES: WantedNames<4> = WantedNames::new(["vendor", "data", "more", "space"]);
+
+/// Hands on the lines that an entry was made from.
+fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, out: &mut Events<'_>) {
+    take_text(name, Field::Structure);
+    let mut spaces = space.into_iter().flat_map(|spaces| spaces.elements());
+    let more = more.into_iter().flat_map(|more| more.elements());
+    for line in data.into_iter().chain(more) {
         let mut around = spaces
             .next()
             .into_iter()
