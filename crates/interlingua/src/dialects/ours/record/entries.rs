@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::events::{event_type, open_event, put_response};
+use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, put_tail, put_time};
 use super::session::SessionSummary;
 use super::unreadable::UnreadableRun;
 use super::usage::{Tally, is_some, shrunk, write_counts};
 use super::waiting::{Waiting, WaitingUnit, WaitsFor};
+use crate::dialects::ours::lose_tail;
 use crate::dialects::{Dialect, Options, Plane};
 use crate::json::JsonBuffer;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
-use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Turn, Usage};
+use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Turn, Usage};
 use crate::pipe::Target;
 
 #[derive(Default)]
@@ -86,17 +87,8 @@ impl Entries {
                 }
             }
             Event::Clock(time) => self.now = Some(time.clone().into_owned()),
-            Event::Usage(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::SessionEnded(_)
-            | Event::Rewound(_)
-            | Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => self.event_apart(event, out),
+            // `open_event` knows them all.
+            _ => self.event_apart(event, out),
         }
     }
 
@@ -160,7 +152,6 @@ impl Entries {
 
     /// Writes an event that is no item once nothing is open.
     fn event_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
-        debug_assert!(event_type(event).is_some(), "an event of an item");
         self.go_on(out);
         if self.is_open() {
             self.waiting.wait_apart(WaitingUnit::Apart(Box::new(event.clone().into_owned())));
@@ -348,18 +339,7 @@ impl Entries {
         if self.nodes.last().is_none_or(|node| node.item != tail.id) {
             // Its entry had to end before it did, and what is said of its end has no place any more.
             self.cut.remove(&tail.id);
-            let ItemTail { id: _, status: _, native_status, is_error, exit_code, duration } = tail;
-            out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
-            for (field, is_said) in [
-                (Field::ResultIsError, is_error.is_some()),
-                (Field::ResultExitCode, exit_code.is_some()),
-                (Field::ResultDuration, duration.is_some()),
-            ] {
-                if is_said {
-                    out.lose(field, Reason::NoSlot);
-                }
-            }
-            return;
+            return lose_tail(tail, out);
         }
         self.end_later(out);
         self.end_node(Some(tail), out);

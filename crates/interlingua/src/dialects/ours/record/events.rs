@@ -9,62 +9,38 @@ use crate::json::JsonWriter;
 use crate::model::{Event, Field, Neutral, Spelling, Turn, Usage};
 use crate::tape::{Kind, Val};
 
-/// The name of such an event; `None` for events of items, and for those that are no entry of their own.
-pub(super) const fn event_type(event: &Event<'_>) -> Option<&'static str> {
-    Some(match event {
-        Event::SessionUpdated(_) => "session-updated",
-        Event::SessionEnded(_) => "session-ended",
-        Event::Rewound(_) => "rewound",
-        Event::Request(_) => "request",
-        Event::TurnStarted(_) => "turn-started",
-        Event::TurnEnded(_) => "turn-ended",
-        Event::Usage(_) => "usage",
-        Event::PermissionRequested(_) => "permission-requested",
-        Event::PermissionResolved(_) => "permission-resolved",
-        Event::QuestionRequested(_) => "question-requested",
-        Event::QuestionResolved(_) => "question-resolved",
-        Event::Error(_) => "error",
-        Event::SessionStarted(_)
-        | Event::Clock(_)
-        | Event::ItemStarted(_)
-        | Event::ItemDelta(_)
-        | Event::ItemCompleted(_) => return None,
-    })
-}
-
 /// What of a turn or response stands in `token-usage`: what it cost and, of a response, all that is counted.
 const COST: &str = "cost";
 const USAGE: &str = "usage";
 
 /// Writes the event as an entry and leaves its object open.
 pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
-    let Some(name) = event_type(event) else { return };
-    json.object().key("type").literal("system-event").key("event-type").literal(name).key("data");
-    let kebab = Spelling::Kebab;
     match event {
-        Event::SessionUpdated(session) => session.write(kebab, json),
-        Event::SessionEnded(end) => end.write(kebab, json),
-        Event::Rewound(rewind) => rewind.write(kebab, json),
-        Event::Request(request) => request.write(kebab, json),
-        Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
-            json.object();
-            turn.write_members(&[COST], kebab, json);
-            json.end_object();
-        }
-        Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
-            permission.write(kebab, json);
-        }
-        Event::QuestionRequested(question) | Event::QuestionResolved(question) => question.write(kebab, json),
-        Event::Error(failure) => failure.write(kebab, json),
-        Event::Usage(_)
+        Event::SessionUpdated(session) => put("session-updated", session, json),
+        Event::SessionEnded(end) => put("session-ended", end, json),
+        Event::Rewound(rewind) => put("rewound", rewind, json),
+        Event::Request(request) => put("request", &**request, json),
+        Event::TurnStarted(turn) => put("turn-started", &Turn { cost: None, ..turn.clone() }, json),
+        Event::TurnEnded(turn) => put("turn-ended", &Turn { cost: None, ..turn.clone() }, json),
+        // All that it says stands in `token-usage`.
+        Event::Usage(_) => put("usage", &Turn::default(), json),
+        Event::PermissionRequested(permission) => put("permission-requested", permission, json),
+        Event::PermissionResolved(permission) => put("permission-resolved", permission, json),
+        Event::QuestionRequested(question) => put("question-requested", question, json),
+        Event::QuestionResolved(question) => put("question-resolved", question, json),
+        Event::Error(failure) => put("error", failure, json),
+        // These are no entries of their own, and never come here.
+        Event::SessionStarted(_)
         | Event::Clock(_)
-        | Event::SessionStarted(_)
         | Event::ItemStarted(_)
         | Event::ItemDelta(_)
-        | Event::ItemCompleted(_) => {
-            json.object().end_object();
-        }
+        | Event::ItemCompleted(_) => {}
     }
+}
+
+fn put<'t>(name: &str, data: &impl Neutral<'t>, json: &mut JsonWriter<'_>) {
+    json.object().key("type").literal("system-event").key("event-type").literal(name).key("data");
+    data.write(Spelling::Kebab, json);
 }
 
 /// Reads an entry that is no item: one with `data` that has no content. `None` if it is one.

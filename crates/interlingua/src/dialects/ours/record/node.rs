@@ -62,21 +62,13 @@ enum ContentSoFar {
     /// A string that part is still being added to.
     Text(u32),
     /// A list whose last element is a text that part is still being added to, or complete.
-    List(Option<(u32, Tone)>),
+    List(Option<(u32, &'static str)>),
     /// The content is complete, and `encrypted` is a string that is still being added to.
     Opaque,
     /// Complete. Whether it is text decides what state beside it is taken for.
     Closed {
         text: bool,
     },
-}
-
-/// The sorts of text in a list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tone {
-    Text,
-    Summary,
-    Refusal,
 }
 
 /// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
@@ -323,20 +315,13 @@ impl EntryNode {
     }
 
     fn add_to_list(&mut self, value: &Part<'_>, part: u32, json: &mut JsonWriter<'_>) {
+        let sort = sort_of(value);
         let text = match value {
-            Part::Text(text) => Some((text, Tone::Text)),
-            Part::Summary(text) => Some((text, Tone::Summary)),
-            Part::Refusal(text) => Some((text, Tone::Refusal)),
-            Part::Media(_)
-            | Part::Json(_)
-            | Part::Args(_)
-            | Part::File(_)
-            | Part::Citation(_)
-            | Part::Cache(_)
-            | Part::Opaque(_) => None,
+            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => Some(text),
+            _ => None,
         };
         match (self.content, text) {
-            (ContentSoFar::List(Some(open)), Some((text, tone))) if open == (part, tone) => {
+            (ContentSoFar::List(Some(open)), Some(text)) if open == (part, sort) => {
                 json.piece(text);
                 return;
             }
@@ -359,16 +344,11 @@ impl EntryNode {
             Part::Citation(_) | Part::Cache(_) => self.marked_number(part),
             _ => self.number(part),
         };
-        json.object().key("type");
-        if let Some((text, tone)) = text {
-            json.literal(match tone {
-                Tone::Text => "text",
-                Tone::Summary => "summary",
-                Tone::Refusal => "refusal",
-            });
+        json.object().key("type").literal(sort);
+        if let Some(text) = text {
             // More of a text that is not the last one.
             json.opt_u64("part", number.map(u64::from)).key("text").open_string().piece(text);
-            self.content = ContentSoFar::List(Some((part, tone)));
+            self.content = ContentSoFar::List(Some((part, sort)));
         } else {
             put_part(value, json);
             // What is said about a part has the part's number.
@@ -620,52 +600,49 @@ fn is_ambiguous(value: &Raw<'_>) -> bool {
     }
 }
 
+/// The `type` of a part in a content list.
+const fn sort_of(part: &Part<'_>) -> &'static str {
+    match part {
+        Part::Text(_) => "text",
+        Part::Summary(_) => "summary",
+        Part::Refusal(_) => "refusal",
+        Part::Media(_) => "media",
+        Part::Json(_) => "json",
+        Part::Args(_) => "arguments",
+        Part::File(_) => "file",
+        Part::Citation(_) => "citation",
+        Part::Cache(_) => "cache",
+        Part::Opaque(_) => "opaque",
+    }
+}
+
 /// Writes one element of a content list, after its `type`.
 fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
+    let kebab = Spelling::Kebab;
     match value {
-        Part::Text(text) => {
-            json.literal("text").key("text").str(text);
+        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) | Part::Args(Args::Text(text)) => {
+            json.key("text").str(text);
         }
-        Part::Summary(text) => {
-            json.literal("summary").key("text").str(text);
-        }
-        Part::Refusal(text) => {
-            json.literal("refusal").key("text").str(text);
+        Part::Json(value) | Part::Args(Args::Json(value)) => {
+            json.key("json").raw(value);
         }
         Part::Media(Media { media_type, source, name, context, citable }) => {
-            json.literal("media").opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
-            match source {
-                MediaSource::Base64(data) => json.key("data").str(data),
-                MediaSource::Url(url) => json.key("url").str(url),
-                MediaSource::File(id) => json.key("file").str(id),
-                MediaSource::Text(text) => json.key("text").str(text),
+            json.opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
+            let place = match source {
+                MediaSource::Base64(_) => "data",
+                MediaSource::Url(_) => "url",
+                MediaSource::File(_) => "file",
+                MediaSource::Text(_) => "text",
             };
+            json.key(place).str(source.text());
             json.opt_str("context", context.as_ref()).opt_bool("citable", *citable);
         }
-        Part::Cache(mark) => {
-            json.literal("cache").key("cache");
-            mark.write(Spelling::Kebab, json);
-        }
-        Part::Json(value) => {
-            json.literal("json").key("json").raw(value);
-        }
-        Part::Args(Args::Json(value)) => {
-            json.literal("arguments").key("json").raw(value);
-        }
-        Part::Args(Args::Text(text)) => {
-            json.literal("arguments").key("text").str(text);
-        }
-        Part::File(file) => {
-            json.literal("file");
-            file.write_members(&[], Spelling::Kebab, json);
-        }
-        Part::Citation(value) => {
-            json.literal("citation").key("citation");
-            value.write(Spelling::Kebab, json);
-        }
+        Part::Cache(mark) => mark.write(kebab, json.key("cache")),
+        Part::File(file) => file.write_members(&[], kebab, json),
+        Part::Citation(citation) => citation.write(kebab, json.key("citation")),
         // Beside the content, not in it: see `EntryNode::add_opaque`.
         Part::Opaque(Opaque { kind, issuer, value }) => {
-            json.literal("opaque").key("encrypted-kind").literal(kind.word());
+            json.key("encrypted-kind").literal(kind.word());
             json.key("issuer").str(issuer).key("encrypted").str(value);
         }
     }

@@ -610,17 +610,13 @@ fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
         "file" => Part::File(FileRef::read_members(part, &[], Spelling::Kebab)),
         _ => {
             let place = |name| part.take_str(name, of.media());
-            let source = if let Some(data) = place("data") {
-                MediaSource::Base64(data)
-            } else if let Some(url) = place("url") {
-                MediaSource::Url(url)
-            } else if let Some(text) = place("text") {
-                MediaSource::Text(text)
-            } else {
-                MediaSource::File(place("file")?)
-            };
+            let source = None
+                .or_else(|| place("data").map(MediaSource::Base64))
+                .or_else(|| place("url").map(MediaSource::Url))
+                .or_else(|| place("text").map(MediaSource::Text))
+                .or_else(|| place("file").map(MediaSource::File));
             Part::Media(Media {
-                source,
+                source: source?,
                 media_type: part.take_str("media-type", Field::MediaType),
                 name: part.take_str("name", Field::MediaName),
                 context: part.take_str("context", Field::MediaContext),

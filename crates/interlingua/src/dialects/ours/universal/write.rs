@@ -9,6 +9,7 @@ use super::item::{ShownItem, item_id, opt_word};
 use super::parts::{Nature, PartForm};
 use super::{EPOCH, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
+use crate::dialects::ours::lose_tail;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
@@ -401,28 +402,19 @@ impl UniversalWriter {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
-        let ItemTail { id, status, native_status, is_error, exit_code, duration } = tail;
-        let Some(mut open) = self.open.remove(id) else { return };
+        let Some(mut open) = self.open.remove(&tail.id) else { return };
         let unseen = open.shown.is_none() && open.holds_items && open.content.pieces.is_empty();
+        if unseen && tail.status != Status::Completed {
+            out.lose(Field::ItemStatus, Reason::NoSlot);
+        }
         if open.host.is_some() || unseen {
-            out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
-            for (field, is_said) in [
-                (Field::ItemStatus, unseen && *status != Status::Completed),
-                (Field::ResultIsError, is_error.is_some()),
-                (Field::ResultExitCode, exit_code.is_some()),
-                (Field::ResultDuration, duration.is_some()),
-            ] {
-                if is_said {
-                    out.lose(field, Reason::NoSlot);
-                }
-            }
-            return;
+            return lose_tail(tail, out);
         }
         if open.shown.is_none() {
             self.show(&mut open, out);
         }
         // What was cut off was completed by us, not by the agent.
-        let made = if *status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
+        let made = if tail.status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
         self.say(made, "item.completed", out, |json| open.write(Some(tail), json));
     }
 
