@@ -25,6 +25,8 @@ pub(super) struct EntryNode {
     pub(super) kind: NodeKind,
     /// A hash of the id of the call it is.
     call: Option<u64>,
+    /// It is a notice that is called like an author: with content it would be a message.
+    namesake: bool,
     shape: Shape,
     content: ContentSoFar,
     /// Its `children` have begun.
@@ -55,6 +57,42 @@ pub(super) enum NodeKind {
     Reasoning,
     Event,
 }
+
+impl NodeKind {
+    const fn of(head: &ItemHead<'_>) -> Self {
+        match &head.kind {
+            ItemKind::Message => match head.author {
+                Author::User | Author::Tool => NodeKind::User,
+                Author::Assistant => NodeKind::Assistant,
+                Author::System | Author::Developer => NodeKind::Speaker(head.author),
+            },
+            ItemKind::Reasoning => NodeKind::Reasoning,
+            ItemKind::ToolCall(call) => NodeKind::ToolCall(call.kind),
+            ItemKind::ToolResult(_) => NodeKind::ToolResult,
+            ItemKind::Notice(_) => NodeKind::Event,
+        }
+    }
+
+    /// Begins an object of that type. The schema wants a name of calls and events.
+    fn begin(self, name: &str, json: &mut JsonWriter<'_>) {
+        match self {
+            NodeKind::User => json.with_value(r#"{"type":"user""#),
+            NodeKind::Assistant => json.with_value(r#"{"type":"assistant""#),
+            NodeKind::Reasoning => json.with_value(r#"{"type":"reasoning""#),
+            NodeKind::ToolResult => json.with_value(r#"{"type":"tool-result""#),
+            NodeKind::ToolCall(_) => json.up_to_value(r#"{"type":"tool-call","name":"#).literal(name),
+            NodeKind::Event => json.up_to_value(SYSTEM_EVENT).literal(name),
+            NodeKind::Speaker(author) => {
+                json.up_to_value(SYSTEM_EVENT).literal(SPEAKERS.word(author).unwrap_or(UNKNOWN))
+            }
+        };
+    }
+}
+
+/// Tells a notice from a message of the author that it is called like, or from one that has no name.
+const NOTICE: &str = "notice";
+
+const SYSTEM_EVENT: &str = r#"{"type":"system-event","event-type":"#;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ContentSoFar {
@@ -98,6 +136,7 @@ impl EntryNode {
             item,
             kind,
             call: None,
+            namesake: false,
             shape,
             content: ContentSoFar::None,
             children: false,
@@ -119,32 +158,18 @@ impl EntryNode {
         json: &mut JsonWriter<'_>,
     ) -> (Self, bool) {
         let ItemHead { id, kind, author, native_id, parent, time, model, shape, .. } = head;
-        let node_kind = match kind {
-            ItemKind::Message => match author {
-                Author::User => {
-                    json.with_value(r#"{"type":"user""#);
-                    NodeKind::User
+        let node_kind = NodeKind::of(head);
+        let (mut called, mut namesake) = (None, false);
+        match kind {
+            ItemKind::Message => {
+                node_kind.begin("", json);
+                if *author == Author::Tool {
+                    json.key("author").literal(author.word());
                 }
-                Author::Tool => {
-                    json.with_value(r#"{"type":"user","author":"tool""#);
-                    NodeKind::User
-                }
-                Author::Assistant => {
-                    json.with_value(r#"{"type":"assistant""#);
-                    NodeKind::Assistant
-                }
-                Author::System | Author::Developer => {
-                    json.up_to_value(r#"{"type":"system-event","event-type":"#)
-                        .literal(SPEAKERS.word(*author).unwrap_or(UNKNOWN));
-                    NodeKind::Speaker(*author)
-                }
-            },
-            ItemKind::Reasoning => {
-                json.with_value(r#"{"type":"reasoning""#);
-                NodeKind::Reasoning
             }
+            ItemKind::Reasoning => node_kind.begin("", json),
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
-                json.up_to_value(r#"{"type":"tool-call","name":"#).str(name);
+                node_kind.begin(name.as_escaped(), json);
                 json.opt_str("namespace", namespace.as_ref()).opt_str("call-id", call_id.as_ref());
                 match kind {
                     // These two show in the form of the input.
@@ -153,36 +178,27 @@ impl EntryNode {
                         json.key("call-kind").literal(kind.word());
                     }
                 }
-                NodeKind::ToolCall(*kind)
+                called = call_id.as_ref().map(call_key);
             }
             ItemKind::ToolResult(ToolResult { call_id, name }) => {
-                json.with_value(r#"{"type":"tool-result""#)
-                    .opt_str("call-id", call_id.as_ref())
-                    .opt_str("name", name.as_ref());
-                NodeKind::ToolResult
+                node_kind.begin("", json);
+                json.opt_str("call-id", call_id.as_ref()).opt_str("name", name.as_ref());
             }
             ItemKind::Notice(Notice { event_type }) => {
-                json.up_to_value(r#"{"type":"system-event","event-type":"#);
                 let event_type = event_type.as_ref().map(Str::as_escaped);
-                json.literal(event_type.unwrap_or(UNKNOWN));
-                // A notice of that name is neither a message of that author nor nameless.
-                let odd = |name| name == UNKNOWN || SPEAKERS.0.iter().any(|(_, speaker)| *speaker == name);
-                if event_type.is_some_and(odd) {
-                    json.key("notice").bool(true);
+                node_kind.begin(event_type.unwrap_or(UNKNOWN), json);
+                if event_type == Some(UNKNOWN) {
+                    json.key(NOTICE).bool(true);
                 }
-                NodeKind::Event
+                namesake = SPEAKERS.0.iter().any(|(_, speaker)| event_type == Some(speaker));
             }
-        };
+        }
         json.opt_str("id", native_id.as_ref());
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
         // These two have the schema's own names.
         head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
-        let call = match kind {
-            ItemKind::ToolCall(call) => call.call_id.as_ref().map(call_key),
-            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolResult(_) | ItemKind::Notice(_) => None,
-        };
-        (Self { call, ..Self::new(*id, node_kind, *shape) }, has_time)
+        (Self { call: called, namesake, ..Self::new(*id, node_kind, *shape) }, has_time)
     }
 
     /// Whether it is the call of that id.
@@ -236,20 +252,7 @@ impl EntryNode {
 
     /// Begins an object for more of an item whose head stands elsewhere.
     pub(super) fn open_again(item: ItemId, kind: NodeKind, json: &mut JsonWriter<'_>) -> Self {
-        json.object().key("type");
-        match kind {
-            NodeKind::User => json.literal("user"),
-            NodeKind::Assistant => json.literal("assistant"),
-            NodeKind::Speaker(author) => json
-                .literal("system-event")
-                .key("event-type")
-                .literal(SPEAKERS.word(author).unwrap_or(UNKNOWN)),
-            // The schema wants a name.
-            NodeKind::ToolCall(_) => json.literal("tool-call").key("name").literal(""),
-            NodeKind::ToolResult => json.literal("tool-result"),
-            NodeKind::Reasoning => json.literal("reasoning"),
-            NodeKind::Event => json.literal("system-event").key("event-type").literal("part"),
-        };
+        kind.begin(if kind == NodeKind::Event { "part" } else { "" }, json);
         Self::new(item, kind, Shape::One)
     }
 
@@ -448,6 +451,9 @@ impl EntryNode {
     }
 
     fn begin(&self, json: &mut JsonWriter<'_>) {
+        if self.namesake {
+            json.key(NOTICE).bool(true);
+        }
         if matches!(self.kind, NodeKind::Speaker(_) | NodeKind::Event) {
             json.key("data").object();
         }
