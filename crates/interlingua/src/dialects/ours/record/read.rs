@@ -5,7 +5,7 @@
 
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
-use super::session::UNKNOWN;
+use super::session::{Overview, UNKNOWN};
 use super::unreadable;
 use super::usage::Tally;
 use super::words::{self, SPEAKERS};
@@ -115,9 +115,7 @@ pub(super) struct RecordReader {
 #[derive(Default)]
 struct Heard {
     tally: Tally,
-    first_time: String,
-    last_time: String,
-    models: Vec<String>,
+    overview: Overview,
     /// What changed about the session; what stands after the entries is older.
     changed: Session<'static>,
 }
@@ -249,24 +247,15 @@ fn provider(meta: Val<'_>) -> Option<Str<'_>> {
 }
 
 impl Heard {
-    fn time(&mut self, time: &Raw<'_>) {
-        if self.first_time.is_empty() {
-            self.first_time.push_str(time.as_str());
-        }
-        self.last_time.clear();
-        self.last_time.push_str(time.as_str());
-    }
-
     fn model(&mut self, model: Option<&Str<'_>>) {
-        let Some(model) = model else { return };
-        if !self.models.iter().any(|known| known == model.as_escaped()) && self.models.len() < 64 {
-            self.models.push(model.as_escaped().to_owned());
+        if let Some(model) = model {
+            self.overview.model(model);
         }
     }
 
     /// When the session began; that may only repeat when its first entry was made.
     fn start<'t>(&self, time: Val<'t>) -> Option<Raw<'t>> {
-        if time.text() == self.first_time {
+        if time.text() == self.overview.first_time {
             time.note(Field::Structure);
             return None;
         }
@@ -275,14 +264,19 @@ impl Heard {
 
     /// Notes what stands after the entries and follows from them.
     fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>) {
-        if let Some(end) = session.get("session-end").filter(|end| end.text() == self.last_time) {
+        if let Some(end) = session.get("session-end").filter(|end| end.text() == self.overview.last_time) {
             end.note(Field::Structure);
         }
         self.model(model);
         let models = session.get("agent-meta").and_then(|meta| meta.get("models"));
         for model in models.into_iter().flat_map(|models| models.elements()) {
             let text = model.str();
-            if self.models.iter().any(|known| text.as_ref().is_some_and(|text| text.as_escaped() == known)) {
+            if self
+                .overview
+                .models
+                .iter()
+                .any(|known| text.as_ref().is_some_and(|text| text.as_escaped() == known))
+            {
                 model.note(Field::Structure);
             }
         }
@@ -324,7 +318,7 @@ impl Heard {
             data.note(Field::Structure);
         }
         if let Some(time) = entry.take_time(Field::EventTime) {
-            self.time(&time);
+            self.overview.time(&time);
             out.event(&Event::Clock(time));
         }
         match &event {
@@ -373,7 +367,7 @@ impl Heard {
             _ => Shape::One,
         };
         if let Some(time) = &head.time {
-            self.time(time);
+            self.overview.time(time);
         }
         self.model(head.model.as_ref());
         let id = out.start(head);

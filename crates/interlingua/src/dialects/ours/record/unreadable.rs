@@ -54,7 +54,7 @@ impl UnreadableRun {
         let is_lines = |dialect: &Dialect| dialect.roles.iter().any(|spec| spec.framing == Framing::Lines);
         let alone = std::mem::replace(&mut self.goes_on, more) || more || bytes.len() > PIECE;
         if alone || !Dialect::named(owner).is_some_and(is_lines) {
-            return put(owner, bytes, why, RunExtent::Pieces { more }, json);
+            return put(owner, bytes, why, 1, more, json);
         }
         owner.clone_into(&mut self.owner);
         self.bytes.clear();
@@ -66,21 +66,13 @@ impl UnreadableRun {
     pub(super) fn end(&mut self, json: &mut JsonWriter<'_>) {
         let lines = std::mem::take(&mut self.lines);
         if lines > 0 {
-            put(&self.owner, &self.bytes, self.why, RunExtent::Lines(lines), json);
+            put(&self.owner, &self.bytes, self.why, lines, false, json);
         }
     }
 }
 
-/// What an entry must say besides its bytes.
-#[derive(Clone, Copy)]
-enum RunExtent {
-    /// How many lines they are.
-    Lines(u64),
-    /// Whether they go on after the last piece.
-    Pieces { more: bool },
-}
-
-fn put(owner: &str, bytes: &[u8], why: &str, about: RunExtent, json: &mut JsonWriter<'_>) {
+/// Writes the bytes of so many lines. `more` tells whether they go on after the last piece.
+fn put(owner: &str, bytes: &[u8], why: &str, lines: u64, more: bool, json: &mut JsonWriter<'_>) {
     let mut rest = bytes;
     loop {
         let (piece, tail) = rest.split_at(piece_end(rest, PIECE));
@@ -91,12 +83,8 @@ fn put(owner: &str, bytes: &[u8], why: &str, about: RunExtent, json: &mut JsonWr
             Ok(text) if escaped_length(piece) <= 2 * piece.len() => json.key("raw").plain(text),
             _ => json.key("base64").base64(piece),
         };
-        match about {
-            RunExtent::Lines(lines) if lines > 1 => _ = json.key("lines").u64(lines),
-            RunExtent::Pieces { more } if more || !rest.is_empty() => _ = json.key("more").bool(true),
-            RunExtent::Lines(_) | RunExtent::Pieces { .. } => {}
-        }
-        json.end_object();
+        let (lines, more) = ((lines > 1).then_some(lines), more || !rest.is_empty());
+        json.opt_u64("lines", lines).opt_bool("more", more.then_some(true)).end_object();
         json.key("vendor-ext").object().key("vendor").literal(owner).end_object().end_object();
         if rest.is_empty() {
             return;
