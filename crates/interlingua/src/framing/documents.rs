@@ -1,6 +1,6 @@
 //! Documents one after the other. The space before a document belongs to it; what follows the last is a frame of its own.
 
-use super::nesting::{Mark, Nesting};
+use super::nesting::{Nesting, NestingMark};
 use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The framer of documents.
@@ -27,7 +27,7 @@ impl Framer for DocumentFramer {
         let mut at = 0;
         while let Some((found, mark)) = self.nesting.find(bytes, at) {
             at = found + 1;
-            if mark != Mark::Comma {
+            if mark != NestingMark::Comma {
                 let (document, rest) = bytes.split_at(at);
                 self.partial.end_with(document, FrameKind::Whole, each);
                 (bytes, at) = (rest, 0);

@@ -5,7 +5,7 @@
 //! always the same: the brackets that close a head and open a tail, and the comma before a frame. Every other byte is
 //! in one of the frames, so that [`crate::log`] can give the document back.
 
-use super::nesting::{Mark, Nesting};
+use super::nesting::{Nesting, NestingMark};
 use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The array framer.
@@ -131,11 +131,11 @@ impl ElementFramer {
         let mut at = 0;
         while let Some((found, mark)) = self.element.find(bytes, at) {
             at = found + 1;
-            if mark == Mark::End {
+            if mark == NestingMark::End {
                 continue;
             }
             self.end_element(&bytes[..found], each);
-            if mark == Mark::Outer {
+            if mark == NestingMark::Outer {
                 self.state = State::Ended { comma: false };
             }
             return at;

@@ -17,7 +17,7 @@ pub(super) struct Nesting {
 
 /// What stands where nothing is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum NestingMark {
     /// A comma between values.
     Comma,
     /// The bracket that ends a value.
@@ -28,7 +28,7 @@ pub(super) enum Mark {
 
 impl Nesting {
     /// Finds the next mark from `at` on; `None` if the bytes end before one.
-    pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, Mark)> {
+    pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, NestingMark)> {
         let mut padded = [b' '; 64];
         loop {
             let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
@@ -53,7 +53,7 @@ impl Nesting {
 
     /// Goes through a block up to the first mark. `outside` tells what is in no string.
     #[inline]
-    fn walk(&mut self, block: &[u8; 64], outside: u64) -> Option<(usize, Mark)> {
+    fn walk(&mut self, block: &[u8; 64], outside: u64) -> Option<(usize, NestingMark)> {
         // The two brackets of a side differ in this bit alone.
         let either = u8x16::splat(b'{' ^ b'[');
         let brackets =
@@ -72,13 +72,13 @@ impl Nesting {
             tokens &= !token;
             match (opens & token != 0, closes & token != 0, self.depth) {
                 (true, _, _) => self.depth += 1,
-                (false, true, 0) => return Some((found, Mark::Outer)),
+                (false, true, 0) => return Some((found, NestingMark::Outer)),
                 (false, true, 1) => {
                     self.depth = 0;
-                    return Some((found, Mark::End));
+                    return Some((found, NestingMark::End));
                 }
                 (false, true, _) => self.depth -= 1,
-                (false, false, 0) => return Some((found, Mark::Comma)),
+                (false, false, 0) => return Some((found, NestingMark::Comma)),
                 (false, false, _) => {}
             }
         }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     /// The same, byte for byte.
-    fn marks(text: &str) -> Vec<(usize, Mark)> {
+    fn marks(text: &str) -> Vec<(usize, NestingMark)> {
         let (mut marks, mut depth, mut string, mut escaped) = (Vec::new(), 0, false, false);
         for (at, byte) in text.bytes().enumerate() {
             let is_escaped = escaped;
@@ -112,14 +112,14 @@ mod tests {
                 b'"' if !is_escaped => string = !string,
                 _ if string => {}
                 b'{' | b'[' => depth += 1,
-                b'}' | b']' if depth == 0 => marks.push((at, Mark::Outer)),
+                b'}' | b']' if depth == 0 => marks.push((at, NestingMark::Outer)),
                 b'}' | b']' => {
                     depth -= 1;
                     if depth == 0 {
-                        marks.push((at, Mark::End));
+                        marks.push((at, NestingMark::End));
                     }
                 }
-                b',' if depth == 0 => marks.push((at, Mark::Comma)),
+                b',' if depth == 0 => marks.push((at, NestingMark::Comma)),
                 _ => {}
             }
         }

@@ -25,8 +25,6 @@ pub(super) struct EntryNode {
     pub(super) kind: NodeKind,
     /// A hash of the id of the call it is.
     call: Option<u64>,
-    /// It is a notice that is called like an author: with content it would be a message.
-    namesake: bool,
     shape: Shape,
     content: ContentSoFar,
     /// Its `children` have begun.
@@ -56,10 +54,12 @@ pub(super) enum NodeKind {
     ToolResult,
     Reasoning,
     Event,
+    /// An event that is called like an author: with content it would be a message.
+    Namesake,
 }
 
 impl NodeKind {
-    const fn of(head: &ItemHead<'_>) -> Self {
+    fn of(head: &ItemHead<'_>) -> Self {
         match &head.kind {
             ItemKind::Message => match head.author {
                 Author::User | Author::Tool => NodeKind::User,
@@ -69,8 +69,16 @@ impl NodeKind {
             ItemKind::Reasoning => NodeKind::Reasoning,
             ItemKind::ToolCall(call) => NodeKind::ToolCall(call.kind),
             ItemKind::ToolResult(_) => NodeKind::ToolResult,
-            ItemKind::Notice(_) => NodeKind::Event,
+            ItemKind::Notice(Notice { event_type }) => {
+                let is_author = event_type.as_ref().is_some_and(|name| SPEAKERS.value(name).is_some());
+                if is_author { NodeKind::Namesake } else { NodeKind::Event }
+            }
         }
+    }
+
+    /// Whether the content stands in `data`.
+    const fn is_wrapped(self) -> bool {
+        matches!(self, NodeKind::Speaker(_) | NodeKind::Event | NodeKind::Namesake)
     }
 
     /// Begins an object of that type. The schema wants a name of calls and events.
@@ -81,7 +89,7 @@ impl NodeKind {
             NodeKind::Reasoning => json.with_value(r#"{"type":"reasoning""#),
             NodeKind::ToolResult => json.with_value(r#"{"type":"tool-result""#),
             NodeKind::ToolCall(_) => json.up_to_value(r#"{"type":"tool-call","name":"#).literal(name),
-            NodeKind::Event => json.up_to_value(SYSTEM_EVENT).literal(name),
+            NodeKind::Event | NodeKind::Namesake => json.up_to_value(SYSTEM_EVENT).literal(name),
             NodeKind::Speaker(author) => {
                 json.up_to_value(SYSTEM_EVENT).literal(SPEAKERS.word(author).unwrap_or(UNKNOWN))
             }
@@ -136,7 +144,6 @@ impl EntryNode {
             item,
             kind,
             call: None,
-            namesake: false,
             shape,
             content: ContentSoFar::None,
             children: false,
@@ -159,7 +166,7 @@ impl EntryNode {
     ) -> (Self, bool) {
         let ItemHead { id, kind, author, native_id, parent, time, model, shape, .. } = head;
         let node_kind = NodeKind::of(head);
-        let (mut called, mut namesake) = (None, false);
+        let mut called = None;
         match kind {
             ItemKind::Message => {
                 node_kind.begin("", json);
@@ -190,7 +197,6 @@ impl EntryNode {
                 if event_type == Some(UNKNOWN) {
                     json.key(NOTICE).bool(true);
                 }
-                namesake = SPEAKERS.0.iter().any(|(_, speaker)| event_type == Some(speaker));
             }
         }
         json.opt_str("id", native_id.as_ref());
@@ -198,7 +204,7 @@ impl EntryNode {
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
         // These two have the schema's own names.
         head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
-        (Self { call: called, namesake, ..Self::new(*id, node_kind, *shape) }, has_time)
+        (Self { call: called, ..Self::new(*id, node_kind, *shape) }, has_time)
     }
 
     /// Whether it is the call of that id.
@@ -252,7 +258,8 @@ impl EntryNode {
 
     /// Begins an object for more of an item whose head stands elsewhere.
     pub(super) fn open_again(item: ItemId, kind: NodeKind, json: &mut JsonWriter<'_>) -> Self {
-        kind.begin(if kind == NodeKind::Event { "part" } else { "" }, json);
+        let is_event = matches!(kind, NodeKind::Event | NodeKind::Namesake);
+        kind.begin(if is_event { "part" } else { "" }, json);
         Self::new(item, kind, Shape::One)
     }
 
@@ -278,7 +285,8 @@ impl EntryNode {
             | NodeKind::Assistant
             | NodeKind::Speaker(_)
             | NodeKind::Reasoning
-            | NodeKind::Event => "content",
+            | NodeKind::Event
+            | NodeKind::Namesake => "content",
         }
     }
 
@@ -407,7 +415,8 @@ impl EntryNode {
             | NodeKind::Speaker(_)
             | NodeKind::ToolResult
             | NodeKind::Reasoning
-            | NodeKind::Event => false,
+            | NodeKind::Event
+            | NodeKind::Namesake => false,
         };
         if let NodeKind::ToolCall(kind) = self.kind
             && misleading
@@ -451,17 +460,17 @@ impl EntryNode {
     }
 
     fn begin(&self, json: &mut JsonWriter<'_>) {
-        if self.namesake {
+        if self.kind == NodeKind::Namesake {
             json.key(NOTICE).bool(true);
         }
-        if matches!(self.kind, NodeKind::Speaker(_) | NodeKind::Event) {
+        if self.kind.is_wrapped() {
             json.key("data").object();
         }
         json.key(self.content_key());
     }
 
     fn end_wrapper(&self, json: &mut JsonWriter<'_>) {
-        if matches!(self.kind, NodeKind::Speaker(_) | NodeKind::Event) {
+        if self.kind.is_wrapped() {
             json.end_object();
         }
     }
@@ -528,7 +537,11 @@ impl EntryNode {
             NodeKind::Speaker(_) if !self.later => {
                 json.key("data").object().key("content").null().end_object();
             }
-            NodeKind::User | NodeKind::Assistant | NodeKind::Speaker(_) | NodeKind::Event => {}
+            NodeKind::User
+            | NodeKind::Assistant
+            | NodeKind::Speaker(_)
+            | NodeKind::Event
+            | NodeKind::Namesake => {}
         }
     }
 }
