@@ -124,7 +124,7 @@ impl Lifecycle {
 pub(crate) struct OneByOne {
     /// The item whose events pass.
     current: Option<ItemId>,
-    /// The outermost item that each open one lies in, unless that is itself.
+    /// The outermost item that each open one lies in.
     roots: HashMap<ItemId, ItemId, BuildHasherDefault<Identity>>,
     /// Events of the items that wait, in the order the items began.
     waiting: BTreeMap<ItemId, Vec<Event<'static>>>,

@@ -19,7 +19,7 @@ use crate::model::{
     ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Val, WantedNames};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// Declares the members of an entry that are asked for in nearly every one, so that one look finds them all.
 macro_rules! entry_members {
@@ -69,11 +69,11 @@ entry_members! {
 impl<'t> ReadEntry<'t> {
     /// Where it has its content.
     fn content(&self) -> Option<Val<'t>> {
-        match self.kind.and_then(|kind| kind.str()).as_ref().map(Str::as_escaped) {
-            Some("user" | "assistant" | "reasoning") => self.content,
-            Some("tool-call") => self.input,
-            Some("tool-result") => self.output,
-            Some(_) | None => self.data.and_then(|data| data.get("content")),
+        match self.kind.word() {
+            "user" | "assistant" | "reasoning" => self.content,
+            "tool-call" => self.input,
+            "tool-result" => self.output,
+            _ => self.data.and_then(|data| data.get("content")),
         }
     }
 
@@ -94,11 +94,6 @@ impl<'t> ReadEntry<'t> {
     pub(super) fn children(&self) -> impl Iterator<Item = ReadEntry<'t>> + use<'t> {
         self.children.into_iter().flat_map(|children| children.elements()).map(ReadEntry::new)
     }
-}
-
-/// Takes a text, if there is one.
-pub(super) fn take_text(member: Option<Val<'_>>, field: Field) -> Option<Str<'_>> {
-    member.and_then(|member| member.take_text(field))
 }
 
 #[derive(Default)]
@@ -312,7 +307,7 @@ impl Heard {
             return false;
         }
         for tag in [entry.kind, entry.event_type] {
-            take_text(tag, Field::Structure);
+            tag.take_text(Field::Structure);
         }
         if let Some(data) = entry.data.filter(|data| data.members().next().is_none()) {
             data.note(Field::Structure);
@@ -358,10 +353,10 @@ impl Heard {
         let by_subagent = call.is_some() && circumstances.parent_call == call;
         let mut head = out.head(kind, author).with(circumstances);
         head.within = around.map(|(item, _)| item).filter(|_| !by_subagent);
-        head.native_id = take_text(entry.id, Field::ItemId);
-        head.parent = take_text(entry.parent_id, Field::ItemParent);
+        head.native_id = entry.id.take_text(Field::ItemId);
+        head.parent = entry.parent_id.take_text(Field::ItemParent);
         head.time = entry.take_time(Field::ItemTime);
-        head.model = take_text(entry.model, Field::ItemModel);
+        head.model = entry.model.take_text(Field::ItemModel);
         head.shape = match content {
             Some(list) if of != Of::Call && is_parts(list) => Shape::List,
             _ => Shape::One,
@@ -381,7 +376,7 @@ impl Heard {
         }
         let is_error =
             entry.is_error.and_then(|flag| bool::read(flag, Field::ResultIsError, Spelling::Kebab));
-        let native_status = take_text(entry.status, Field::ItemStatus);
+        let native_status = entry.status.take_text(Field::ItemStatus);
         let status = entry.outcome.and_then(|word| Status::read(word, Field::ItemStatus, Spelling::Kebab));
         let status = status.unwrap_or_else(|| words::usual_status(native_status.as_ref(), is_error));
         let tail =
@@ -396,7 +391,7 @@ const EXT_NAMES: WantedNames<4> = WantedNames::new(["vendor", "data", "more", "s
 
 /// Hands on the lines that an entry was made from.
 fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, out: &mut Events<'_>) {
-    take_text(name, Field::Structure);
+    name.take_text(Field::Structure);
     let mut spaces = space.into_iter().flat_map(|spaces| spaces.elements());
     let more = more.into_iter().flat_map(|more| more.elements());
     for line in data.into_iter().chain(more) {
@@ -434,18 +429,20 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
             };
             let call = ToolCall {
                 // Seed documents of the draft call it `tool-id`.
-                call_id: take_text(entry.call_id, Field::CallId)
+                call_id: entry
+                    .call_id
+                    .take_text(Field::CallId)
                     .or_else(|| entry.map.take_str("tool-id", Field::CallId)),
                 kind: taken(entry.map, "call-kind", Field::CallKind).unwrap_or(usual),
                 namespace: entry.map.take_str("namespace", Field::CallNamespace),
-                name: take_text(entry.name, Field::CallName).unwrap_or_default(),
+                name: entry.name.take_text(Field::CallName).unwrap_or_default(),
             };
             (ItemKind::ToolCall(call), Author::Assistant)
         }
         "tool-result" => {
             let result = ToolResult {
-                call_id: take_text(entry.call_id, Field::ResultCallId),
-                name: take_text(entry.name, Field::ResultName),
+                call_id: entry.call_id.take_text(Field::ResultCallId),
+                name: entry.name.take_text(Field::ResultName),
             };
             (ItemKind::ToolResult(result), Author::Tool)
         }
@@ -464,7 +461,7 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
                     (ItemKind::Notice(Notice { event_type: None }), Author::System)
                 }
                 (_, kind) => {
-                    let event_type = take_text(kind, Field::NoticeType);
+                    let event_type = kind.take_text(Field::NoticeType);
                     (ItemKind::Notice(Notice { event_type }), Author::System)
                 }
             }

@@ -1,12 +1,13 @@
 //! Bytes that could not be read: kept where they stood, as text if they are. Lines of a run are one entry, so that a file
 //! full of empty lines does not become a hundred times as long.
 
-use super::read::{ReadEntry, take_text};
+use super::read::ReadEntry;
 use crate::dialects::Dialect;
 use crate::framing::Framing;
 use crate::json::{JsonWriter, from_base64};
 use crate::model::Field;
 use crate::pipe::Events;
+use crate::tape::Member as _;
 
 /// The most bytes of unreadable input in one entry. Escapes make text longer, and an entry must not outgrow what a
 /// reader takes.
@@ -130,7 +131,7 @@ pub(super) fn give_back(entry: &ReadEntry<'_>, vendor: &str, out: &mut Events<'_
     };
     let vendor_name = entry.ext.and_then(|ext| ext.get("vendor"));
     for tag in [entry.kind, entry.event_type, data.get("reason"), vendor_name] {
-        take_text(tag, Field::Structure);
+        tag.take_text(Field::Structure);
     }
     if is_run {
         bytes.split(|byte| *byte == b'\n').for_each(|line| out.kept_bytes(vendor, line, "unparsed", false));
