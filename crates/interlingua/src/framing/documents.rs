@@ -1,6 +1,6 @@
 //! Documents one after the other. The space before a document belongs to it; what follows the last is a frame of its own.
 
-use super::nesting::Nesting;
+use super::nesting::{Nesting, NestingMark};
 use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The framer of documents.
@@ -25,19 +25,12 @@ impl Framer for DocumentFramer {
 
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         let mut at = 0;
-        while let Some(found) = self.nesting.find(bytes, at) {
+        while let Some((found, mark)) = self.nesting.find(bytes, at) {
             at = found + 1;
-            match bytes[found] {
-                b'{' | b'[' => self.nesting.depth += 1,
-                b'}' | b']' => {
-                    self.nesting.depth = self.nesting.depth.saturating_sub(1);
-                    if self.nesting.depth == 0 {
-                        let (document, rest) = bytes.split_at(at);
-                        self.partial.end_with(document, FrameKind::Whole, each);
-                        (bytes, at) = (rest, 0);
-                    }
-                }
-                _ => {}
+            if mark != NestingMark::Comma {
+                let (document, rest) = bytes.split_at(at);
+                self.partial.end_with(document, FrameKind::Whole, each);
+                (bytes, at) = (rest, 0);
             }
         }
         self.partial.add(bytes, each);

@@ -5,7 +5,7 @@
 //! always the same: the brackets that close a head and open a tail, and the comma before a frame. Every other byte is
 //! in one of the frames, so that [`crate::log`] can give the document back.
 
-use super::nesting::Nesting;
+use super::nesting::{Nesting, NestingMark};
 use super::{Frame, FrameKind, Framer, Gathered};
 
 /// The array framer.
@@ -129,20 +129,16 @@ impl ElementFramer {
     /// Goes on in an element. Returns how many of the bytes are dealt with.
     fn inside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let mut at = 0;
-        while let Some(found) = self.element.find(bytes, at) {
+        while let Some((found, mark)) = self.element.find(bytes, at) {
             at = found + 1;
-            match bytes[found] {
-                b'{' | b'[' => self.element.depth += 1,
-                b'}' | b']' if self.element.depth > 0 => self.element.depth -= 1,
-                b',' if self.element.depth > 0 => {}
-                end => {
-                    self.end_element(&bytes[..found], each);
-                    if end != b',' {
-                        self.state = State::Ended { comma: false };
-                    }
-                    return at;
-                }
+            if mark == NestingMark::End {
+                continue;
             }
+            self.end_element(&bytes[..found], each);
+            if mark == NestingMark::Outer {
+                self.state = State::Ended { comma: false };
+            }
+            return at;
         }
         self.add(bytes, each);
         bytes.len()

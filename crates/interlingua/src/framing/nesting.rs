@@ -1,52 +1,155 @@
-//! Where brackets and commas stand in JSON, whatever is in its strings.
+//! Where values end in JSON, whatever is in its strings.
+
+use wide::u8x16;
+
+use crate::tape::{Escapes, block_mask};
 
 /// A scan through JSON that comes in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Nesting {
     /// Brackets that are open.
-    pub(super) depth: usize,
-    /// In a string, and whether the last byte was a backslash.
-    string: Option<bool>,
+    depth: usize,
+    /// All bits, if the scan is in a string.
+    string: u64,
+    /// One, if the next byte is escaped.
+    escaped: u64,
+}
+
+/// What stands where nothing is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NestingMark {
+    /// A comma between values.
+    Comma,
+    /// The bracket that ends a value.
+    End,
+    /// A bracket that was opened before the scan began.
+    Outer,
 }
 
 impl Nesting {
-    /// Finds the next bracket or comma outside strings, from `at` on; `None` if the bytes end before one.
-    #[inline]
-    pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<usize> {
+    /// Finds the next mark from `at` on; `None` if the bytes end before one.
+    pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, NestingMark)> {
+        let mut padded = [b' '; 64];
         loop {
-            match self.string {
-                Some(true) => {
-                    bytes.get(at)?;
-                    self.string = Some(false);
-                    at += 1;
+            let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            });
+            let Escapes { escaped, next } = Escapes::new(which_are(block, b'\\'), self.escaped);
+            let strings = between(which_are(block, b'"') & !escaped) ^ self.string;
+            // Most blocks are in the middle of a long text.
+            if strings != u64::MAX
+                && let Some((found, mark)) = self.walk(block, !strings)
+            {
+                (self.string, self.escaped) = (0, 0);
+                return Some((at + found, mark));
+            }
+            self.string = if strings >> 63 == 0 { 0 } else { u64::MAX };
+            self.escaped = if rest.len() < 64 { escaped >> rest.len() & 1 } else { next };
+            at += 64;
+        }
+    }
+
+    /// Goes through a block up to the first mark. `outside` tells what is in no string.
+    #[inline]
+    fn walk(&mut self, block: &[u8; 64], outside: u64) -> Option<(usize, NestingMark)> {
+        // The two brackets of a side differ in this bit alone.
+        let either = u8x16::splat(b'{' ^ b'[');
+        let brackets =
+            |byte| block_mask(block, |chunk| (chunk | either).cmp_eq(u8x16::splat(byte))) & outside;
+        let (opens, closes) = (brackets(b'{'), brackets(b'}'));
+        let closing = closes.count_ones() as usize;
+        if self.depth > closing {
+            // However the brackets stand, something stays open.
+            self.depth = self.depth + opens.count_ones() as usize - closing;
+            return None;
+        }
+        let mut tokens = opens | closes | which_are(block, b',') & outside;
+        while tokens != 0 {
+            let found = tokens.trailing_zeros() as usize;
+            let token = 1 << found;
+            tokens &= !token;
+            match (opens & token != 0, closes & token != 0, self.depth) {
+                (true, _, _) => self.depth += 1,
+                (false, true, 0) => return Some((found, NestingMark::Outer)),
+                (false, true, 1) => {
+                    self.depth = 0;
+                    return Some((found, NestingMark::End));
                 }
-                Some(false) => {
-                    at += end_of_run(bytes.get(at..)?)?;
-                    self.string = (bytes[at] == b'\\').then_some(true);
-                    at += 1;
-                }
-                None => {
-                    let found = bytes.get(at..)?.iter().position(|byte| is_structure(*byte))?;
-                    at += found;
-                    if bytes[at] != b'"' {
-                        return Some(at);
-                    }
-                    self.string = Some(false);
-                    at += 1;
-                }
+                (false, true, _) => self.depth -= 1,
+                (false, false, 0) => return Some((found, NestingMark::Comma)),
+                (false, false, _) => {}
             }
         }
+        None
     }
 }
 
-/// Where a quote or a backslash stands. Most strings are so short that a call of the fast search costs more than it saves.
+/// Which of 64 bytes are that one, a bit for each.
 #[inline]
-fn end_of_run(bytes: &[u8]) -> Option<usize> {
-    const SHORT: usize = 16;
-    let near = bytes.iter().take(SHORT).position(|byte| matches!(byte, b'"' | b'\\'));
-    near.or_else(|| memchr::memchr2(b'"', b'\\', bytes.get(SHORT..)?).map(|at| at + SHORT))
+fn which_are(block: &[u8; 64], byte: u8) -> u64 {
+    block_mask(block, |chunk| chunk.cmp_eq(u8x16::splat(byte)))
 }
 
-const fn is_structure(byte: u8) -> bool {
-    matches!(byte, b'"' | b',' | b'{' | b'}' | b'[' | b']')
+/// Fills the bits from every other one up to the next.
+#[inline]
+fn between(edges: u64) -> u64 {
+    [1, 2, 4, 8, 16, 32].into_iter().fold(edges, |filled, step| filled ^ filled << step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same, byte for byte.
+    fn marks(text: &str) -> Vec<(usize, NestingMark)> {
+        let (mut marks, mut depth, mut string, mut escaped) = (Vec::new(), 0, false, false);
+        for (at, byte) in text.bytes().enumerate() {
+            let is_escaped = escaped;
+            escaped = byte == b'\\' && !is_escaped;
+            match byte {
+                b'"' if !is_escaped => string = !string,
+                _ if string => {}
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth == 0 => marks.push((at, NestingMark::Outer)),
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        marks.push((at, NestingMark::End));
+                    }
+                }
+                b',' if depth == 0 => marks.push((at, NestingMark::Comma)),
+                _ => {}
+            }
+        }
+        marks
+    }
+
+    #[test]
+    fn marks_are_found_however_the_bytes_are_cut() {
+        // Words that make every sort of end of a block, from a generator that needs no seed.
+        let words =
+            ["{\"a\":[", "]}", ",", "\"", "\\", "\\\"", "\"x, ]\"", "        ", "[[[[", "]]]]", "é", "{}"];
+        let mut state = 1u64;
+        for length in 1..200 {
+            let mut text = String::new();
+            for _ in 0..length {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                text.push_str(words[(state >> 33) as usize % words.len()]);
+            }
+            for chunk in [1, 7, 63, 64, 65, text.len()] {
+                let (mut nesting, mut found, mut before) = (Nesting::default(), Vec::new(), 0);
+                for piece in text.as_bytes().chunks(chunk) {
+                    let mut at = 0;
+                    while let Some((mark_at, mark)) = nesting.find(piece, at) {
+                        found.push((before + mark_at, mark));
+                        at = mark_at + 1;
+                    }
+                    before += piece.len();
+                }
+                assert_eq!(found, marks(&text), "{text} in chunks of {chunk}");
+            }
+        }
+    }
 }

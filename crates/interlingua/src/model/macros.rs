@@ -61,24 +61,28 @@ macro_rules! said {
             /// Reads the members from an object that holds others, too, but for those that have another name there.
             #[allow(dead_code, reason = "not every struct shares its object")]
             pub(crate) fn read_members(val: Val<'t>, but: &[&str], spelling: Spelling) -> Self {
+                const NAMES: neutral::MemberNames<{ [$(stringify!($member)),*].len() }> =
+                    neutral::MemberNames::new([$(stringify!($member)),*]);
+                let [$($member),*] = NAMES.find(val, spelling);
                 Self {
-                    $($member: if but.contains(&stringify!($member)) {
-                        Neutral::absent()
-                    } else {
-                        said!(@read $member, $field, val, spelling)
-                    }),*
+                    $($member: said!(
+                        @read $member.filter(|_| !but.contains(&stringify!($member))), $field, spelling
+                    )),*
                 }
             }
         }
 
         owned!($name { $($member),* });
     )*};
-    (@read $member:ident, ours, $val:ident, $spelling:ident) => { Neutral::absent() };
-    (@read $member:ident, each, $val:ident, $spelling:ident) => {
-        neutral::read_member($val, stringify!($member), Field::Structure, $spelling)
+    (@read $member:expr, ours, $spelling:ident) => {{
+        let _ = $member;
+        Neutral::absent()
+    }};
+    (@read $member:expr, each, $spelling:ident) => {
+        neutral::read_member($member, Field::Structure, $spelling)
     };
-    (@read $member:ident, $field:ident, $val:ident, $spelling:ident) => {
-        neutral::read_member($val, stringify!($member), Field::$field, $spelling)
+    (@read $member:expr, $field:ident, $spelling:ident) => {
+        neutral::read_member($member, Field::$field, $spelling)
     };
     (@show $value:ident, ours, $show:ident) => { let _ = $value; };
     (@show $value:ident, each, $show:ident) => { $value.each_field($show); };

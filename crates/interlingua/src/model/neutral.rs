@@ -4,7 +4,7 @@
 
 use super::Field;
 use crate::json::{JsonWriter, Raw, Str};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Val, WantedNames};
 
 /// How names of members are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +21,6 @@ type SpelledName = [u8; 32];
 impl Spelling {
     fn key(self, name: &str, json: &mut JsonWriter<'_>) {
         json.key(self.spell(name, &mut SpelledName::default()));
-    }
-
-    fn get<'t>(self, object: Val<'t>, name: &str) -> Option<Val<'t>> {
-        object.get(self.spell(name, &mut SpelledName::default()))
     }
 
     fn spell<'n>(self, name: &'n str, spelled: &'n mut SpelledName) -> &'n str {
@@ -69,14 +65,33 @@ pub(super) fn write_member<'t>(
     }
 }
 
+/// The names of the members of a struct, to look for. Make one as a constant.
+pub(super) struct MemberNames<const N: usize> {
+    snake: WantedNames<N>,
+    kebab: WantedNames<N>,
+}
+
+impl<const N: usize> MemberNames<N> {
+    pub(super) const fn new(names: [&'static str; N]) -> Self {
+        Self { snake: WantedNames::new(names), kebab: WantedNames::spelled(names, b'-') }
+    }
+
+    /// Finds them all at once.
+    pub(super) fn find<'t>(&self, object: Val<'t>, spelling: Spelling) -> [Option<Val<'t>>; N] {
+        object.find(match spelling {
+            Spelling::Snake => &self.snake,
+            Spelling::Kebab => &self.kebab,
+        })
+    }
+}
+
 /// Reads a member, if there is one.
 pub(super) fn read_member<'t, T: Neutral<'t>>(
-    object: Val<'t>,
-    name: &str,
+    member: Option<Val<'t>>,
     field: Field,
     spelling: Spelling,
 ) -> T {
-    spelling.get(object, name).and_then(|val| T::read(val, field, spelling)).unwrap_or_else(T::absent)
+    member.and_then(|val| T::read(val, field, spelling)).unwrap_or_else(T::absent)
 }
 
 impl<'t> Neutral<'t> for Str<'t> {

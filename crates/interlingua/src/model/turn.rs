@@ -186,15 +186,16 @@ macro_rules! counts {
             }
 
             fn read(val: Val<'t>, _: Field, spelling: Spelling) -> Option<Self> {
+                const NAMES: neutral::MemberNames<{ [$(stringify!($count)),*].len() }> =
+                    neutral::MemberNames::new([$(stringify!($count)),*]);
                 if val.kind() != Kind::Object {
                     return None;
                 }
                 if val.members().next().is_none() {
                     val.note(Field::Structure);
                 }
-                Some(Self {
-                    $($count: neutral::read_member(val, stringify!($count), Field::$field, spelling)),*
-                })
+                let [$($count),*] = NAMES.find(val, spelling);
+                Some(Self { $($count: neutral::read_member($count, Field::$field, spelling)),* })
             }
         }
 

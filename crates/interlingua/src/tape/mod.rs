@@ -13,6 +13,7 @@ use std::cell::Cell;
 use crate::ledger::Reason;
 use crate::model::Field;
 use parse::{Broken, OpenContainer, Parser};
+pub(crate) use parse::{Escapes, block_mask, hash_of};
 pub use value::Val;
 pub(crate) use value::{Member, Visit, Visited, WantedNames};
 

@@ -442,22 +442,41 @@ struct StringBlock {
 impl StringBlock {
     #[inline]
     fn new(bytes: &[u8; 64], carry: u64) -> Self {
-        let (mut quotes, mut slashes, mut controls, mut letters) = (0, 0, 0, 0);
-        for (at, chunk) in bytes.as_chunks::<16>().0.iter().enumerate() {
-            let (chunk, last_control) = (u8x16::new(*chunk), u8x16::splat(0x1f));
-            let mask = |found: u8x16| u64::from(found.move_mask().cast_unsigned()) << (16 * at);
-            quotes |= mask(chunk.cmp_eq(u8x16::splat(b'"')));
-            slashes |= mask(chunk.cmp_eq(u8x16::splat(b'\\')));
-            controls |= mask(chunk.max(last_control).cmp_eq(last_control));
-            letters |= mask(chunk.cmp_eq(u8x16::splat(b'n')) | chunk.cmp_eq(u8x16::splat(b't')));
-        }
+        let is = |byte: u8| block_mask(bytes, |chunk| chunk.cmp_eq(u8x16::splat(byte)));
+        let (quotes, slashes) = (is(b'"'), is(b'\\'));
+        let last_control = u8x16::splat(0x1f);
+        let controls = block_mask(bytes, |chunk| chunk.max(last_control).cmp_eq(last_control));
+        let Escapes { escaped, next: carry } = Escapes::new(slashes, carry);
+        Self { quotes, controls, escaped, usual: quotes | slashes | is(b'n') | is(b't'), carry }
+    }
+}
+
+/// Which of 64 bytes are as wanted, a bit for each.
+#[inline]
+pub(crate) fn block_mask(bytes: &[u8; 64], wanted: impl Fn(u8x16) -> u8x16) -> u64 {
+    let chunks = bytes.as_chunks::<16>().0.iter().enumerate();
+    chunks.fold(0, |mask, (at, chunk)| {
+        mask | u64::from(wanted(u8x16::new(*chunk)).move_mask().cast_unsigned()) << (16 * at)
+    })
+}
+
+/// What is escaped in 64 bytes, a bit for each.
+pub(crate) struct Escapes {
+    /// What a backslash stands before that is not escaped itself.
+    pub(crate) escaped: u64,
+    /// One, if the byte after these is escaped.
+    pub(crate) next: u64,
+}
+
+impl Escapes {
+    /// Finds them by where the backslashes stand. `first` is one if the first byte is escaped.
+    #[inline]
+    pub(crate) const fn new(slashes: u64, first: u64) -> Self {
         // Of a row of backslashes every other one escapes its neighbour. A borrow runs through each row from where it
         // begins, so that the bits in and behind it tell whether they are odd or even, whatever the length.
-        let begins = slashes & !carry;
+        let begins = slashes & !first;
         let rows = ((begins << 1) | ODD_BITS).wrapping_sub(begins) ^ ODD_BITS;
-        let escaped = rows ^ (slashes | carry);
-        let carry = (rows & slashes) >> 63;
-        Self { quotes, controls, escaped, usual: quotes | slashes | letters, carry }
+        Self { escaped: rows ^ (slashes | first), next: (rows & slashes) >> 63 }
     }
 }
 
@@ -489,7 +508,7 @@ const fn hash_of_short(chunk: [u8; 16], len: usize) -> u32 {
 
 /// The hash of any name.
 #[inline]
-pub(super) const fn hash_of(name: &[u8]) -> u32 {
+pub(crate) const fn hash_of(name: &[u8]) -> u32 {
     let Some((first, mut rest)) = name.split_first_chunk::<16>() else {
         let mut chunk = [0; 16];
         let mut at = 0;

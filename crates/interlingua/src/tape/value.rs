@@ -19,11 +19,6 @@ impl<'t> Val<'t> {
         &self.tape.nodes[self.at as usize]
     }
 
-    /// Whether some object of the frame has two members of one name.
-    pub(crate) fn frame_has_duplicates(&self) -> bool {
-        self.tape.duplicate_key.is_some()
-    }
-
     /// The kind of this value.
     pub fn kind(&self) -> Kind {
         self.node().kind
@@ -38,6 +33,11 @@ impl<'t> Val<'t> {
     /// The text of the whole frame.
     pub(crate) fn frame_text(&self) -> &'t str {
         self.tape.text
+    }
+
+    /// The hash of its name, if it is a member.
+    pub(crate) fn name_hash(&self) -> u32 {
+        self.node().name.hash
     }
 
     /// The value, verbatim.
@@ -106,7 +106,7 @@ impl<'t> Val<'t> {
         let mut at = self.at + 1;
         while at < end {
             let node = &tape.nodes[at as usize];
-            if self.is_named(node, name) {
+            if self.is_named(node, name.as_bytes()) {
                 return Some(Val { tape, at });
             }
             at = node.next;
@@ -124,7 +124,7 @@ impl<'t> Val<'t> {
         while at < end {
             let node = &tape.nodes[at as usize];
             for (name, found) in names.iter().zip(&mut found) {
-                if self.is_named(node, name) {
+                if self.is_named(node, name.as_bytes()) {
                     found.get_or_insert(Val { tape, at });
                     break;
                 }
@@ -149,7 +149,7 @@ impl<'t> Val<'t> {
                 let slot = wanted.hashes.iter().position(|wanted| *wanted == hash);
                 if let Some(slot) = slot
                     && found[slot].is_none()
-                    && self.is_named(node, wanted.names[slot])
+                    && self.is_named(node, &wanted.names[slot].bytes[..wanted.names[slot].len])
                 {
                     found[slot] = Some(Val { tape, at });
                 }
@@ -160,11 +160,11 @@ impl<'t> Val<'t> {
     }
 
     #[inline]
-    fn is_named(&self, node: &Node, name: &str) -> bool {
+    fn is_named(&self, node: &Node, name: &[u8]) -> bool {
         // Most names are told apart by their length alone.
         node.name.len as usize == name.len() && {
             let start = node.name.start as usize;
-            same(&self.tape.text.as_bytes()[start..start + name.len()], name.as_bytes())
+            same(&self.tape.text.as_bytes()[start..start + name.len()], name)
         }
     }
 
@@ -392,7 +392,7 @@ impl std::fmt::Debug for Val<'_> {
 
 /// Names to look for, with their hashes. Make one as a constant.
 pub(crate) struct WantedNames<const N: usize> {
-    names: [&'static str; N],
+    names: [WantedName; N],
     hashes: [u32; N],
     /// A bit for the end of each hash: most other names are told apart by it.
     bits: u64,
@@ -400,14 +400,40 @@ pub(crate) struct WantedNames<const N: usize> {
 
 impl<const N: usize> WantedNames<N> {
     pub(crate) const fn new(names: [&'static str; N]) -> Self {
+        Self::spelled(names, b'_')
+    }
+
+    /// The same names with another byte for each underscore.
+    pub(crate) const fn spelled(names: [&'static str; N], underscore: u8) -> Self {
+        let mut wanted = [WantedName { bytes: [0; 32], len: 0 }; N];
         let (mut hashes, mut bits) = ([0; N], 0);
         let mut at = 0;
         while at < N {
-            hashes[at] = hash_of(names[at].as_bytes());
+            wanted[at] = WantedName::spelled(names[at].as_bytes(), underscore);
+            hashes[at] = hash_of(wanted[at].bytes.split_at(wanted[at].len).0);
             bits |= 1 << (hashes[at] & 63);
             at += 1;
         }
-        Self { names, hashes, bits }
+        Self { names: wanted, hashes, bits }
+    }
+}
+
+/// A name to look for: the first bytes are it. None is longer.
+#[derive(Clone, Copy)]
+struct WantedName {
+    bytes: [u8; 32],
+    len: usize,
+}
+
+impl WantedName {
+    const fn spelled(name: &[u8], underscore: u8) -> Self {
+        let mut bytes = [0; 32];
+        let mut at = 0;
+        while at < name.len() {
+            bytes[at] = if name[at] == b'_' { underscore } else { name[at] };
+            at += 1;
+        }
+        Self { bytes, len: name.len() }
     }
 }
 

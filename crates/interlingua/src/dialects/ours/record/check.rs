@@ -1,9 +1,10 @@
 //! The schema of a record, checked at reading speed. The same rules as CDDL are in the `interlingua-record` crate.
 
+use super::read::ReadEntry;
 use crate::error::Code;
 use crate::json::is_rfc3339;
 use crate::pipe::Events;
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Val, hash_of};
 
 /// Remembers what has been seen of the outer document, which comes in two pieces.
 #[derive(Default)]
@@ -58,170 +59,211 @@ impl Type {
     }
 }
 
-/// A member: its name, its type, whether it must be there.
-type Rule = (&'static str, Type, bool);
+/// What a member must be, and whether it must be there.
+struct Rule {
+    name: &'static str,
+    /// The hash of the name.
+    hash: u32,
+    kind: Type,
+    required: bool,
+}
+
+const fn may(name: &'static str, kind: Type) -> Rule {
+    Rule { name, hash: hash_of(name.as_bytes()), kind, required: false }
+}
+
+const fn must(name: &'static str, kind: Type) -> Rule {
+    Rule { required: true, ..may(name, kind) }
+}
 
 const BASE: &[Rule] = &[
-    ("type", Type::Text, true),
-    ("timestamp", Type::Time, false),
-    ("id", Type::Text, false),
-    ("children", Type::Array, false),
-    ("vendor-ext", Type::Map, false),
+    must("type", Type::Text),
+    may("timestamp", Type::Time),
+    may("id", Type::Text),
+    may("children", Type::Array),
+    may("vendor-ext", Type::Map),
 ];
 const MESSAGE: &[Rule] = &[
-    ("content", Type::Any, false),
-    ("model-id", Type::Text, false),
-    ("parent-id", Type::Text, false),
-    ("token-usage", Type::Map, false),
+    may("content", Type::Any),
+    may("model-id", Type::Text),
+    may("parent-id", Type::Text),
+    may("token-usage", Type::Map),
 ];
-const CALL: &[Rule] =
-    &[("name", Type::Text, true), ("input", Type::Any, true), ("call-id", Type::Text, false)];
+const CALL: &[Rule] = &[must("name", Type::Text), must("input", Type::Any), may("call-id", Type::Text)];
 const RESULT: &[Rule] = &[
-    ("output", Type::Any, true),
-    ("call-id", Type::Text, false),
-    ("status", Type::Text, false),
-    ("is-error", Type::Bool, false),
+    must("output", Type::Any),
+    may("call-id", Type::Text),
+    may("status", Type::Text),
+    may("is-error", Type::Bool),
 ];
 const REASONING: &[Rule] =
-    &[("content", Type::Any, true), ("encrypted", Type::Text, false), ("subject", Type::Text, false)];
-const EVENT: &[Rule] = &[("event-type", Type::Text, true), ("data", Type::Map, false)];
+    &[must("content", Type::Any), may("encrypted", Type::Text), may("subject", Type::Text)];
+const EVENT: &[Rule] = &[must("event-type", Type::Text), may("data", Type::Map)];
 const EXT: &[Rule] = &[
-    ("vendor", Type::Text, true),
-    ("version", Type::Text, false),
-    ("data", Type::Any, false),
-    ("more", Type::Array, false),
-    ("space", Type::Array, false),
+    must("vendor", Type::Text),
+    may("version", Type::Text),
+    may("data", Type::Any),
+    may("more", Type::Array),
+    may("space", Type::Array),
 ];
 const USAGE: &[Rule] = &[
-    ("input", Type::Unsigned, false),
-    ("output", Type::Unsigned, false),
-    ("cached", Type::Unsigned, false),
-    ("reasoning", Type::Unsigned, false),
-    ("input-audio", Type::Unsigned, false),
-    ("output-audio", Type::Unsigned, false),
-    ("cache-write", Type::Unsigned, false),
-    ("cache-write-long", Type::Unsigned, false),
-    ("total", Type::Unsigned, false),
-    ("cost", Type::Number, false),
+    may("input", Type::Unsigned),
+    may("output", Type::Unsigned),
+    may("cached", Type::Unsigned),
+    may("reasoning", Type::Unsigned),
+    may("input-audio", Type::Unsigned),
+    may("output-audio", Type::Unsigned),
+    may("cache-write", Type::Unsigned),
+    may("cache-write-long", Type::Unsigned),
+    may("total", Type::Unsigned),
+    may("cost", Type::Number),
 ];
 const RECORD: &[Rule] = &[
-    ("version", Type::Text, false),
-    ("id", Type::Text, false),
-    ("session", Type::Map, false),
-    ("created", Type::Time, false),
-    ("file-attribution", Type::Map, false),
-    ("vcs", Type::Map, false),
-    ("recording-agent", Type::Map, false),
-    ("vendor-ext", Type::Map, false),
+    may("version", Type::Text),
+    may("id", Type::Text),
+    may("session", Type::Map),
+    may("created", Type::Time),
+    may("file-attribution", Type::Map),
+    may("vcs", Type::Map),
+    may("recording-agent", Type::Map),
+    may("vendor-ext", Type::Map),
 ];
 const SESSION: &[Rule] = &[
-    ("session-id", Type::TextOrBytes, false),
-    ("agent-meta", Type::Map, false),
-    ("entries", Type::Array, false),
-    ("format", Type::Text, false),
-    ("session-start", Type::Time, false),
-    ("session-end", Type::Time, false),
-    ("environment", Type::Map, false),
-    ("vendor-ext", Type::Map, false),
+    may("session-id", Type::TextOrBytes),
+    may("agent-meta", Type::Map),
+    may("entries", Type::Array),
+    may("format", Type::Text),
+    may("session-start", Type::Time),
+    may("session-end", Type::Time),
+    may("environment", Type::Map),
+    may("vendor-ext", Type::Map),
 ];
 const META: &[Rule] = &[
-    ("model-id", Type::Text, true),
-    ("model-provider", Type::Text, true),
-    ("models", Type::Array, false),
-    ("cli-name", Type::Text, false),
-    ("cli-version", Type::Text, false),
+    must("model-id", Type::Text),
+    must("model-provider", Type::Text),
+    may("models", Type::Array),
+    may("cli-name", Type::Text),
+    may("cli-version", Type::Text),
 ];
-const AGENT: &[Rule] = &[("name", Type::Text, true), ("version", Type::Text, false)];
+const AGENT: &[Rule] = &[must("name", Type::Text), may("version", Type::Text)];
 const ENVIRONMENT: &[Rule] =
-    &[("working-dir", Type::Text, true), ("vcs", Type::Map, false), ("sandboxes", Type::Array, false)];
+    &[must("working-dir", Type::Text), may("vcs", Type::Map), may("sandboxes", Type::Array)];
 const VCS: &[Rule] = &[
-    ("type", Type::Text, true),
-    ("revision", Type::Text, false),
-    ("branch", Type::Text, false),
-    ("repository", Type::Text, false),
+    must("type", Type::Text),
+    may("revision", Type::Text),
+    may("branch", Type::Text),
+    may("repository", Type::Text),
 ];
-const ATTRIBUTION: &[Rule] = &[("files", Type::Array, true)];
-const FILE: &[Rule] = &[("path", Type::Text, true), ("conversations", Type::Array, true)];
+const ATTRIBUTION: &[Rule] = &[must("files", Type::Array)];
+const FILE: &[Rule] = &[must("path", Type::Text), must("conversations", Type::Array)];
 const CONVERSATION: &[Rule] = &[
-    ("ranges", Type::Array, true),
-    ("url", Type::Text, false),
-    ("contributor", Type::Map, false),
-    ("related", Type::Array, false),
+    must("ranges", Type::Array),
+    may("url", Type::Text),
+    may("contributor", Type::Map),
+    may("related", Type::Array),
 ];
-const RELATED: &[Rule] = &[("type", Type::Text, true), ("url", Type::Text, true)];
+const RELATED: &[Rule] = &[must("type", Type::Text), must("url", Type::Text)];
 const RANGE: &[Rule] = &[
-    ("start-line", Type::Unsigned, true),
-    ("end-line", Type::Unsigned, true),
-    ("content-hash", Type::Text, false),
-    ("content-hash-alg", Type::Text, false),
-    ("contributor", Type::Map, false),
+    must("start-line", Type::Unsigned),
+    must("end-line", Type::Unsigned),
+    may("content-hash", Type::Text),
+    may("content-hash-alg", Type::Text),
+    may("contributor", Type::Map),
 ];
-const CONTRIBUTOR: &[Rule] = &[("type", Type::Text, true), ("model-id", Type::Text, false)];
+const CONTRIBUTOR: &[Rule] = &[must("type", Type::Text), may("model-id", Type::Text)];
+
+/// Where a value stands, written out only when something is wrong with it.
+#[derive(Clone, Copy)]
+pub(super) enum Pointer<'p> {
+    /// The record.
+    Record,
+    /// A member.
+    Member(&'p Pointer<'p>, &'p str),
+    /// An element of a list.
+    Element(&'p Pointer<'p>, usize),
+}
+
+impl<'p> Pointer<'p> {
+    pub(super) const fn member(&'p self, name: &'p str) -> Self {
+        Pointer::Member(self, name)
+    }
+}
+
+impl std::fmt::Display for Pointer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Pointer::Record => Ok(()),
+            Pointer::Member(around, name) => write!(f, "{around}/{name}"),
+            Pointer::Element(around, number) => write!(f, "{around}/{number}"),
+        }
+    }
+}
 
 impl Checker {
     /// Checks the document around the entries, in the piece at hand.
     pub(super) fn outer(&mut self, record: Val<'_>, out: &mut Events<'_>) {
+        let at = Pointer::Record;
         if record.kind() != Kind::Object {
-            return breach("", "a map", out);
+            return breach(at, "a map", out);
         }
-        rules(record, "", RECORD, out);
+        rules(record, at, RECORD, out);
         // Its entries cut the session in two; everything else stands in one of the pieces.
-        once(record, "", RECORD, &mut self.record, out);
-        sub(record, "", "recording-agent", AGENT, out);
-        sub(record, "", "vcs", VCS, out);
-        sub(record, "", "vendor-ext", EXT, out);
+        once(record, at, RECORD, &mut self.record, out);
+        sub(record.get("recording-agent"), at.member("recording-agent"), AGENT, out);
+        sub(record.get("vcs"), at.member("vcs"), VCS, out);
+        sub(record.get("vendor-ext"), at.member("vendor-ext"), EXT, out);
         if let Some(attribution) = record.get("file-attribution").filter(|map| map.kind() == Kind::Object) {
-            attribution_map(attribution, out);
+            attribution_map(attribution, at.member("file-attribution"), out);
         }
         let Some(session) = record.get("session").filter(|map| map.kind() == Kind::Object) else { return };
-        rules(session, "/session", SESSION, out);
-        once(session, "/session", SESSION, self.session.get_or_insert_default(), out);
-        sub(session, "/session", "agent-meta", META, out);
-        each_text(
-            session.get("agent-meta").and_then(|meta| meta.get("models")),
-            "/session/agent-meta/models",
-            out,
-        );
-        sub(session, "/session", "environment", ENVIRONMENT, out);
-        sub(session, "/session", "vendor-ext", EXT, out);
-        if let Some(environment) = session.get("environment") {
-            each_text(environment.get("sandboxes"), "/session/environment/sandboxes", out);
-            sub(environment, "/session/environment", "vcs", VCS, out);
+        let at = at.member("session");
+        rules(session, at, SESSION, out);
+        once(session, at, SESSION, self.session.get_or_insert_default(), out);
+        sub(session.get("vendor-ext"), at.member("vendor-ext"), EXT, out);
+        if let Some(meta) = sub(session.get("agent-meta"), at.member("agent-meta"), META, out) {
+            each_text(meta, at.member("agent-meta"), "models", out);
+        }
+        if let Some(environment) = sub(session.get("environment"), at.member("environment"), ENVIRONMENT, out)
+        {
+            let at = at.member("environment");
+            each_text(environment, at, "sandboxes", out);
+            sub(environment.get("vcs"), at.member("vcs"), VCS, out);
         }
     }
 
     /// Checks that nothing is missing of the outer document.
     pub(super) fn finish(&self, out: &mut Events<'_>) {
-        for name in ["version", "id", "session"].iter().filter(|name| !self.record.contains(name)) {
-            breach(&format!("/{name}"), "this member", out);
-        }
-        if let Some(session) = &self.session {
-            let required = ["session-id", "agent-meta", "entries"];
-            for name in required.iter().filter(|name| !session.contains(name)) {
-                breach(&format!("/session/{name}"), "this member", out);
+        let required = |seen: &[&str], at: Pointer<'_>, names: [&str; 3], out: &mut Events<'_>| {
+            for name in names.iter().filter(|name| !seen.contains(name)) {
+                breach(at.member(name), "this member", out);
             }
+        };
+        let at = Pointer::Record;
+        required(&self.record, at, ["version", "id", "session"], out);
+        if let Some(session) = &self.session {
+            required(session, at.member("session"), ["session-id", "agent-meta", "entries"], out);
         }
     }
 }
 
 /// Notes the members of a map that comes in pieces: none may stand in two.
-fn once(map: Val<'_>, pointer: &str, known: &[Rule], seen: &mut Vec<&'static str>, out: &mut Events<'_>) {
-    for &(name, ..) in known.iter().filter(|(name, ..)| map.get(name).is_some()) {
+fn once(map: Val<'_>, at: Pointer<'_>, known: &[Rule], seen: &mut Vec<&'static str>, out: &mut Events<'_>) {
+    for &Rule { name, .. } in known.iter().filter(|rule| map.get(rule.name).is_some()) {
         if !seen.contains(&name) {
             seen.push(name);
         } else if name != "session" {
-            breach(&format!("{pointer}/{name}"), "this member only once", out);
+            breach(at.member(name), ONCE, out);
         }
     }
 }
 
 /// Checks one entry and its children.
-pub(super) fn check_entry(entry: Val<'_>, pointer: &str, out: &mut Events<'_>) {
-    if entry.kind() != Kind::Object {
-        return breach(pointer, "a map", out);
+pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
+    if entry.map.kind() != Kind::Object {
+        return breach(at, "a map", out);
     }
-    let Some(kind) = entry.get("type").and_then(|kind| kind.str()) else {
-        return breach(&format!("{pointer}/type"), "the type of the entry", out);
+    let Some(kind) = entry.kind.and_then(|kind| kind.str()) else {
+        return breach(at.member("type"), "the type of the entry", out);
     };
     let own = match kind.as_escaped() {
         "user" | "assistant" => MESSAGE,
@@ -229,32 +271,28 @@ pub(super) fn check_entry(entry: Val<'_>, pointer: &str, out: &mut Events<'_>) {
         "tool-result" => RESULT,
         "reasoning" => REASONING,
         "system-event" => EVENT,
-        _ => return breach(&format!("{pointer}/type"), "one of the six entry types", out),
+        _ => return breach(at.member("type"), "one of the six entry types", out),
     };
-    rules(entry, pointer, BASE, out);
+    rules(entry.map, at, BASE, out);
     // Seed documents of the draft call a tool call's own id `tool-id`; both are accepted.
-    rules(entry, pointer, own, out);
-    if matches!(kind.as_escaped(), "user" | "assistant") {
-        sub(entry, pointer, "token-usage", USAGE, out);
-    }
-    sub(entry, pointer, "vendor-ext", EXT, out);
-    for (number, child) in entry.get("children").into_iter().flat_map(|list| list.elements()).enumerate() {
-        check_entry(child, &format!("{pointer}/children/{number}"), out);
+    rules(entry.map, at, own, out);
+    let usage = entry.usage.filter(|_| matches!(kind.as_escaped(), "user" | "assistant"));
+    sub(usage, at.member("token-usage"), USAGE, out);
+    sub(entry.ext, at.member("vendor-ext"), EXT, out);
+    for (number, child) in entry.children().enumerate() {
+        check_entry(&child, Pointer::Element(&at.member("children"), number), out);
     }
 }
 
-fn attribution_map(map: Val<'_>, out: &mut Events<'_>) {
-    let base = "/file-attribution";
-    closed(map, base, ATTRIBUTION, out);
-    each(map.get("files"), &format!("{base}/files"), out, &mut |file, at, out| {
+fn attribution_map(map: Val<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
+    closed(map, at, ATTRIBUTION, out);
+    each(map, at, "files", out, &mut |file, at, out| {
         closed(file, at, FILE, out);
-        each(file.get("conversations"), &format!("{at}/conversations"), out, &mut |talk, at, out| {
+        each(file, at, "conversations", out, &mut |talk, at, out| {
             closed(talk, at, CONVERSATION, out);
             contributor(talk, at, out);
-            each(talk.get("related"), &format!("{at}/related"), out, &mut |related, at, out| {
-                closed(related, at, RELATED, out);
-            });
-            each(talk.get("ranges"), &format!("{at}/ranges"), out, &mut |range, at, out| {
+            each(talk, at, "related", out, &mut |related, at, out| closed(related, at, RELATED, out));
+            each(talk, at, "ranges", out, &mut |range, at, out| {
                 closed(range, at, RANGE, out);
                 contributor(range, at, out);
             });
@@ -262,69 +300,86 @@ fn attribution_map(map: Val<'_>, out: &mut Events<'_>) {
     });
 }
 
-fn contributor(map: Val<'_>, pointer: &str, out: &mut Events<'_>) {
+fn contributor(map: Val<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
     let Some(contributor) = map.get("contributor") else { return };
-    let at = format!("{pointer}/contributor");
-    closed(contributor, &at, CONTRIBUTOR, out);
+    let at = at.member("contributor");
+    closed(contributor, at, CONTRIBUTOR, out);
     let kind = contributor.get("type").and_then(|kind| kind.str());
     if kind.is_some_and(|kind| !matches!(kind.as_escaped(), "human" | "ai" | "mixed" | "unknown")) {
-        breach(&format!("{at}/type"), "human, ai, mixed or unknown", out);
+        breach(at.member("type"), "human, ai, mixed or unknown", out);
     }
 }
 
-type Each<'a> = &'a mut dyn FnMut(Val<'_>, &str, &mut Events<'_>);
+type Each<'a> = &'a mut dyn FnMut(Val<'_>, Pointer<'_>, &mut Events<'_>);
 
-fn each(list: Option<Val<'_>>, pointer: &str, out: &mut Events<'_>, check: Each<'_>) {
-    for (number, element) in list.into_iter().flat_map(|list| list.elements()).enumerate() {
-        check(element, &format!("{pointer}/{number}"), out);
+/// Checks each element of a list.
+fn each(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>, check: Each<'_>) {
+    let elements = map.get(list).into_iter().flat_map(|list| list.elements());
+    for (number, element) in elements.enumerate() {
+        check(element, Pointer::Element(&at.member(list), number), out);
     }
 }
 
-fn each_text(list: Option<Val<'_>>, pointer: &str, out: &mut Events<'_>) {
-    each(list, pointer, out, &mut |element, at, out| {
+fn each_text(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>) {
+    each(map, at, list, out, &mut |element, at, out| {
         if element.kind() != Kind::String {
             breach(at, "text", out);
         }
     });
 }
 
-fn sub(map: Val<'_>, pointer: &str, name: &str, wanted: &[Rule], out: &mut Events<'_>) {
-    if let Some(member) = map.get(name).filter(|member| member.kind() == Kind::Object) {
-        rules(member, &format!("{pointer}/{name}"), wanted, out);
-    }
+/// Checks a member that is a map, and returns it.
+fn sub<'t>(
+    member: Option<Val<'t>>,
+    at: Pointer<'_>,
+    wanted: &[Rule],
+    out: &mut Events<'_>,
+) -> Option<Val<'t>> {
+    let map = member.filter(|member| member.kind() == Kind::Object)?;
+    rules(map, at, wanted, out);
+    Some(map)
 }
 
 /// A map in which nothing else is allowed.
-fn closed(map: Val<'_>, pointer: &str, wanted: &[Rule], out: &mut Events<'_>) {
+fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
     if map.kind() != Kind::Object {
-        return breach(pointer, "a map", out);
+        return breach(at, "a map", out);
     }
-    rules(map, pointer, wanted, out);
+    rules(map, at, wanted, out);
     for (name, _) in map.members() {
-        if !wanted.iter().any(|(known, ..)| name.is(known)) {
-            breach(&format!("{pointer}/{}", name.as_escaped()), "no further member", out);
+        if !wanted.iter().any(|rule| name.is(rule.name)) {
+            breach(at.member(name.as_escaped()), "no further member", out);
         }
     }
 }
 
-fn rules(map: Val<'_>, pointer: &str, wanted: &[Rule], out: &mut Events<'_>) {
-    if map.frame_has_duplicates() {
-        for (name, ..) in wanted {
-            if map.members().filter(|(member, _)| member.is(name)).count() > 1 {
-                breach(&format!("{pointer}/{name}"), "this member only once", out);
-            }
+/// Checks the members of a map that have rules.
+fn rules(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
+    // A bit for each rule whose member has been seen.
+    let mut seen = 0u32;
+    for (name, val) in map.members() {
+        let hash = val.name_hash();
+        let is_it = |rule: &Rule| rule.hash == hash && name.as_escaped() == rule.name;
+        let Some(number) = wanted.iter().position(is_it) else { continue };
+        let Rule { name, kind, .. } = &wanted[number];
+        if seen >> number & 1 == 1 {
+            breach(at.member(name), ONCE, out);
+        } else if !kind.admits(val) {
+            breach(at.member(name), kind.name(), out);
         }
+        seen |= 1 << number;
     }
-    for &(name, kind, required) in wanted {
-        match map.get(name) {
-            Some(val) if !kind.admits(val) => breach(&format!("{pointer}/{name}"), kind.name(), out),
-            None if required => breach(&format!("{pointer}/{name}"), kind.name(), out),
-            Some(_) | None => {}
+    for (number, Rule { name, kind, required, .. }) in wanted.iter().enumerate() {
+        if *required && seen >> number & 1 == 0 {
+            breach(at.member(name), kind.name(), out);
         }
     }
 }
+
+/// What is expected of a member that stands there twice.
+const ONCE: &str = "this member only once";
 
 #[cold]
-fn breach(pointer: &str, expected: &str, out: &mut Events<'_>) {
-    out.problem(Code::Schema, Some(pointer.to_owned()), &format!("expected {expected}"));
+fn breach(at: Pointer<'_>, expected: &str, out: &mut Events<'_>) {
+    out.problem(Code::Schema, Some(at.to_string()), &format!("expected {expected}"));
 }

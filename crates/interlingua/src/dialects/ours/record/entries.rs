@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::events::{event_type, open_event, put_response};
+use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, put_tail, put_time};
 use super::session::SessionSummary;
 use super::unreadable::UnreadableRun;
 use super::usage::{Tally, is_some, shrunk, write_counts};
-use super::waiting::{Waiting, WaitingUnit, WaitsFor};
+use super::waiting::{Waiting, WaitingUnit};
+use crate::dialects::ours::lose_tail;
 use crate::dialects::{Dialect, Options, Plane};
 use crate::json::JsonBuffer;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
-use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Turn, Usage};
+use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Turn, Usage};
 use crate::pipe::Target;
 
 #[derive(Default)]
@@ -86,17 +87,8 @@ impl Entries {
                 }
             }
             Event::Clock(time) => self.now = Some(time.clone().into_owned()),
-            Event::Usage(_)
-            | Event::TurnStarted(_)
-            | Event::TurnEnded(_)
-            | Event::SessionEnded(_)
-            | Event::Rewound(_)
-            | Event::Request(_)
-            | Event::PermissionRequested(_)
-            | Event::PermissionResolved(_)
-            | Event::QuestionRequested(_)
-            | Event::QuestionResolved(_)
-            | Event::Error(_) => self.event_apart(event, out),
+            // `open_event` knows them all.
+            _ => self.event_apart(event, out),
         }
     }
 
@@ -132,11 +124,11 @@ impl Entries {
             Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
                 self.waiting.piece_waits_for(*item)
             }
-            _ => WaitsFor::Nothing,
+            _ => None,
         };
         match waits_for {
-            WaitsFor::Nothing => self.write_event_of_item(event, out),
-            WaitsFor::Its(_) | WaitsFor::Level(_) => self.waiting.wait(event, waits_for),
+            None => self.write_event_of_item(event, out),
+            Some(reason) => self.waiting.wait(event, reason),
         }
     }
 
@@ -160,7 +152,6 @@ impl Entries {
 
     /// Writes an event that is no item once nothing is open.
     fn event_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
-        debug_assert!(event_type(event).is_some(), "an event of an item");
         self.go_on(out);
         if self.is_open() {
             self.waiting.wait_apart(WaitingUnit::Apart(Box::new(event.clone().into_owned())));
@@ -219,7 +210,7 @@ impl Entries {
         self.model.push_str(head.model.as_ref().map_or("", Str::as_escaped));
         let (node, has_time) = EntryNode::open(head, self.now.as_ref(), &mut out.json);
         if let Some(time) = head.time.as_ref().or(self.now.as_ref()).filter(|_| has_time) {
-            self.summary.time(time);
+            self.summary.overview.time(time);
         }
         self.push_node(node);
         self.entry = Some(Entry::default());
@@ -298,7 +289,7 @@ impl Entries {
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
         if let Some(model) = &head.model {
-            self.summary.model(model);
+            self.summary.overview.model(model);
         }
         let holder = self.holder(head);
         if holder.is_none() || self.nodes.last().is_none_or(|top| Some(top.item) != holder) {
@@ -311,7 +302,7 @@ impl Entries {
             let now = self.now.as_ref().filter(|_| head.within.is_none());
             let (child, has_time) = EntryNode::open(head, now, &mut out.json);
             if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
-                self.summary.time(time);
+                self.summary.overview.time(time);
             }
             self.push_node(child);
         }
@@ -348,18 +339,7 @@ impl Entries {
         if self.nodes.last().is_none_or(|node| node.item != tail.id) {
             // Its entry had to end before it did, and what is said of its end has no place any more.
             self.cut.remove(&tail.id);
-            let ItemTail { id: _, status: _, native_status, is_error, exit_code, duration } = tail;
-            out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
-            for (field, is_said) in [
-                (Field::ResultIsError, is_error.is_some()),
-                (Field::ResultExitCode, exit_code.is_some()),
-                (Field::ResultDuration, duration.is_some()),
-            ] {
-                if is_said {
-                    out.lose(field, Reason::NoSlot);
-                }
-            }
-            return;
+            return lose_tail(tail, out);
         }
         self.end_later(out);
         self.end_node(Some(tail), out);
@@ -372,12 +352,12 @@ impl Entries {
         if let Some(now) = &self.now
             && put_time(now, &mut out.json)
         {
-            self.summary.time(now);
+            self.summary.overview.time(now);
         }
         let mut entry = Entry::default();
         if let Event::TurnStarted(turn) | Event::TurnEnded(turn) = event {
             if let Some(model) = &turn.model {
-                self.summary.model(model);
+                self.summary.overview.model(model);
             }
             let more = if let Event::TurnStarted(_) = event {
                 self.tally.begin_turn(turn.id.as_ref(), turn.usage.as_ref())
@@ -398,7 +378,7 @@ impl Entries {
     fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut Target<'_>) {
         let Turn { id, model, time, answer, stop, usage, cost } = turn;
         if let Some(model) = model {
-            self.summary.model(model);
+            self.summary.overview.model(model);
         }
         let mut news = id.is_none() || time.is_some() || answer.is_some() || cost.is_some();
         if let Some(id) = id {

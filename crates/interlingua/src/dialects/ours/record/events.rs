@@ -2,34 +2,12 @@
 //! words; a notice has no `data` without `content`, so the two cannot be taken for each other, whatever an agent calls
 //! its notices.
 
+use super::read::ReadEntry;
 use super::usage::{Tally, named_counts, read_counts};
 use super::words::{usual_stop, usual_word};
 use crate::json::JsonWriter;
 use crate::model::{Event, Field, Neutral, Spelling, Turn, Usage};
 use crate::tape::{Kind, Val};
-
-/// The name of such an event; `None` for events of items, and for those that are no entry of their own.
-pub(super) const fn event_type(event: &Event<'_>) -> Option<&'static str> {
-    Some(match event {
-        Event::SessionUpdated(_) => "session-updated",
-        Event::SessionEnded(_) => "session-ended",
-        Event::Rewound(_) => "rewound",
-        Event::Request(_) => "request",
-        Event::TurnStarted(_) => "turn-started",
-        Event::TurnEnded(_) => "turn-ended",
-        Event::Usage(_) => "usage",
-        Event::PermissionRequested(_) => "permission-requested",
-        Event::PermissionResolved(_) => "permission-resolved",
-        Event::QuestionRequested(_) => "question-requested",
-        Event::QuestionResolved(_) => "question-resolved",
-        Event::Error(_) => "error",
-        Event::SessionStarted(_)
-        | Event::Clock(_)
-        | Event::ItemStarted(_)
-        | Event::ItemDelta(_)
-        | Event::ItemCompleted(_) => return None,
-    })
-}
 
 /// What of a turn or response stands in `token-usage`: what it cost and, of a response, all that is counted.
 const COST: &str = "cost";
@@ -37,40 +15,38 @@ const USAGE: &str = "usage";
 
 /// Writes the event as an entry and leaves its object open.
 pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
-    let Some(name) = event_type(event) else { return };
-    json.object().key("type").literal("system-event").key("event-type").literal(name).key("data");
-    let kebab = Spelling::Kebab;
     match event {
-        Event::SessionUpdated(session) => session.write(kebab, json),
-        Event::SessionEnded(end) => end.write(kebab, json),
-        Event::Rewound(rewind) => rewind.write(kebab, json),
-        Event::Request(request) => request.write(kebab, json),
-        Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
-            json.object();
-            turn.write_members(&[COST], kebab, json);
-            json.end_object();
-        }
-        Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
-            permission.write(kebab, json);
-        }
-        Event::QuestionRequested(question) | Event::QuestionResolved(question) => question.write(kebab, json),
-        Event::Error(failure) => failure.write(kebab, json),
-        Event::Usage(_)
+        Event::SessionUpdated(session) => put("session-updated", session, json),
+        Event::SessionEnded(end) => put("session-ended", end, json),
+        Event::Rewound(rewind) => put("rewound", rewind, json),
+        Event::Request(request) => put("request", &**request, json),
+        Event::TurnStarted(turn) => put("turn-started", &Turn { cost: None, ..turn.clone() }, json),
+        Event::TurnEnded(turn) => put("turn-ended", &Turn { cost: None, ..turn.clone() }, json),
+        // All that it says stands in `token-usage`.
+        Event::Usage(_) => put("usage", &Turn::default(), json),
+        Event::PermissionRequested(permission) => put("permission-requested", permission, json),
+        Event::PermissionResolved(permission) => put("permission-resolved", permission, json),
+        Event::QuestionRequested(question) => put("question-requested", question, json),
+        Event::QuestionResolved(question) => put("question-resolved", question, json),
+        Event::Error(failure) => put("error", failure, json),
+        // These are no entries of their own, and never come here.
+        Event::SessionStarted(_)
         | Event::Clock(_)
-        | Event::SessionStarted(_)
         | Event::ItemStarted(_)
         | Event::ItemDelta(_)
-        | Event::ItemCompleted(_) => {
-            json.object().end_object();
-        }
+        | Event::ItemCompleted(_) => {}
     }
 }
 
+fn put<'t>(name: &str, data: &impl Neutral<'t>, json: &mut JsonWriter<'_>) {
+    json.object().key("type").literal("system-event").key("event-type").literal(name).key("data");
+    data.write(Spelling::Kebab, json);
+}
+
 /// Reads an entry that is no item: one with `data` that has no content. `None` if it is one.
-pub(super) fn read_event<'t>(entry: Val<'t>, tally: &mut Tally) -> Option<Event<'t>> {
-    let data =
-        entry.get("data").filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
-    let name = entry.get("event-type")?.str()?;
+pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally) -> Option<Event<'t>> {
+    let data = entry.data.filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
+    let name = entry.event_type?.str()?;
     let has = |name: &str| data.get(name).is_some();
     Some(match name.as_escaped() {
         "session-updated" => Event::SessionUpdated(read(data)?),
@@ -128,7 +104,7 @@ pub(super) fn put_response(response: &Turn<'_>, json: &mut JsonWriter<'_>) {
 }
 
 /// What an entry says of the response it ends, or is about.
-pub(super) fn read_response<'t>(usage: Val<'t>, entry: Val<'t>, tally: &mut Tally) -> Turn<'t> {
+pub(super) fn read_response<'t>(usage: Val<'t>, entry: &ReadEntry<'t>, tally: &mut Tally) -> Turn<'t> {
     let more = read_counts(usage);
     let rest = usage.get("response").filter(|rest| rest.kind() == Kind::Object);
     let rest = rest.map(|rest| Turn::read_members(rest, &["id", "model", USAGE, COST], Spelling::Kebab));
@@ -136,16 +112,15 @@ pub(super) fn read_response<'t>(usage: Val<'t>, entry: Val<'t>, tally: &mut Tall
     let id = usage.take_str("response-id", Field::TurnId);
     let counts = (more != Usage::default()).then(|| tally.report(id.as_ref(), &more));
     // A response that does not say otherwise is of the entry's model.
-    let model = usage
-        .take_str("model-id", Field::TurnModel)
-        .or_else(|| entry.get("model-id").and_then(|model| model.str()));
+    let model =
+        usage.take_str("model-id", Field::TurnModel).or_else(|| entry.model.and_then(|model| model.str()));
     let stop = rest.stop.or_else(|| usage.take_str("stop-reason", Field::StopReason).map(usual_stop));
     Turn { id, model, stop, usage: counts, cost: cost(usage), ..rest }
 }
 
-fn whole_turn<'t>(data: Val<'t>, entry: Val<'t>) -> Turn<'t> {
+fn whole_turn<'t>(data: Val<'t>, entry: &ReadEntry<'t>) -> Turn<'t> {
     let turn = Turn::read_members(data, &[COST], Spelling::Kebab);
-    Turn { cost: entry.get("token-usage").and_then(cost), ..turn }
+    Turn { cost: entry.usage.and_then(cost), ..turn }
 }
 
 fn cost(usage: Val<'_>) -> Option<crate::json::Raw<'_>> {
@@ -154,8 +129,8 @@ fn cost(usage: Val<'_>) -> Option<crate::json::Raw<'_>> {
 
 /// What a turn adds to the session follows from what it and its responses said; if it does not, nobody knows what it
 /// is, and it is left alone.
-fn note_increase(entry: Val<'_>, more: Option<Usage>) {
-    let (Some(usage), Some(more)) = (entry.get("token-usage"), more) else { return };
+fn note_increase(entry: &ReadEntry<'_>, more: Option<Usage>) {
+    let (Some(usage), Some(more)) = (entry.usage, more) else { return };
     for (name, count) in named_counts(&more) {
         let same = usage.get(name).filter(|said| said.u64().is_some() && said.u64() == count);
         if let Some(same) = same {

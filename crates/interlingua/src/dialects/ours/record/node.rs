@@ -54,7 +54,53 @@ pub(super) enum NodeKind {
     ToolResult,
     Reasoning,
     Event,
+    /// An event that is called like an author: with content it would be a message.
+    Namesake,
 }
+
+impl NodeKind {
+    fn of(head: &ItemHead<'_>) -> Self {
+        match &head.kind {
+            ItemKind::Message => match head.author {
+                Author::User | Author::Tool => NodeKind::User,
+                Author::Assistant => NodeKind::Assistant,
+                Author::System | Author::Developer => NodeKind::Speaker(head.author),
+            },
+            ItemKind::Reasoning => NodeKind::Reasoning,
+            ItemKind::ToolCall(call) => NodeKind::ToolCall(call.kind),
+            ItemKind::ToolResult(_) => NodeKind::ToolResult,
+            ItemKind::Notice(Notice { event_type }) => {
+                let is_author = event_type.as_ref().is_some_and(|name| SPEAKERS.value(name).is_some());
+                if is_author { NodeKind::Namesake } else { NodeKind::Event }
+            }
+        }
+    }
+
+    /// Whether the content stands in `data`.
+    const fn is_wrapped(self) -> bool {
+        matches!(self, NodeKind::Speaker(_) | NodeKind::Event | NodeKind::Namesake)
+    }
+
+    /// Begins an object of that type. The schema wants a name of calls and events.
+    fn begin(self, name: &str, json: &mut JsonWriter<'_>) {
+        match self {
+            NodeKind::User => json.with_value(r#"{"type":"user""#),
+            NodeKind::Assistant => json.with_value(r#"{"type":"assistant""#),
+            NodeKind::Reasoning => json.with_value(r#"{"type":"reasoning""#),
+            NodeKind::ToolResult => json.with_value(r#"{"type":"tool-result""#),
+            NodeKind::ToolCall(_) => json.up_to_value(r#"{"type":"tool-call","name":"#).literal(name),
+            NodeKind::Event | NodeKind::Namesake => json.up_to_value(SYSTEM_EVENT).literal(name),
+            NodeKind::Speaker(author) => {
+                json.up_to_value(SYSTEM_EVENT).literal(SPEAKERS.word(author).unwrap_or(UNKNOWN))
+            }
+        };
+    }
+}
+
+/// Tells a notice from a message of the author that it is called like, or from one that has no name.
+const NOTICE: &str = "notice";
+
+const SYSTEM_EVENT: &str = r#"{"type":"system-event","event-type":"#;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ContentSoFar {
@@ -62,21 +108,13 @@ enum ContentSoFar {
     /// A string that part is still being added to.
     Text(u32),
     /// A list whose last element is a text that part is still being added to, or complete.
-    List(Option<(u32, Tone)>),
+    List(Option<(u32, &'static str)>),
     /// The content is complete, and `encrypted` is a string that is still being added to.
     Opaque,
     /// Complete. Whether it is text decides what state beside it is taken for.
     Closed {
         text: bool,
     },
-}
-
-/// The sorts of text in a list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tone {
-    Text,
-    Summary,
-    Refusal,
 }
 
 /// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
@@ -127,32 +165,18 @@ impl EntryNode {
         json: &mut JsonWriter<'_>,
     ) -> (Self, bool) {
         let ItemHead { id, kind, author, native_id, parent, time, model, shape, .. } = head;
-        let node_kind = match kind {
-            ItemKind::Message => match author {
-                Author::User => {
-                    json.with_value(r#"{"type":"user""#);
-                    NodeKind::User
+        let node_kind = NodeKind::of(head);
+        let mut called = None;
+        match kind {
+            ItemKind::Message => {
+                node_kind.begin("", json);
+                if *author == Author::Tool {
+                    json.key("author").literal(author.word());
                 }
-                Author::Tool => {
-                    json.with_value(r#"{"type":"user","author":"tool""#);
-                    NodeKind::User
-                }
-                Author::Assistant => {
-                    json.with_value(r#"{"type":"assistant""#);
-                    NodeKind::Assistant
-                }
-                Author::System | Author::Developer => {
-                    json.up_to_value(r#"{"type":"system-event","event-type":"#)
-                        .literal(SPEAKERS.word(*author).unwrap_or(UNKNOWN));
-                    NodeKind::Speaker(*author)
-                }
-            },
-            ItemKind::Reasoning => {
-                json.with_value(r#"{"type":"reasoning""#);
-                NodeKind::Reasoning
             }
+            ItemKind::Reasoning => node_kind.begin("", json),
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
-                json.up_to_value(r#"{"type":"tool-call","name":"#).str(name);
+                node_kind.begin(name.as_escaped(), json);
                 json.opt_str("namespace", namespace.as_ref()).opt_str("call-id", call_id.as_ref());
                 match kind {
                     // These two show in the form of the input.
@@ -161,36 +185,26 @@ impl EntryNode {
                         json.key("call-kind").literal(kind.word());
                     }
                 }
-                NodeKind::ToolCall(*kind)
+                called = call_id.as_ref().map(call_key);
             }
             ItemKind::ToolResult(ToolResult { call_id, name }) => {
-                json.with_value(r#"{"type":"tool-result""#)
-                    .opt_str("call-id", call_id.as_ref())
-                    .opt_str("name", name.as_ref());
-                NodeKind::ToolResult
+                node_kind.begin("", json);
+                json.opt_str("call-id", call_id.as_ref()).opt_str("name", name.as_ref());
             }
             ItemKind::Notice(Notice { event_type }) => {
-                json.up_to_value(r#"{"type":"system-event","event-type":"#);
                 let event_type = event_type.as_ref().map(Str::as_escaped);
-                json.literal(event_type.unwrap_or(UNKNOWN));
-                // A notice of that name is neither a message of that author nor nameless.
-                let odd = |name| name == UNKNOWN || SPEAKERS.0.iter().any(|(_, speaker)| *speaker == name);
-                if event_type.is_some_and(odd) {
-                    json.key("notice").bool(true);
+                node_kind.begin(event_type.unwrap_or(UNKNOWN), json);
+                if event_type == Some(UNKNOWN) {
+                    json.key(NOTICE).bool(true);
                 }
-                NodeKind::Event
             }
-        };
+        }
         json.opt_str("id", native_id.as_ref());
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
         // These two have the schema's own names.
         head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
-        let call = match kind {
-            ItemKind::ToolCall(call) => call.call_id.as_ref().map(call_key),
-            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolResult(_) | ItemKind::Notice(_) => None,
-        };
-        (Self { call, ..Self::new(*id, node_kind, *shape) }, has_time)
+        (Self { call: called, ..Self::new(*id, node_kind, *shape) }, has_time)
     }
 
     /// Whether it is the call of that id.
@@ -244,20 +258,8 @@ impl EntryNode {
 
     /// Begins an object for more of an item whose head stands elsewhere.
     pub(super) fn open_again(item: ItemId, kind: NodeKind, json: &mut JsonWriter<'_>) -> Self {
-        json.object().key("type");
-        match kind {
-            NodeKind::User => json.literal("user"),
-            NodeKind::Assistant => json.literal("assistant"),
-            NodeKind::Speaker(author) => json
-                .literal("system-event")
-                .key("event-type")
-                .literal(SPEAKERS.word(author).unwrap_or(UNKNOWN)),
-            // The schema wants a name.
-            NodeKind::ToolCall(_) => json.literal("tool-call").key("name").literal(""),
-            NodeKind::ToolResult => json.literal("tool-result"),
-            NodeKind::Reasoning => json.literal("reasoning"),
-            NodeKind::Event => json.literal("system-event").key("event-type").literal("part"),
-        };
+        let is_event = matches!(kind, NodeKind::Event | NodeKind::Namesake);
+        kind.begin(if is_event { "part" } else { "" }, json);
         Self::new(item, kind, Shape::One)
     }
 
@@ -283,7 +285,8 @@ impl EntryNode {
             | NodeKind::Assistant
             | NodeKind::Speaker(_)
             | NodeKind::Reasoning
-            | NodeKind::Event => "content",
+            | NodeKind::Event
+            | NodeKind::Namesake => "content",
         }
     }
 
@@ -323,20 +326,13 @@ impl EntryNode {
     }
 
     fn add_to_list(&mut self, value: &Part<'_>, part: u32, json: &mut JsonWriter<'_>) {
+        let sort = sort_of(value);
         let text = match value {
-            Part::Text(text) => Some((text, Tone::Text)),
-            Part::Summary(text) => Some((text, Tone::Summary)),
-            Part::Refusal(text) => Some((text, Tone::Refusal)),
-            Part::Media(_)
-            | Part::Json(_)
-            | Part::Args(_)
-            | Part::File(_)
-            | Part::Citation(_)
-            | Part::Cache(_)
-            | Part::Opaque(_) => None,
+            Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => Some(text),
+            _ => None,
         };
         match (self.content, text) {
-            (ContentSoFar::List(Some(open)), Some((text, tone))) if open == (part, tone) => {
+            (ContentSoFar::List(Some(open)), Some(text)) if open == (part, sort) => {
                 json.piece(text);
                 return;
             }
@@ -359,16 +355,11 @@ impl EntryNode {
             Part::Citation(_) | Part::Cache(_) => self.marked_number(part),
             _ => self.number(part),
         };
-        json.object().key("type");
-        if let Some((text, tone)) = text {
-            json.literal(match tone {
-                Tone::Text => "text",
-                Tone::Summary => "summary",
-                Tone::Refusal => "refusal",
-            });
+        json.object().key("type").literal(sort);
+        if let Some(text) = text {
             // More of a text that is not the last one.
             json.opt_u64("part", number.map(u64::from)).key("text").open_string().piece(text);
-            self.content = ContentSoFar::List(Some((part, tone)));
+            self.content = ContentSoFar::List(Some((part, sort)));
         } else {
             put_part(value, json);
             // What is said about a part has the part's number.
@@ -424,7 +415,8 @@ impl EntryNode {
             | NodeKind::Speaker(_)
             | NodeKind::ToolResult
             | NodeKind::Reasoning
-            | NodeKind::Event => false,
+            | NodeKind::Event
+            | NodeKind::Namesake => false,
         };
         if let NodeKind::ToolCall(kind) = self.kind
             && misleading
@@ -468,14 +460,17 @@ impl EntryNode {
     }
 
     fn begin(&self, json: &mut JsonWriter<'_>) {
-        if matches!(self.kind, NodeKind::Speaker(_) | NodeKind::Event) {
+        if self.kind == NodeKind::Namesake {
+            json.key(NOTICE).bool(true);
+        }
+        if self.kind.is_wrapped() {
             json.key("data").object();
         }
         json.key(self.content_key());
     }
 
     fn end_wrapper(&self, json: &mut JsonWriter<'_>) {
-        if matches!(self.kind, NodeKind::Speaker(_) | NodeKind::Event) {
+        if self.kind.is_wrapped() {
             json.end_object();
         }
     }
@@ -542,7 +537,11 @@ impl EntryNode {
             NodeKind::Speaker(_) if !self.later => {
                 json.key("data").object().key("content").null().end_object();
             }
-            NodeKind::User | NodeKind::Assistant | NodeKind::Speaker(_) | NodeKind::Event => {}
+            NodeKind::User
+            | NodeKind::Assistant
+            | NodeKind::Speaker(_)
+            | NodeKind::Event
+            | NodeKind::Namesake => {}
         }
     }
 }
@@ -620,52 +619,49 @@ fn is_ambiguous(value: &Raw<'_>) -> bool {
     }
 }
 
+/// The `type` of a part in a content list.
+const fn sort_of(part: &Part<'_>) -> &'static str {
+    match part {
+        Part::Text(_) => "text",
+        Part::Summary(_) => "summary",
+        Part::Refusal(_) => "refusal",
+        Part::Media(_) => "media",
+        Part::Json(_) => "json",
+        Part::Args(_) => "arguments",
+        Part::File(_) => "file",
+        Part::Citation(_) => "citation",
+        Part::Cache(_) => "cache",
+        Part::Opaque(_) => "opaque",
+    }
+}
+
 /// Writes one element of a content list, after its `type`.
 fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
+    let kebab = Spelling::Kebab;
     match value {
-        Part::Text(text) => {
-            json.literal("text").key("text").str(text);
+        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) | Part::Args(Args::Text(text)) => {
+            json.key("text").str(text);
         }
-        Part::Summary(text) => {
-            json.literal("summary").key("text").str(text);
-        }
-        Part::Refusal(text) => {
-            json.literal("refusal").key("text").str(text);
+        Part::Json(value) | Part::Args(Args::Json(value)) => {
+            json.key("json").raw(value);
         }
         Part::Media(Media { media_type, source, name, context, citable }) => {
-            json.literal("media").opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
-            match source {
-                MediaSource::Base64(data) => json.key("data").str(data),
-                MediaSource::Url(url) => json.key("url").str(url),
-                MediaSource::File(id) => json.key("file").str(id),
-                MediaSource::Text(text) => json.key("text").str(text),
+            json.opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
+            let place = match source {
+                MediaSource::Base64(_) => "data",
+                MediaSource::Url(_) => "url",
+                MediaSource::File(_) => "file",
+                MediaSource::Text(_) => "text",
             };
+            json.key(place).str(source.text());
             json.opt_str("context", context.as_ref()).opt_bool("citable", *citable);
         }
-        Part::Cache(mark) => {
-            json.literal("cache").key("cache");
-            mark.write(Spelling::Kebab, json);
-        }
-        Part::Json(value) => {
-            json.literal("json").key("json").raw(value);
-        }
-        Part::Args(Args::Json(value)) => {
-            json.literal("arguments").key("json").raw(value);
-        }
-        Part::Args(Args::Text(text)) => {
-            json.literal("arguments").key("text").str(text);
-        }
-        Part::File(file) => {
-            json.literal("file");
-            file.write_members(&[], Spelling::Kebab, json);
-        }
-        Part::Citation(value) => {
-            json.literal("citation").key("citation");
-            value.write(Spelling::Kebab, json);
-        }
+        Part::Cache(mark) => mark.write(kebab, json.key("cache")),
+        Part::File(file) => file.write_members(&[], kebab, json),
+        Part::Citation(citation) => citation.write(kebab, json.key("citation")),
         // Beside the content, not in it: see `EntryNode::add_opaque`.
         Part::Opaque(Opaque { kind, issuer, value }) => {
-            json.literal("opaque").key("encrypted-kind").literal(kind.word());
+            json.key("encrypted-kind").literal(kind.word());
             json.key("issuer").str(issuer).key("encrypted").str(value);
         }
     }

@@ -3,9 +3,9 @@
 //! A value that follows from others (a total, the last time of the session) is structure if it is right, and left alone
 //! if it is not: then it says something that we do not know.
 
-use super::check::{Checker, check_entry};
+use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
-use super::session::UNKNOWN;
+use super::session::{Overview, UNKNOWN};
 use super::unreadable;
 use super::usage::Tally;
 use super::words::{self, SPEAKERS};
@@ -15,11 +15,86 @@ use crate::framing::FrameKind;
 use crate::json::{Raw, Str};
 use crate::model::{
     Args, Author, CacheMark, CallKind, Circumstances, Citation, Event, Field, FileRef, ItemId, ItemKind,
-    ItemTail, Media, MediaSource, Neutral as _, Notice, Of, Opaque, Part, Session, Shape, Spelling, ToolCall,
-    ToolResult,
+    ItemTail, Media, MediaSource, Neutral as _, Notice, Of, Opaque, Part, Session, Shape, Spelling, Status,
+    ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+/// Declares the members of an entry that are asked for in nearly every one, so that one look finds them all.
+macro_rules! entry_members {
+    ($($member:ident = $name:literal,)*) => {
+        /// An entry or a child.
+        pub(super) struct ReadEntry<'t> {
+            /// The whole of it, for what few entries have.
+            pub(super) map: Val<'t>,
+            $(pub(super) $member: Option<Val<'t>>,)*
+        }
+
+        impl<'t> ReadEntry<'t> {
+            fn new(map: Val<'t>) -> Self {
+                const NAMES: WantedNames<{ [$($name),*].len() }> = WantedNames::new([$($name),*]);
+                let [$($member),*] = map.find(&NAMES);
+                Self { map, $($member),* }
+            }
+        }
+    };
+}
+
+entry_members! {
+    kind = "type",
+    event_type = "event-type",
+    data = "data",
+    content = "content",
+    input = "input",
+    input_form = "input-form",
+    output = "output",
+    encrypted = "encrypted",
+    children = "children",
+    part = "part",
+    id = "id",
+    parent_id = "parent-id",
+    call_id = "call-id",
+    name = "name",
+    time = "timestamp",
+    native_time = "native-time",
+    model = "model-id",
+    status = "status",
+    is_error = "is-error",
+    outcome = "outcome",
+    usage = "token-usage",
+    ext = "vendor-ext",
+}
+
+impl<'t> ReadEntry<'t> {
+    /// Where it has its content.
+    fn content(&self) -> Option<Val<'t>> {
+        match self.kind.word() {
+            "user" | "assistant" | "reasoning" => self.content,
+            "tool-call" => self.input,
+            "tool-result" => self.output,
+            _ => self.data.and_then(|data| data.get("content")),
+        }
+    }
+
+    /// When it happened.
+    fn take_time(&self, field: Field) -> Option<Raw<'t>> {
+        let time = [self.time, self.native_time].into_iter().flatten().find(|time| !time.is_null());
+        time.map(|time| time.take(field))
+    }
+
+    /// Whether it is there only for its usage, or for a line that says nothing.
+    fn is_bare(&self) -> bool {
+        let empty = |data: Val<'_>| data.kind() == Kind::Object && data.members().next().is_none();
+        self.event_type.is_some_and(|kind| kind.is("usage") || kind.is("line"))
+            && self.data.is_some_and(empty)
+    }
+
+    /// The elements of its `children`.
+    pub(super) fn children(&self) -> impl Iterator<Item = ReadEntry<'t>> + use<'t> {
+        self.children.into_iter().flat_map(|children| children.elements()).map(ReadEntry::new)
+    }
+}
 
 #[derive(Default)]
 pub(super) struct RecordReader {
@@ -35,9 +110,7 @@ pub(super) struct RecordReader {
 #[derive(Default)]
 struct Heard {
     tally: Tally,
-    first_time: String,
-    last_time: String,
-    models: Vec<String>,
+    overview: Overview,
     /// What changed about the session; what stands after the entries is older.
     changed: Session<'static>,
 }
@@ -60,10 +133,12 @@ impl Reader for RecordReader {
                 self.session(doc.root, out);
             }
             _ => {
-                let pointer = format!("/session/entries/{}", self.entries);
+                let entries = Pointer::Record.member("session");
+                let entries = entries.member("entries");
+                let entry = ReadEntry::new(doc.root);
+                check_entry(&entry, Pointer::Element(&entries, self.entries), out);
                 self.entries += 1;
-                check_entry(doc.root, &pointer, out);
-                self.heard.entry(doc.root, out);
+                self.heard.entry(&entry, out);
             }
         }
     }
@@ -167,24 +242,15 @@ fn provider(meta: Val<'_>) -> Option<Str<'_>> {
 }
 
 impl Heard {
-    fn time(&mut self, time: &Raw<'_>) {
-        if self.first_time.is_empty() {
-            self.first_time.push_str(time.as_str());
-        }
-        self.last_time.clear();
-        self.last_time.push_str(time.as_str());
-    }
-
     fn model(&mut self, model: Option<&Str<'_>>) {
-        let Some(model) = model else { return };
-        if !self.models.iter().any(|known| known == model.as_escaped()) && self.models.len() < 64 {
-            self.models.push(model.as_escaped().to_owned());
+        if let Some(model) = model {
+            self.overview.model(model);
         }
     }
 
     /// When the session began; that may only repeat when its first entry was made.
     fn start<'t>(&self, time: Val<'t>) -> Option<Raw<'t>> {
-        if time.text() == self.first_time {
+        if time.text() == self.overview.first_time {
             time.note(Field::Structure);
             return None;
         }
@@ -193,14 +259,19 @@ impl Heard {
 
     /// Notes what stands after the entries and follows from them.
     fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>) {
-        if let Some(end) = session.get("session-end").filter(|end| end.text() == self.last_time) {
+        if let Some(end) = session.get("session-end").filter(|end| end.text() == self.overview.last_time) {
             end.note(Field::Structure);
         }
         self.model(model);
         let models = session.get("agent-meta").and_then(|meta| meta.get("models"));
         for model in models.into_iter().flat_map(|models| models.elements()) {
             let text = model.str();
-            if self.models.iter().any(|known| text.as_ref().is_some_and(|text| text.as_escaped() == known)) {
+            if self
+                .overview
+                .models
+                .iter()
+                .any(|known| text.as_ref().is_some_and(|text| text.as_escaped() == known))
+            {
                 model.note(Field::Structure);
             }
         }
@@ -212,13 +283,13 @@ impl Heard {
     }
 
     /// Reads an entry, its children, and hands on the lines it was made from.
-    fn entry(&mut self, entry: Val<'_>, out: &mut Events<'_>) {
-        let ext = entry.get("vendor-ext").filter(|ext| ext.kind() == Kind::Object);
-        let vendor = ext.and_then(|ext| ext.get("vendor")).and_then(|vendor| vendor.str());
+    fn entry(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
+        let ext = entry.ext.map(|ext| ext.find(&EXT_NAMES)).unwrap_or_default();
+        let [vendor, data, ..] = ext;
+        let vendor = vendor.and_then(|vendor| vendor.str());
         let vendor = vendor.as_ref().map_or("", Str::as_escaped);
-        let has_lines = ext.is_some_and(|ext| ext.get("data").is_some());
-        out.kept_lines_follow(if has_lines { vendor } else { "" });
-        if entry.get("event-type").is_some_and(|kind| kind.is("unparsed"))
+        out.kept_lines_follow(if data.is_some() { vendor } else { "" });
+        if entry.event_type.is_some_and(|kind| kind.is("unparsed"))
             && unreadable::give_back(entry, vendor, out)
         {
             return;
@@ -226,26 +297,23 @@ impl Heard {
         if !self.happened(entry, out) {
             self.item(entry, None, vendor, out);
         }
-        if let Some(ext) = ext {
-            ext.take_str("vendor", Field::Structure);
-            hand_on_lines(ext, vendor, out);
-        }
+        hand_on_lines(ext, vendor, out);
     }
 
     /// Reads an entry that is no item. Returns whether it is one of those.
-    fn happened(&mut self, entry: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn happened(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) -> bool {
         let event = read_event(entry, &mut self.tally);
-        if event.is_none() && !is_bare(entry) {
+        if event.is_none() && !entry.is_bare() {
             return false;
         }
-        for name in ["type", "event-type"] {
-            entry.take_str(name, Field::Structure);
+        for tag in [entry.kind, entry.event_type] {
+            tag.take_text(Field::Structure);
         }
-        if let Some(data) = entry.get("data").filter(|data| data.members().next().is_none()) {
+        if let Some(data) = entry.data.filter(|data| data.members().next().is_none()) {
             data.note(Field::Structure);
         }
-        if let Some(time) = time_of(entry, Field::EventTime) {
-            self.time(&time);
+        if let Some(time) = entry.take_time(Field::EventTime) {
+            self.overview.time(&time);
             out.event(&Event::Clock(time));
         }
         match &event {
@@ -261,10 +329,8 @@ impl Heard {
     }
 
     /// Says what the responses that end with this entry have used.
-    fn used(&mut self, entry: Val<'_>, out: &mut Events<'_>) {
-        let Some(usage) = entry.get("token-usage").filter(|usage| usage.kind() == Kind::Object) else {
-            return;
-        };
+    fn used(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
+        let Some(usage) = entry.usage.filter(|usage| usage.kind() == Kind::Object) else { return };
         let turn = read_response(usage, entry, &mut self.tally);
         self.model(turn.model.as_ref());
         out.event(&Event::Usage(turn));
@@ -273,70 +339,62 @@ impl Heard {
     /// Reads an entry or a child as an item with its children. `around` is the item and the entry that it is a child of.
     fn item(
         &mut self,
-        entry: Val<'_>,
-        around: Option<(ItemId, Val<'_>)>,
+        entry: &ReadEntry<'_>,
+        around: Option<(ItemId, &ReadEntry<'_>)>,
         vendor: &str,
         out: &mut Events<'_>,
     ) {
         let Some((kind, author)) = kind_of(entry) else { return };
-        let content = content_of(entry);
+        let content = entry.content();
         let of = Of::item(&kind);
-        let circumstances = Circumstances::read_members(entry, &["time", "model"], Spelling::Kebab);
+        let circumstances = Circumstances::read_members(entry.map, &["time", "model"], Spelling::Kebab);
         // What a subagent says stands within its call, and is no block of it.
-        let call = around.and_then(|(_, call)| call.get("call-id")?.str());
+        let call = around.and_then(|(_, call)| call.call_id?.str());
         let by_subagent = call.is_some() && circumstances.parent_call == call;
         let mut head = out.head(kind, author).with(circumstances);
         head.within = around.map(|(item, _)| item).filter(|_| !by_subagent);
-        head.native_id = entry.take_str("id", Field::ItemId);
-        head.parent = entry.take_str("parent-id", Field::ItemParent);
-        head.time = time_of(entry, Field::ItemTime);
-        head.model = entry.take_str("model-id", Field::ItemModel);
+        head.native_id = entry.id.take_text(Field::ItemId);
+        head.parent = entry.parent_id.take_text(Field::ItemParent);
+        head.time = entry.take_time(Field::ItemTime);
+        head.model = entry.model.take_text(Field::ItemModel);
         head.shape = match content {
             Some(list) if of != Of::Call && is_parts(list) => Shape::List,
             _ => Shape::One,
         };
         if let Some(time) = &head.time {
-            self.time(time);
+            self.overview.time(time);
         }
         self.model(head.model.as_ref());
         let id = out.start(head);
-        let mut next = content.map_or(0, |content| read_content(content, entry, (id, 0), of, out));
-        if let Some(state) = opaque(entry, content, vendor) {
-            out.delta(id, next, state);
-            next += 1;
-        }
-        for child in entry.get("children").into_iter().flat_map(|children| children.elements()) {
-            if let Some(part) = child.get("part").and_then(|part| part.u64()) {
-                next = later_part(child, part as u32, id, of, vendor, out).max(next);
+        let mut next = read_content(content, entry, (id, 0), of, vendor, out);
+        for child in entry.children() {
+            if let Some(part) = child.part.and_then(|part| part.u64()) {
+                next = later_part(&child, (id, part as u32), of, vendor, out).max(next);
             } else {
-                self.item(child, Some((id, entry)), vendor, out);
+                self.item(&child, Some((id, entry)), vendor, out);
             }
         }
-        let is_error = entry.take_bool("is-error", Field::ResultIsError);
-        let native_status = entry.take_str("status", Field::ItemStatus);
-        let status = taken(entry, "outcome", Field::ItemStatus)
-            .unwrap_or_else(|| words::usual_status(native_status.as_ref(), is_error));
-        let tail = ItemTail::read_members(entry, &["status", "native_status", "is_error"], Spelling::Kebab);
+        let is_error =
+            entry.is_error.and_then(|flag| bool::read(flag, Field::ResultIsError, Spelling::Kebab));
+        let native_status = entry.status.take_text(Field::ItemStatus);
+        let status = entry.outcome.and_then(|word| Status::read(word, Field::ItemStatus, Spelling::Kebab));
+        let status = status.unwrap_or_else(|| words::usual_status(native_status.as_ref(), is_error));
+        let tail =
+            ItemTail::read_members(entry.map, &["status", "native_status", "is_error"], Spelling::Kebab);
         out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error, ..tail }));
         self.used(entry, out);
     }
 }
 
-fn time_of(entry: Val<'_>, field: Field) -> Option<Raw<'_>> {
-    entry.take_raw("timestamp", field).or_else(|| entry.take_raw("native-time", field))
-}
+/// What a `vendor-ext` of ours holds.
+const EXT_NAMES: WantedNames<4> = WantedNames::new(["vendor", "data", "more", "space"]);
 
-/// Whether an entry is there only for its usage, or for a line that says nothing.
-fn is_bare(entry: Val<'_>) -> bool {
-    let empty = |data: Val<'_>| data.kind() == Kind::Object && data.members().next().is_none();
-    entry.get("event-type").is_some_and(|kind| kind.is("usage") || kind.is("line"))
-        && entry.get("data").is_some_and(empty)
-}
-
-fn hand_on_lines(ext: Val<'_>, vendor: &str, out: &mut Events<'_>) {
-    let mut spaces = ext.get("space").into_iter().flat_map(|spaces| spaces.elements());
-    let more = ext.get("more").into_iter().flat_map(|more| more.elements());
-    for line in ext.get("data").into_iter().chain(more) {
+/// Hands on the lines that an entry was made from.
+fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, out: &mut Events<'_>) {
+    name.take_text(Field::Structure);
+    let mut spaces = space.into_iter().flat_map(|spaces| spaces.elements());
+    let more = more.into_iter().flat_map(|more| more.elements());
+    for line in data.into_iter().chain(more) {
         let mut around = spaces
             .next()
             .into_iter()
@@ -348,70 +406,62 @@ fn hand_on_lines(ext: Val<'_>, vendor: &str, out: &mut Events<'_>) {
 }
 
 /// What item an entry is, and who speaks.
-fn kind_of(entry: Val<'_>) -> Option<(ItemKind<'_>, Author)> {
-    let word = entry.get("type")?;
+fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
+    let word = entry.kind?;
     let kind = word.str()?;
+    word.take(match kind.as_escaped() {
+        "user" | "assistant" => Field::ItemAuthor,
+        _ => Field::Structure,
+    });
     Some(match kind.as_escaped() {
         "user" => {
-            word.take(Field::ItemAuthor);
-            let tool = entry.get("author").filter(|author| author.is("tool"));
-            let author = tool.map_or(Author::User, |_| Author::Tool);
+            let tool = entry.map.get("author").filter(|author| author.is("tool"));
             tool.map(|author| author.take(Field::ItemAuthor));
-            (ItemKind::Message, author)
+            (ItemKind::Message, if tool.is_some() { Author::Tool } else { Author::User })
         }
-        "assistant" => {
-            word.take(Field::ItemAuthor);
-            (ItemKind::Message, Author::Assistant)
-        }
-        "reasoning" => {
-            word.take(Field::Structure);
-            (ItemKind::Reasoning, Author::Assistant)
-        }
+        "assistant" => (ItemKind::Message, Author::Assistant),
+        "reasoning" => (ItemKind::Reasoning, Author::Assistant),
         "tool-call" => {
-            word.take(Field::Structure);
-            let input = entry.get("input").filter(|_| entry.get("input-form").is_none());
-            let is_text = input.is_some_and(|input| input.kind() == Kind::String);
-            let usual = if is_text { CallKind::FreeText } else { CallKind::Function };
+            let is_text = entry.input.is_some_and(|input| input.kind() == Kind::String);
+            let usual = match entry.input_form {
+                None if is_text => CallKind::FreeText,
+                _ => CallKind::Function,
+            };
             let call = ToolCall {
                 // Seed documents of the draft call it `tool-id`.
                 call_id: entry
-                    .take_str("call-id", Field::CallId)
-                    .or_else(|| entry.take_str("tool-id", Field::CallId)),
-                kind: taken(entry, "call-kind", Field::CallKind).unwrap_or(usual),
-                namespace: entry.take_str("namespace", Field::CallNamespace),
-                name: entry.take_str("name", Field::CallName).unwrap_or_default(),
+                    .call_id
+                    .take_text(Field::CallId)
+                    .or_else(|| entry.map.take_str("tool-id", Field::CallId)),
+                kind: taken(entry.map, "call-kind", Field::CallKind).unwrap_or(usual),
+                namespace: entry.map.take_str("namespace", Field::CallNamespace),
+                name: entry.name.take_text(Field::CallName).unwrap_or_default(),
             };
             (ItemKind::ToolCall(call), Author::Assistant)
         }
         "tool-result" => {
-            word.take(Field::Structure);
             let result = ToolResult {
-                call_id: entry.take_str("call-id", Field::ResultCallId),
-                name: entry.take_str("name", Field::ResultName),
+                call_id: entry.call_id.take_text(Field::ResultCallId),
+                name: entry.name.take_text(Field::ResultName),
             };
             (ItemKind::ToolResult(result), Author::Tool)
         }
         _ => {
-            word.take(Field::Structure);
-            let event_type = entry.get("event-type");
-            let speaker = event_type.and_then(|kind| SPEAKERS.value(&kind.str()?));
-            let says = entry.get("data").is_some_and(|data| data.get("content").is_some());
-            let notice = entry.take_bool("notice", Field::Structure) == Some(true);
-            match (speaker, event_type) {
+            let speaker = entry.event_type.and_then(|kind| SPEAKERS.value(&kind.str()?));
+            let says = entry.content().is_some();
+            let notice = entry.map.take_bool("notice", Field::Structure) == Some(true);
+            match (speaker, entry.event_type) {
                 (Some(author), Some(kind)) if says && !notice => {
                     kind.take(Field::ItemAuthor);
                     (ItemKind::Message, author)
                 }
+                // The schema wants a name, and not every notice has one.
+                (_, Some(filler)) if !notice && filler.is(UNKNOWN) => {
+                    filler.note(Field::Structure);
+                    (ItemKind::Notice(Notice { event_type: None }), Author::System)
+                }
                 (_, kind) => {
-                    // The schema wants a name, and not every notice has one.
-                    let nameless = kind.filter(|kind| !notice && kind.is(UNKNOWN));
-                    let event_type = match nameless {
-                        Some(filler) => {
-                            filler.note(Field::Structure);
-                            None
-                        }
-                        None => kind.and_then(|kind| kind.take_text(Field::NoticeType)),
-                    };
+                    let event_type = kind.take_text(Field::NoticeType);
                     (ItemKind::Notice(Notice { event_type }), Author::System)
                 }
             }
@@ -419,42 +469,30 @@ fn kind_of(entry: Val<'_>) -> Option<(ItemKind<'_>, Author)> {
     })
 }
 
-/// Where an entry has its content.
-fn content_of(entry: Val<'_>) -> Option<Val<'_>> {
-    match entry.str_or_empty("type") {
-        "user" | "assistant" | "reasoning" => entry.get("content"),
-        "tool-call" => entry.get("input"),
-        "tool-result" => entry.get("output"),
-        _ => entry.get("data").and_then(|data| data.get("content")),
-    }
-}
-
 /// Reads a child that is a later part of the item around it. Returns the number of the part after it.
-fn later_part(child: Val<'_>, part: u32, item: ItemId, of: Of, vendor: &str, out: &mut Events<'_>) -> u32 {
-    for name in ["type", "event-type", "part"] {
-        child.get(name).map(|val| val.note(Field::Structure));
+fn later_part(
+    child: &ReadEntry<'_>,
+    (item, part): (ItemId, u32),
+    of: Of,
+    vendor: &str,
+    out: &mut Events<'_>,
+) -> u32 {
+    for tag in [child.kind, child.event_type, child.part, child.name.filter(|name| name.is(""))] {
+        tag.map(|tag| tag.note(Field::Structure));
     }
-    child.get("name").filter(|name| name.is("")).map(|name| name.note(Field::Structure));
-    let content = content_of(child);
     // Arguments alone are input; a call may have other parts.
-    let of = if of == Of::Call && child.str_or_empty("type") != "tool-call" { Of::Message } else { of };
-    let next = content.map_or(part, |content| read_content(content, child, (item, part), of, out));
-    match opaque(child, content, vendor) {
-        Some(state) => {
-            out.delta(item, next, state);
-            next + 1
-        }
-        None => next,
-    }
+    let is_call = child.kind.is_some_and(|kind| kind.is("tool-call"));
+    let of = if of == Of::Call && !is_call { Of::Message } else { of };
+    read_content(child.content(), child, (item, part), of, vendor, out)
 }
 
 /// State that only its issuer can read.
-fn opaque<'t>(entry: Val<'t>, content: Option<Val<'_>>, vendor: &str) -> Option<Part<'t>> {
-    let value = entry.get("encrypted").filter(|value| value.kind() == Kind::String)?;
+fn opaque<'t>(entry: &ReadEntry<'t>, content: Option<Val<'_>>, vendor: &str) -> Option<Part<'t>> {
+    let value = entry.encrypted.filter(|value| value.kind() == Kind::String)?;
     let usual = || Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or(UNKNOWN);
-    let issuer = entry.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
+    let issuer = entry.map.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
     let beside_text = content.is_some_and(|content| content.kind() == Kind::String);
-    let kind = taken(entry, "encrypted-kind", Field::Structure)
+    let kind = taken(entry.map, "encrypted-kind", Field::Structure)
         .unwrap_or_else(|| words::usual_opaque(&issuer, beside_text));
     let value = value.take_text(kind.field())?;
     Some(Part::Opaque(Opaque { kind, issuer, value }))
@@ -480,16 +518,36 @@ pub(super) fn is_parts(list: Val<'_>) -> bool {
         })
 }
 
-/// Says the parts of a content value, as parts of `item` from `first` on; returns the number after the last.
+/// Says the content of an entry and the state beside it, as parts of `item` from `first` on; returns the number after the
+/// last.
 fn read_content(
+    content: Option<Val<'_>>,
+    entry: &ReadEntry<'_>,
+    (item, first): (ItemId, u32),
+    of: Of,
+    vendor: &str,
+    out: &mut Events<'_>,
+) -> u32 {
+    let next = content.map_or(first, |content| read_value(content, entry, (item, first), of, out));
+    match opaque(entry, content, vendor) {
+        Some(state) => {
+            out.delta(item, next, state);
+            next + 1
+        }
+        None => next,
+    }
+}
+
+/// Says the parts of a content value.
+fn read_value(
     content: Val<'_>,
-    entry: Val<'_>,
+    entry: &ReadEntry<'_>,
     (item, first): (ItemId, u32),
     of: Of,
     out: &mut Events<'_>,
 ) -> u32 {
     let arguments = of == Of::Call;
-    let value = entry.get("input-form").filter(|form| arguments && form.is("json"));
+    let value = entry.input_form.filter(|form| arguments && form.is("json"));
     if let Some(form) = value {
         form.note(Field::Structure);
         out.delta(item, first, Part::Args(Args::Json(content.take(Field::CallArgs))));
@@ -543,17 +601,13 @@ fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
         "file" => Part::File(FileRef::read_members(part, &[], Spelling::Kebab)),
         _ => {
             let place = |name| part.take_str(name, of.media());
-            let source = if let Some(data) = place("data") {
-                MediaSource::Base64(data)
-            } else if let Some(url) = place("url") {
-                MediaSource::Url(url)
-            } else if let Some(text) = place("text") {
-                MediaSource::Text(text)
-            } else {
-                MediaSource::File(place("file")?)
-            };
+            let source = None
+                .or_else(|| place("data").map(MediaSource::Base64))
+                .or_else(|| place("url").map(MediaSource::Url))
+                .or_else(|| place("text").map(MediaSource::Text))
+                .or_else(|| place("file").map(MediaSource::File));
             Part::Media(Media {
-                source,
+                source: source?,
                 media_type: part.take_str("media-type", Field::MediaType),
                 name: part.take_str("name", Field::MediaName),
                 context: part.take_str("context", Field::MediaContext),

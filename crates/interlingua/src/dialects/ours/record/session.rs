@@ -23,12 +23,39 @@ pub(super) struct SessionSummary {
     written: WrittenFirst,
     /// Several titles were told, and each has its entry.
     titles: bool,
-    models: Vec<String>,
-    /// When the first thing happened, for a session that does not say when it began.
-    first_time: Option<String>,
-    end: Option<String>,
+    pub(super) overview: Overview,
     /// What to call a session that has no id.
     source_name: Option<String>,
+}
+
+/// What follows from the entries. Writer and reader gather the same.
+#[derive(Default)]
+pub(super) struct Overview {
+    /// The models that spoke.
+    pub(super) models: Vec<String>,
+    /// When the first thing happened, for a session that does not say when it began. Empty if nothing did.
+    pub(super) first_time: String,
+    pub(super) last_time: String,
+}
+
+impl Overview {
+    /// A model spoke.
+    pub(super) fn model(&mut self, model: &Str<'_>) {
+        let known = self.models.iter().any(|known| known == model.as_escaped());
+        // Claude Code writes `<synthetic>` where it speaks itself. Each entry names its model; this is the overview.
+        if !known && model.as_escaped() != "<synthetic>" && self.models.len() < 64 {
+            self.models.push(model.as_escaped().to_owned());
+        }
+    }
+
+    /// Something happened at that time.
+    pub(super) fn time(&mut self, time: &Time<'_>) {
+        if self.first_time.is_empty() {
+            self.first_time.push_str(time.as_str());
+        }
+        self.last_time.clear();
+        self.last_time.push_str(time.as_str());
+    }
 }
 
 /// Which members stand before the entries.
@@ -54,11 +81,12 @@ impl SessionSummary {
         self.known.update(news.clone());
         // The record names the first model, whoever named it.
         let another_model = self
+            .overview
             .models
             .first()
             .is_some_and(|first| news.model.as_ref().is_some_and(|model| model.as_escaped() != first));
         if let Some(model) = &session.model {
-            self.model(model);
+            self.overview.model(model);
         }
         let placed = self.written.environment;
         let first = &mut self.first;
@@ -92,25 +120,6 @@ impl SessionSummary {
             entries.push(news);
         }
         entries
-    }
-
-    /// A model spoke.
-    pub(super) fn model(&mut self, model: &Str<'_>) {
-        let known = self.models.iter().any(|known| known == model.as_escaped());
-        // Claude Code writes `<synthetic>` where it speaks itself. Each entry names its model; this is the overview.
-        if !known && model.as_escaped() != "<synthetic>" && self.models.len() < 64 {
-            self.models.push(model.as_escaped().to_owned());
-        }
-    }
-
-    /// Something happened at that time.
-    pub(super) fn time(&mut self, time: &Time<'_>) {
-        if self.first_time.is_none() {
-            self.first_time = Some(time.as_str().to_owned());
-        }
-        let end = self.end.get_or_insert_default();
-        end.clear();
-        end.push_str(time.as_str());
     }
 
     /// Whether it is known where the session took place, the last thing that most logs tell of it.
@@ -153,10 +162,10 @@ impl SessionSummary {
         let late_id = (!self.written.id).then(|| self.first.id.clone().unwrap_or_else(named));
         json.opt_str("session-id", late_id.as_ref());
         if !self.written.start {
-            let first_time = self.first_time.as_deref().map(Raw::new);
+            let first_time = told(&self.overview.first_time);
             json.opt_raw("session-start", self.first.start.as_ref().or(first_time.as_ref()));
         }
-        json.opt_raw("session-end", self.end.as_deref().map(Raw::new).as_ref());
+        json.opt_raw("session-end", told(&self.overview.last_time).as_ref());
         self.write_agent(json);
         // The schema has no place for these, and wants a working directory beside the repository.
         let Session { parent, branch, commit, repository, .. } = self.first.clone();
@@ -177,19 +186,25 @@ impl SessionSummary {
 
     fn write_agent(&self, json: &mut JsonWriter<'_>) {
         json.key("agent-meta").object();
-        json.key("model-id").literal(self.models.first().map_or(UNKNOWN, String::as_str));
+        let models = &self.overview.models;
+        json.key("model-id").literal(models.first().map_or(UNKNOWN, String::as_str));
         let Session { agent, provider, cli_version, .. } = &self.first;
         // An agent of one vendor does not name the vendor in its logs.
         let issuer = || Dialect::named(agent.as_ref()?.as_escaped())?.issuer;
         let provider = provider.as_ref().map(Str::as_escaped).or_else(issuer);
         json.key("model-provider").literal(provider.unwrap_or(UNKNOWN));
-        if self.models.len() > 1 {
+        if models.len() > 1 {
             json.key("models").array();
-            for model in &self.models {
+            for model in models {
                 json.literal(model);
             }
             json.end_array();
         }
         json.opt_str("cli-name", agent.as_ref()).opt_str("cli-version", cli_version.as_ref()).end_object();
     }
+}
+
+/// A time, if there is one.
+fn told(time: &str) -> Option<Raw<'_>> {
+    (!time.is_empty()).then(|| Raw::new(time))
 }

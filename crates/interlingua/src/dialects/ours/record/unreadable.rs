@@ -1,12 +1,13 @@
 //! Bytes that could not be read: kept where they stood, as text if they are. Lines of a run are one entry, so that a file
 //! full of empty lines does not become a hundred times as long.
 
+use super::read::ReadEntry;
 use crate::dialects::Dialect;
 use crate::framing::Framing;
 use crate::json::{JsonWriter, from_base64};
 use crate::model::Field;
 use crate::pipe::Events;
-use crate::tape::Val;
+use crate::tape::Member as _;
 
 /// The most bytes of unreadable input in one entry. Escapes make text longer, and an entry must not outgrow what a
 /// reader takes.
@@ -54,7 +55,7 @@ impl UnreadableRun {
         let is_lines = |dialect: &Dialect| dialect.roles.iter().any(|spec| spec.framing == Framing::Lines);
         let alone = std::mem::replace(&mut self.goes_on, more) || more || bytes.len() > PIECE;
         if alone || !Dialect::named(owner).is_some_and(is_lines) {
-            return put(owner, bytes, why, RunExtent::Pieces { more }, json);
+            return put(owner, bytes, why, 1, more, json);
         }
         owner.clone_into(&mut self.owner);
         self.bytes.clear();
@@ -66,21 +67,13 @@ impl UnreadableRun {
     pub(super) fn end(&mut self, json: &mut JsonWriter<'_>) {
         let lines = std::mem::take(&mut self.lines);
         if lines > 0 {
-            put(&self.owner, &self.bytes, self.why, RunExtent::Lines(lines), json);
+            put(&self.owner, &self.bytes, self.why, lines, false, json);
         }
     }
 }
 
-/// What an entry must say besides its bytes.
-#[derive(Clone, Copy)]
-enum RunExtent {
-    /// How many lines they are.
-    Lines(u64),
-    /// Whether they go on after the last piece.
-    Pieces { more: bool },
-}
-
-fn put(owner: &str, bytes: &[u8], why: &str, about: RunExtent, json: &mut JsonWriter<'_>) {
+/// Writes the bytes of so many lines. `more` tells whether they go on after the last piece.
+fn put(owner: &str, bytes: &[u8], why: &str, lines: u64, more: bool, json: &mut JsonWriter<'_>) {
     let mut rest = bytes;
     loop {
         let (piece, tail) = rest.split_at(piece_end(rest, PIECE));
@@ -91,12 +84,8 @@ fn put(owner: &str, bytes: &[u8], why: &str, about: RunExtent, json: &mut JsonWr
             Ok(text) if escaped_length(piece) <= 2 * piece.len() => json.key("raw").plain(text),
             _ => json.key("base64").base64(piece),
         };
-        match about {
-            RunExtent::Lines(lines) if lines > 1 => _ = json.key("lines").u64(lines),
-            RunExtent::Pieces { more } if more || !rest.is_empty() => _ = json.key("more").bool(true),
-            RunExtent::Lines(_) | RunExtent::Pieces { .. } => {}
-        }
-        json.end_object();
+        let (lines, more) = ((lines > 1).then_some(lines), more || !rest.is_empty());
+        json.opt_u64("lines", lines).opt_bool("more", more.then_some(true)).end_object();
         json.key("vendor-ext").object().key("vendor").literal(owner).end_object().end_object();
         if rest.is_empty() {
             return;
@@ -125,8 +114,8 @@ fn piece_end(bytes: &[u8], most: usize) -> usize {
 }
 
 /// Gives the bytes back to the dialect they stood in. Returns whether the entry has some.
-pub(super) fn give_back(entry: Val<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
-    let Some(data) = entry.get("data") else { return false };
+pub(super) fn give_back(entry: &ReadEntry<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
+    let Some(data) = entry.data else { return false };
     let more = data.take_bool("more", Field::Structure).unwrap_or(false);
     let is_run = data.take_u64("lines", Field::Structure).is_some();
     // What becomes of the bytes is booked when they are handed on, as if they were read for the first time. Here they
@@ -140,12 +129,9 @@ pub(super) fn give_back(entry: Val<'_>, vendor: &str, out: &mut Events<'_>) -> b
         },
         (None, None) => return false,
     };
-    for name in ["type", "event-type"] {
-        entry.take_str(name, Field::Structure);
-    }
-    data.take_str("reason", Field::Structure);
-    if let Some(ext) = entry.get("vendor-ext") {
-        ext.take_str("vendor", Field::Structure);
+    let vendor_name = entry.ext.and_then(|ext| ext.get("vendor"));
+    for tag in [entry.kind, entry.event_type, data.get("reason"), vendor_name] {
+        tag.take_text(Field::Structure);
     }
     if is_run {
         bytes.split(|byte| *byte == b'\n').for_each(|line| out.kept_bytes(vendor, line, "unparsed", false));

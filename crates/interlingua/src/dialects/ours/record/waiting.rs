@@ -43,8 +43,6 @@ pub(super) enum WaitingUnit {
 /// What an event must wait for.
 #[derive(Clone, Copy)]
 pub(super) enum WaitsFor {
-    /// Nothing.
-    Nothing,
     /// Its item, which waits itself.
     Its(u64),
     /// What is open on that level.
@@ -82,44 +80,38 @@ impl Waiting {
         }
     }
 
-    /// What an item that begins within that one must wait for.
-    pub(super) fn start_waits_for(&self, within: Option<ItemId>) -> WaitsFor {
-        match within.and_then(|message| self.places.get(&message)) {
-            Some(Whereabouts::Waiting(unit)) => WaitsFor::Its(*unit),
-            Some(Whereabouts::Open(level)) => self.level_waits(*level),
-            None if self.depth() > 0 => WaitsFor::Level(0),
-            None => WaitsFor::Nothing,
+    /// What an item that begins within that one must wait for, if for anything.
+    pub(super) fn start_waits_for(&self, within: Option<ItemId>) -> Option<WaitsFor> {
+        match within.filter(|message| self.places.contains_key(message)) {
+            Some(message) => self.piece_waits_for(message),
+            None => (self.depth() > 0).then_some(WaitsFor::Level(0)),
         }
     }
 
-    /// What a piece, or the end, of that item must wait for.
-    pub(super) fn piece_waits_for(&self, item: ItemId) -> WaitsFor {
-        match self.places.get(&item) {
-            Some(Whereabouts::Waiting(unit)) => WaitsFor::Its(*unit),
-            Some(Whereabouts::Open(level)) => self.level_waits(*level),
-            None => WaitsFor::Nothing,
+    /// What a piece, or the end, of that item must wait for, if for anything.
+    pub(super) fn piece_waits_for(&self, item: ItemId) -> Option<WaitsFor> {
+        match *self.places.get(&item)? {
+            Whereabouts::Waiting(unit) => Some(WaitsFor::Its(unit)),
+            Whereabouts::Open(level) => {
+                let free = level == self.depth() && self.levels.get(level).is_none_or(VecDeque::is_empty);
+                (!free).then_some(WaitsFor::Level(level))
+            }
         }
-    }
-
-    fn level_waits(&self, level: usize) -> WaitsFor {
-        let free = level == self.depth() && self.levels.get(level).is_none_or(VecDeque::is_empty);
-        if free { WaitsFor::Nothing } else { WaitsFor::Level(level) }
     }
 
     /// An event of an item waits.
     pub(super) fn wait(&mut self, event: &Event<'_>, reason: WaitsFor) {
         let event = event.clone().into_owned();
         let (unit, level) = match reason {
-            WaitsFor::Its(unit) => (unit, None),
-            WaitsFor::Level(level) => (self.next, Some(level)),
-            WaitsFor::Nothing => (self.next, Some(0)),
+            WaitsFor::Its(unit) => (unit, 0),
+            WaitsFor::Level(level) => (self.next, level),
         };
         if let Event::ItemStarted(head) = &event {
             self.places.insert(head.id, Whereabouts::Waiting(unit));
         }
-        match (self.units.get_mut(&unit), level) {
-            (Some(WaitingUnit::Item(events)), None) => events.push(event),
-            (_, level) => self.push(level.unwrap_or(0), WaitingUnit::Item(vec![event])),
+        match self.units.get_mut(&unit) {
+            Some(WaitingUnit::Item(events)) => events.push(event),
+            _ => self.push(level, WaitingUnit::Item(vec![event])),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The data of events, in both directions. The base schema's members have its names; what it has no word for stands beside
 //! them in the model's own, where the schema is open: in `metadata` and `details`.
 
+use super::item::opt_word;
 use super::{inside, note_if};
 use crate::json::{JsonWriter, Str};
 use crate::model::{Decision, Failure, Field, Neutral as _, Permission, Prompt, Question, Spelling, Turn};
@@ -82,11 +83,8 @@ pub(super) fn put_question(question: &Question<'_>, open: bool, json: &mut JsonW
     for (label, _) in first.into_iter().flat_map(|prompt| &prompt.options) {
         json.str(label);
     }
-    json.end_array().key("response");
-    match answers.as_ref().and_then(|answers| answers.first()?.first()) {
-        Some(answer) => json.str(answer),
-        None => json.null(),
-    };
+    let answer = answers.as_ref().and_then(|answers| answers.first()?.first());
+    opt_word(answer.map(Str::as_escaped), json.end_array().key("response"));
     json.key("status").literal(match (open, declined) {
         (_, true) => "rejected",
         (true, false) => "requested",

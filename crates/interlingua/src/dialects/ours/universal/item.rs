@@ -1,14 +1,14 @@
 //! An item while it is open, and how its events are written.
 
-use super::parts::{self, ItemContent, Nature};
+use super::parts::{self, ItemContent};
 use crate::json::JsonWriter;
-use crate::model::{Author, Circumstances, ItemId, ItemTail, Spelling, Status};
+use crate::model::{Author, Circumstances, ItemId, ItemKind, ItemTail, Spelling, Status};
 
 /// An item that is not complete.
 pub(super) struct ShownItem {
     /// Its number, once it is shown.
     pub(super) shown: Option<u64>,
-    pub(super) nature: Nature,
+    pub(super) kind: ItemKind<'static>,
     pub(super) author: Author,
     pub(super) native: Option<String>,
     pub(super) parent: Option<u64>,
@@ -37,10 +37,10 @@ pub(super) struct Around {
 }
 
 impl ShownItem {
-    pub(super) fn new(nature: Nature, author: Author) -> Self {
+    pub(super) fn new(kind: ItemKind<'static>, author: Author) -> Self {
         Self {
             shown: None,
-            nature,
+            kind,
             author,
             native: None,
             parent: None,
@@ -57,7 +57,7 @@ impl ShownItem {
     /// The item is in a message that is not shown, whose place and circumstances it says, too, unless it has its own.
     pub(super) fn is_in(&mut self, message: &ShownItem) {
         let mut around = Around { native: message.native.clone(), ..Around::default() };
-        let usual = if let Nature::Result { .. } = self.nature { Author::User } else { Author::Assistant };
+        let usual = if let ItemKind::ToolResult(_) = self.kind { Author::User } else { Author::Assistant };
         let own_circumstances = self.circumstances != Circumstances::default();
         // Who speaks also tells a reader that the message has nothing of what the item says of itself.
         let nothing = own_circumstances && message.circumstances == Circumstances::default();
@@ -74,12 +74,14 @@ impl ShownItem {
     }
 
     pub(super) fn write(&self, tail: Option<&ItemTail<'_>>, json: &mut JsonWriter<'_>) {
-        let (kind, role) = match (&self.nature, self.author) {
-            (Nature::Call(_), _) => ("tool_call", "assistant"),
-            (Nature::Result { .. }, _) => ("tool_result", "tool"),
-            (Nature::Status { .. }, _) => ("status", "system"),
-            (Nature::Message | Nature::Reasoning, Author::System | Author::Developer) => ("system", "system"),
-            (Nature::Message | Nature::Reasoning, author) => ("message", author.word()),
+        let (kind, role) = match (&self.kind, self.author) {
+            (ItemKind::ToolCall(_), _) => ("tool_call", "assistant"),
+            (ItemKind::ToolResult(_), _) => ("tool_result", "tool"),
+            (ItemKind::Notice(_), _) => ("status", "system"),
+            (ItemKind::Message | ItemKind::Reasoning, Author::System | Author::Developer) => {
+                ("system", "system")
+            }
+            (ItemKind::Message | ItemKind::Reasoning, author) => ("message", author.word()),
         };
         json.object().key("item").object().key("item_id").literal(&item_id(self.shown.unwrap_or(0)));
         json.key("native_item_id");
@@ -88,8 +90,8 @@ impl ShownItem {
         opt_word(self.parent.map(item_id).as_deref(), json);
         json.key("kind").literal(kind).key("role").literal(role).key("content");
         match tail {
-            Some(_) => parts::write(&self.nature, &self.content.pieces, true, json),
-            None => parts::write(&self.nature, &[], false, json),
+            Some(_) => parts::write(&self.kind, &self.content.pieces, true, json),
+            None => parts::write(&self.kind, &[], false, json),
         }
         let status = match tail.map(|tail| tail.status) {
             None => "in_progress",

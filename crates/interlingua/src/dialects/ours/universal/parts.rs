@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
+use super::item::opt_word;
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::model::{
-    Args, CacheMark, CallKind, Citation, ItemId, Media, MediaSource, Neutral as _, Opaque, OpaqueKind, Part,
-    Spelling, ToolCall,
+    Args, CacheMark, CallKind, Citation, ItemId, ItemKind, Media, MediaSource, Neutral as _, Notice, Opaque,
+    OpaqueKind, Part, Spelling, ToolCall, ToolResult,
 };
 
 /// The content of an item so far.
@@ -54,25 +55,16 @@ pub(super) enum PartForm {
     Mark,
 }
 
-/// What an item is, as far as its parts need to know.
-pub(super) enum Nature {
-    Message,
-    Reasoning,
-    Call(ToolCall<'static>),
-    Result { call_id: Option<Str<'static>>, name: Option<Str<'static>> },
-    Status { label: Str<'static> },
-}
-
 impl ItemContent {
     /// Adds a part, or a piece to one. Returns its index and form if it is text that a delta can show.
     pub(super) fn add(
         &mut self,
-        nature: &Nature,
+        kind: &ItemKind<'_>,
         from: (ItemId, u32),
         value: &Part<'_>,
     ) -> Option<(usize, PartForm)> {
-        let result = matches!(nature, Nature::Result { .. });
-        let reasoning = matches!(nature, Nature::Reasoning);
+        let result = matches!(kind, ItemKind::ToolResult(_));
+        let reasoning = matches!(kind, ItemKind::Reasoning);
         let (form, text) = match value {
             Part::Text(text) if result => (PartForm::Output, text.reborrow()),
             Part::Text(text) if reasoning => (PartForm::Reasoning, text.reborrow()),
@@ -167,21 +159,22 @@ impl ItemContent {
     }
 }
 
-/// Writes the content of an item: what its nature says in any case, then its parts.
-pub(super) fn write(nature: &Nature, parts: &[ContentPart], complete: bool, json: &mut JsonWriter<'_>) {
+/// Writes the content of an item: what its kind says in any case, then its parts.
+pub(super) fn write(kind: &ItemKind<'_>, parts: &[ContentPart], complete: bool, json: &mut JsonWriter<'_>) {
     json.array();
     let mut parts = parts;
-    match nature {
-        Nature::Call(call) if !parts.iter().any(|part| part.form == PartForm::Arguments) => {
+    match kind {
+        ItemKind::ToolCall(call) if !parts.iter().any(|part| part.form == PartForm::Arguments) => {
             put_call(call, if complete { "{}" } else { "" }, json);
             json.end_object();
         }
-        Nature::Result { call_id, name } if !parts.iter().any(|part| is_output(part.form)) => {
-            put_output(call_id.as_ref(), name.as_ref(), PartForm::Output, "", json);
+        ItemKind::ToolResult(result) if !parts.iter().any(|part| is_output(part.form)) => {
+            put_output(result, PartForm::Output, "", json);
             json.end_object();
         }
-        Nature::Status { label } => {
-            json.object().key("type").literal("status").key("label").str(label);
+        ItemKind::Notice(Notice { event_type }) => {
+            let label = event_type.as_ref().map_or("unknown", Str::as_escaped);
+            json.object().key("type").literal("status").key("label").literal(label);
             if let Some((piece, others)) =
                 parts.split_first().filter(|(piece, _)| piece.form == PartForm::Text)
             {
@@ -191,10 +184,10 @@ pub(super) fn write(nature: &Nature, parts: &[ContentPart], complete: bool, json
             }
             json.end_object();
         }
-        Nature::Message | Nature::Reasoning | Nature::Call(_) | Nature::Result { .. } => {}
+        ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::ToolResult(_) => {}
     }
     for piece in parts {
-        piece.put(nature, json);
+        piece.put(kind, json);
         piece.put_marks(json);
         json.end_object();
     }
@@ -203,12 +196,12 @@ pub(super) fn write(nature: &Nature, parts: &[ContentPart], complete: bool, json
 
 impl ContentPart {
     /// Writes the part and leaves its object open.
-    fn put(&self, nature: &Nature, json: &mut JsonWriter<'_>) {
+    fn put(&self, kind: &ItemKind<'_>, json: &mut JsonWriter<'_>) {
         let Self { form, text, state, .. } = self;
-        match (form, nature) {
-            (PartForm::Arguments, Nature::Call(call)) => put_call(call, text, json),
-            (PartForm::Output | PartForm::OutputJson, Nature::Result { call_id, name }) => {
-                put_output(call_id.as_ref(), name.as_ref(), *form, text, json);
+        match (form, kind) {
+            (PartForm::Arguments, ItemKind::ToolCall(call)) => put_call(call, text, json),
+            (PartForm::Output | PartForm::OutputJson, ItemKind::ToolResult(result)) => {
+                put_output(result, *form, text, json);
             }
             (
                 PartForm::Text
@@ -266,29 +259,18 @@ const fn is_output(form: PartForm) -> bool {
 fn put_call(call: &ToolCall<'_>, arguments: &str, json: &mut JsonWriter<'_>) {
     let ToolCall { call_id, kind, namespace, name } = call;
     json.object().key("type").literal("tool_call").key("name").str(name).key("arguments").literal(arguments);
-    match call_id {
-        Some(id) => json.key("call_id").str(id),
-        None => json.key("call_id").null(),
-    };
+    opt_word(call_id.as_ref().map(Str::as_escaped), json.key("call_id"));
     json.opt_str("namespace", namespace.as_ref());
     if *kind != CallKind::Function {
         json.key("call_kind").literal(kind.word());
     }
 }
 
-fn put_output(
-    call_id: Option<&Str<'_>>,
-    name: Option<&Str<'_>>,
-    form: PartForm,
-    output: &str,
-    json: &mut JsonWriter<'_>,
-) {
+fn put_output(result: &ToolResult<'_>, form: PartForm, output: &str, json: &mut JsonWriter<'_>) {
+    let ToolResult { call_id, name } = result;
     json.object().key("type").literal("tool_result");
-    match call_id {
-        Some(id) => json.key("call_id").str(id),
-        None => json.key("call_id").null(),
-    };
-    json.key("output").literal(output).opt_str("name", name);
+    opt_word(call_id.as_ref().map(Str::as_escaped), json.key("call_id"));
+    json.key("output").literal(output).opt_str("name", name.as_ref());
     if form == PartForm::OutputJson {
         json.key("encoding").literal("json");
     }

@@ -58,9 +58,17 @@ impl Reader for UniversalReader {
         };
         event.note_str("type", Field::Structure);
         let by_us = event.get("synthetic").and_then(|by_us| by_us.bool()) == Some(true);
-        let made = |field| _ = event.take_bool("synthetic", field);
+        // What the writer may have added of its own; then it is added again wherever it is needed.
+        let may_be_added = matches!(
+            kind.as_escaped(),
+            "session.ended" | "turn.started" | "turn.ended" | "permission.resolved" | "question.resolved"
+        );
         self.tick(event, out);
+        if may_be_added {
+            event.take_bool("synthetic", Field::Structure);
+        }
         match kind.as_escaped() {
+            _ if may_be_added && by_us => {}
             "session.started" => {
                 let mut session: Session<'_> = data.get("metadata").and_then(read).unwrap_or_default();
                 if session.id.is_none() {
@@ -69,38 +77,16 @@ impl Reader for UniversalReader {
                 self.known_as(session.id.as_ref());
                 out.event(&Event::SessionStarted(session));
             }
-            "session.ended" | "turn.started" | "turn.ended" | "permission.resolved" | "question.resolved"
-                if by_us =>
-            {
-                made(Field::Structure);
-            }
-            "session.ended" => {
-                made(Field::Structure);
-                session_ended(data, out);
-            }
-            "turn.started" => {
-                made(Field::Structure);
-                out.event(&Event::TurnStarted(read_turn(data)));
-            }
-            "turn.ended" => {
-                made(Field::Structure);
-                out.event(&Event::TurnEnded(read_turn(data)));
-            }
-            "item.started" | "item.completed" => {
-                let done = kind.is("item.completed");
-                self.item(event, data, done, by_us, out);
-            }
+            "session.ended" => session_ended(data, out),
+            "turn.started" => out.event(&Event::TurnStarted(read_turn(data))),
+            "turn.ended" => out.event(&Event::TurnEnded(read_turn(data))),
+            "item.started" => self.item(event, data, false, by_us, out),
+            "item.completed" => self.item(event, data, true, by_us, out),
             "item.delta" => self.delta(data, by_us, out),
             "permission.requested" => out.event(&Event::PermissionRequested(read_permission(data))),
-            "permission.resolved" => {
-                made(Field::Structure);
-                out.event(&Event::PermissionResolved(read_permission(data)));
-            }
+            "permission.resolved" => out.event(&Event::PermissionResolved(read_permission(data))),
             "question.requested" => out.event(&Event::QuestionRequested(read_question(data))),
-            "question.resolved" => {
-                made(Field::Structure);
-                out.event(&Event::QuestionResolved(read_question(data)));
-            }
+            "question.resolved" => out.event(&Event::QuestionResolved(read_question(data))),
             "error" => out.event(&Event::Error(read_failure(data))),
             "agent.unparsed" => unparsed(data, out),
             _ => {

@@ -6,16 +6,17 @@ use std::hash::BuildHasherDefault;
 
 use super::data::{put_failure, put_permission, put_question, put_turn};
 use super::item::{ShownItem, item_id, opt_word};
-use super::parts::{Nature, PartForm};
+use super::parts::PartForm;
 use super::{EPOCH, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
+use crate::dialects::ours::lose_tail;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{
     Args, Arrival, Author, CallKind, Circumstances, Decision, Delta, Event, FailureClass, Field, ItemHead,
-    ItemId, ItemKind, ItemTail, Neutral, Notice, Of, Part, Permission, Question, Session, SessionEnd,
-    Spelling, Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn,
+    ItemId, ItemKind, ItemTail, Neutral, Of, Part, Permission, Question, Session, SessionEnd, Spelling,
+    Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn,
 };
 use crate::pipe::{Target, Writer};
 
@@ -118,10 +119,7 @@ impl UniversalWriter {
         json.bytes(format!("_{}", self.sequence).as_bytes());
         json.close_string().key("sequence").u64(self.sequence).key("time").literal(&self.time);
         json.key("session_id").literal(session).key("native_session_id");
-        match &self.native_session {
-            Some(id) => json.literal(id),
-            None => json.null(),
-        };
+        opt_word(self.native_session.as_deref(), &mut json);
         json.key("synthetic").bool(by_us).key("source").literal(if by_us { "daemon" } else { "agent" });
         json.key("type").literal(kind).key("data");
         data(&mut json);
@@ -258,19 +256,7 @@ impl UniversalWriter {
             self.tick(time);
         }
         let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
-        let nature = match kind {
-            ItemKind::Message => Nature::Message,
-            ItemKind::Reasoning => Nature::Reasoning,
-            ItemKind::ToolCall(call) => Nature::Call(call.clone().into_owned()),
-            ItemKind::ToolResult(ToolResult { call_id, name }) => Nature::Result {
-                call_id: call_id.clone().map(Str::into_owned),
-                name: name.clone().map(Str::into_owned),
-            },
-            ItemKind::Notice(Notice { event_type }) => {
-                Nature::Status { label: event_type.clone().unwrap_or(Str::escaped("unknown")).into_owned() }
-            }
-        };
-        let mut open = ShownItem::new(nature, *author);
+        let mut open = ShownItem::new(kind.clone().into_owned(), *author);
         open.native = own(native_id);
         open.parent = parent.as_ref().and_then(|parent| self.find(parent));
         open.parent_id = own(parent);
@@ -281,7 +267,7 @@ impl UniversalWriter {
         }
         open.circumstances = head.circumstances().into_owned();
         if let Some(message) = within.as_ref().and_then(|message| self.open.get_mut(message)) {
-            if let Nature::Reasoning = open.nature {
+            if let ItemKind::Reasoning = kind {
                 open.host = *within;
                 // A part of a message has no name or place of its own, and the message's circumstances.
                 let same = open.circumstances == message.circumstances;
@@ -298,9 +284,9 @@ impl UniversalWriter {
                 }
             }
         }
-        match &open.nature {
-            Nature::Message | Nature::Reasoning => {}
-            Nature::Call(call) => {
+        match kind {
+            ItemKind::Message | ItemKind::Reasoning => {}
+            ItemKind::ToolCall(call) => {
                 let call_id = call.call_id.as_ref().map(|id| id.as_escaped().to_owned());
                 if open.native.is_none() {
                     open.native.clone_from(&call_id);
@@ -310,13 +296,13 @@ impl UniversalWriter {
                     self.calls.insert(call_id, number);
                 }
             }
-            Nature::Result { call_id, name } => {
+            ItemKind::ToolResult(ToolResult { call_id, name }) => {
                 if let Some(call_id) = call_id {
                     self.answered(call_id, name.as_ref(), out);
                 }
                 self.show(&mut open, out);
             }
-            Nature::Status { .. } => self.show(&mut open, out),
+            ItemKind::Notice(_) => self.show(&mut open, out),
         }
         self.open.insert(*id, open);
     }
@@ -334,7 +320,7 @@ impl UniversalWriter {
         let call_id = call_id.clone().into_owned();
         let call =
             ToolCall { call_id: Some(call_id.clone()), kind: CallKind::Function, namespace: None, name };
-        let mut open = ShownItem::new(Nature::Call(call), Author::Assistant);
+        let mut open = ShownItem::new(ItemKind::ToolCall(call), Author::Assistant);
         open.native = Some(call_id.as_escaped().to_owned());
         self.show_as(&mut open, Made::ByUs, out);
         let done = ItemTail::new(ItemId(0), Status::Completed);
@@ -365,8 +351,8 @@ impl UniversalWriter {
         if open.shown.is_none() && !matches!(value, Part::Opaque(_)) {
             self.show(&mut open, out);
         }
-        let nature = if host.is_some() { &Nature::Reasoning } else { &open.nature };
-        let added = open.content.add(nature, (*item, *part), value);
+        let kind = if host.is_some() { &ItemKind::Reasoning } else { &open.kind };
+        let added = open.content.add(kind, (*item, *part), value);
         if let Some((index, form)) = added {
             let (text, content_type) = match (value, form) {
                 (Part::Args(Args::Text(text)), _) => (Some(text), "arguments"),
@@ -376,7 +362,7 @@ impl UniversalWriter {
                 (Part::Text(text) | Part::Refusal(text), _) => (Some(text), "text"),
                 _ => (None, ""),
             };
-            let speaks = matches!(open.nature, Nature::Message | Nature::Reasoning)
+            let speaks = matches!(open.kind, ItemKind::Message | ItemKind::Reasoning)
                 && open.author == Author::Assistant;
             let made = match arrival {
                 Arrival::Streamed => Some(Made::ByAgent),
@@ -401,28 +387,19 @@ impl UniversalWriter {
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
-        let ItemTail { id, status, native_status, is_error, exit_code, duration } = tail;
-        let Some(mut open) = self.open.remove(id) else { return };
+        let Some(mut open) = self.open.remove(&tail.id) else { return };
         let unseen = open.shown.is_none() && open.holds_items && open.content.pieces.is_empty();
+        if unseen && tail.status != Status::Completed {
+            out.lose(Field::ItemStatus, Reason::NoSlot);
+        }
         if open.host.is_some() || unseen {
-            out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
-            for (field, is_said) in [
-                (Field::ItemStatus, unseen && *status != Status::Completed),
-                (Field::ResultIsError, is_error.is_some()),
-                (Field::ResultExitCode, exit_code.is_some()),
-                (Field::ResultDuration, duration.is_some()),
-            ] {
-                if is_said {
-                    out.lose(field, Reason::NoSlot);
-                }
-            }
-            return;
+            return lose_tail(tail, out);
         }
         if open.shown.is_none() {
             self.show(&mut open, out);
         }
         // What was cut off was completed by us, not by the agent.
-        let made = if *status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
+        let made = if tail.status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
         self.say(made, "item.completed", out, |json| open.write(Some(tail), json));
     }
 
