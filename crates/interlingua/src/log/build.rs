@@ -10,7 +10,7 @@ use super::values::NativeValue;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Reason};
 use crate::model::{Author, Field, ItemHead, ItemId, ItemKind, ToolCall};
-use crate::pipe::Target;
+use crate::pipe::{Remembered, Target};
 use crate::wire::fingerprint;
 
 /// What is known of the frames that have been built.
@@ -21,8 +21,8 @@ pub(super) struct BuiltFrames {
     /// Hashes of all their ids, eight bytes each: a parent must be one of them, or nobody finds it.
     ids: HashSet<u64, BuildHasherDefault<Identity>>,
     last_time: Option<Raw<'static>>,
-    /// Calls that wait for their result, by a hash of the id they have here.
-    calls: HashMap<u64, ToolCall<'static>, BuildHasherDefault<Identity>>,
+    /// Calls that wait for their result, by the id they have here.
+    calls: Remembered<ToolCall<'static>>,
     /// Ids made up for calls that came without one and wait for their result.
     nameless_calls: VecDeque<Str<'static>>,
 }
@@ -236,7 +236,9 @@ impl LogBuilder<'_, '_> {
             self.frames.nameless_calls.push_back(id.clone());
             id
         };
-        self.frames.calls.insert(key(&id), call.clone());
+        if self.frames.calls.insert(id.as_escaped(), call.clone()).is_some() {
+            self.note("forgot the call that waited longest: too many wait for their result");
+        }
         id
     }
 
@@ -250,7 +252,7 @@ impl LogBuilder<'_, '_> {
             let first = self.frames.nameless_calls.pop_front();
             first.unwrap_or_else(|| made_up_call_id(item))
         };
-        let call = self.frames.calls.remove(&key(&id));
+        let call = self.frames.calls.remove(id.as_escaped());
         (id, call)
     }
 }

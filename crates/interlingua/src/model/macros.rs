@@ -29,7 +29,8 @@ macro_rules! said {
             /// Writes the members into an object that is open, but for those that a schema has a name of its own for.
             #[allow(dead_code, reason = "not every struct shares its object")]
             pub(crate) fn write_members(&self, but: &[&str], spelling: Spelling, json: &mut JsonWriter<'_>) {
-                $(if !but.contains(&stringify!($member)) {
+                // Most members are absent: that is asked first.
+                $(if !self.$member.is_absent() && !but.contains(&stringify!($member)) {
                     neutral::write_member(stringify!($member), &self.$member, spelling, json);
                 })*
             }

@@ -52,17 +52,15 @@ pub trait Neutral<'t>: Sized {
     fn read(val: Val<'t>, field: Field, spelling: Spelling) -> Option<Self>;
 }
 
-/// Writes a member, if there is one.
+/// Writes a member.
 pub(super) fn write_member<'t>(
     name: &str,
     value: &impl Neutral<'t>,
     spelling: Spelling,
     json: &mut JsonWriter<'_>,
 ) {
-    if !value.is_absent() {
-        spelling.key(name, json);
-        value.write(spelling, json);
-    }
+    spelling.key(name, json);
+    value.write(spelling, json);
 }
 
 /// The names of the members of a struct, to look for. Make one as a constant.

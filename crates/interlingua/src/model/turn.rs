@@ -181,7 +181,9 @@ macro_rules! counts {
 
             fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
                 json.object();
-                $(neutral::write_member(stringify!($count), &self.$count, spelling, json);)*
+                $(if self.$count.is_some() {
+                    neutral::write_member(stringify!($count), &self.$count, spelling, json);
+                })*
                 json.end_object();
             }
 

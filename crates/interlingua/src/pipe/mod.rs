@@ -11,10 +11,12 @@
 mod events;
 mod exchange;
 pub mod lifecycle;
+mod remembered;
 mod target;
 
 pub use events::Events;
 pub use exchange::{AnswerPipe, CallOutcome, Exchange, RequestSummary};
+pub(crate) use remembered::Remembered;
 pub use target::Target;
 
 use events::Order;

@@ -3,18 +3,20 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Things that wait for their answer, by name. Bounded: a source that asks and never answers must not
-/// fill the memory, and so the one that has waited longest is forgotten.
+/// Things that wait for their answer, by name. Bounded: a source that asks and never answers must not fill the memory, and
+/// so the one that has waited longest is forgotten.
 #[derive(Debug)]
 pub(crate) struct Remembered<T> {
-    by_name: HashMap<Arc<str>, T>,
-    /// In the order they came. Those that were answered may still stand here.
-    order: VecDeque<Arc<str>>,
+    /// Each with its number.
+    by_name: HashMap<Arc<str>, (u64, T)>,
+    /// In the order they came. Those that were answered, or came again under another number, may still stand here.
+    order: VecDeque<(u64, Arc<str>)>,
+    count: u64,
 }
 
 impl<T> Default for Remembered<T> {
     fn default() -> Self {
-        Self { by_name: HashMap::default(), order: VecDeque::new() }
+        Self { by_name: HashMap::new(), order: VecDeque::new(), count: 0 }
     }
 }
 
@@ -24,27 +26,34 @@ impl<T> Remembered<T> {
 
     /// Remembers one; returns one that is forgotten for it.
     pub(crate) fn insert(&mut self, name: &str, value: T) -> Option<T> {
-        let name: Arc<str> = name.into();
-        if self.by_name.insert(Arc::clone(&name), value).is_none() {
-            self.order.push_back(name);
-        }
-        if self.order.len() >= 2 * Self::MOST {
-            self.order.retain(|name| self.by_name.contains_key(name));
+        self.count += 1;
+        let (name, number) = (Arc::<str>::from(name), self.count);
+        self.order.push_back((number, Arc::clone(&name)));
+        self.by_name.insert(name, (number, value));
+        if self.order.len() > 2 * Self::MOST {
+            self.order.retain(|(number, name)| waits(&self.by_name, *number, name));
         }
         if self.by_name.len() <= Self::MOST {
             return None;
         }
-        std::iter::from_fn(|| self.order.pop_front()).find_map(|oldest| self.by_name.remove(&oldest))
+        let oldest = std::iter::from_fn(|| self.order.pop_front());
+        let oldest = oldest.into_iter().find(|(number, name)| waits(&self.by_name, *number, name))?;
+        self.remove(&oldest.1)
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
-        self.by_name.get(name)
+        self.by_name.get(name).map(|(_, value)| value)
     }
 
     /// The answer has come.
     pub(crate) fn remove(&mut self, name: &str) -> Option<T> {
-        self.by_name.remove(name)
+        self.by_name.remove(name).map(|(_, value)| value)
     }
+}
+
+/// Whether the one of that number is still there.
+fn waits<T>(by_name: &HashMap<Arc<str>, (u64, T)>, number: u64, name: &str) -> bool {
+    by_name.get(name).is_some_and(|(known, _)| *known == number)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! calls made up for results) is not read: it is added again wherever it is needed. Numbers and ids of events are not
 //! read either. What the end of an item repeats is claimed where it is the same and left alone where it is not.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 
 use super::data::{read_failure, read_permission, read_question, read_turn};
 use super::read_parts::{read_marks, read_part, read_reasoning, repeat_part};
@@ -13,7 +13,7 @@ use crate::model::{
     Args, Author, CallKind, Circumstances, Event, Field, ItemId, ItemKind, ItemTail, Neutral, Notice, Of,
     Part, Session, SessionEnd, Spelling, Status, ToolCall, ToolResult,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, Events, Reader, Remembered};
 use crate::tape::Val;
 
 #[derive(Default)]
@@ -23,8 +23,8 @@ pub(super) struct UniversalReader {
     session: String,
     /// Items that are not complete, by their id here.
     open: HashMap<String, ReadItem>,
-    /// The native ids of the last few hundred items.
-    recent: VecDeque<(String, Str<'static>)>,
+    /// The native ids of items, by their ids here.
+    natives: Remembered<Str<'static>>,
 }
 
 /// An item that is not complete.
@@ -291,8 +291,7 @@ impl UniversalReader {
             text(item, "parent_id", Field::Structure);
             return (Some(open.id), native);
         }
-        let known = self.recent.iter().rev().find(|(known, _)| known == parent.as_escaped());
-        let known = known.map(|(_, native)| native.clone());
+        let known = self.natives.get(parent.as_escaped()).cloned();
         let call = item.get("parent_call").and_then(|call| call.str());
         if known.is_some() && call == known {
             // The call that started the subagent, which says so itself.
@@ -306,11 +305,9 @@ impl UniversalReader {
     }
 
     fn remember(&mut self, item_id: &Str<'_>, native: Option<&Str<'_>>) {
-        let Some(native) = native else { return };
-        if self.recent.len() == 512 {
-            self.recent.pop_front();
+        if let Some(native) = native {
+            self.natives.insert(item_id.as_escaped(), native.clone().into_owned());
         }
-        self.recent.push_back((item_id.as_escaped().to_owned(), native.clone().into_owned()));
     }
 
     fn delta(&mut self, data: Val<'_>, by_us: bool, out: &mut Events<'_>) {

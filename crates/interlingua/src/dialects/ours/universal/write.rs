@@ -1,7 +1,7 @@
 //! Events to universal events. Messages are shown when they have content of their own, so that a native message that
 //! only holds a call does not leave an empty one behind; what it said about itself stands in the call's item.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
 use super::data::{put_failure, put_permission, put_question, put_turn};
@@ -18,7 +18,7 @@ use crate::model::{
     ItemId, ItemKind, ItemTail, Neutral, Of, Part, Permission, Question, Session, SessionEnd, Spelling,
     Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn,
 };
-use crate::pipe::{Target, Writer};
+use crate::pipe::{Remembered, Target, Writer};
 
 #[derive(Default)]
 pub(super) struct UniversalWriter {
@@ -37,10 +37,8 @@ pub(super) struct UniversalWriter {
     turns: u64,
     turn: Option<String>,
     open: HashMap<ItemId, ShownItem, BuildHasherDefault<Identity>>,
-    /// Which item a native id became, for the last few hundred.
-    recent: VecDeque<(String, u64)>,
-    /// Calls without a result.
-    calls: HashMap<String, u64>,
+    /// The numbers of items, by their native ids; of calls also by the ids that results name.
+    numbers: Remembered<u64>,
     /// Requests without an answer.
     pending: BTreeMap<u64, UnansweredRequest>,
     /// The number of each, by what it is and its id.
@@ -236,18 +234,13 @@ impl UniversalWriter {
     }
 
     fn find(&self, native: &Str<'_>) -> Option<u64> {
-        let native = native.as_escaped();
-        let recent =
-            || self.recent.iter().rev().find(|(known, _)| known == native).map(|(_, number)| *number);
-        self.calls.get(native).copied().or_else(recent)
+        self.numbers.get(native.as_escaped()).copied()
     }
 
     fn remember(&mut self, native: Option<&str>, number: u64) {
-        let Some(native) = native else { return };
-        if self.recent.len() == 512 {
-            self.recent.pop_front();
+        if let Some(native) = native {
+            self.numbers.insert(native, number);
         }
-        self.recent.push_back((native.to_owned(), number));
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
@@ -292,9 +285,7 @@ impl UniversalWriter {
                     open.native.clone_from(&call_id);
                 }
                 self.show(&mut open, out);
-                if let (Some(call_id), Some(number)) = (call_id, open.shown) {
-                    self.calls.insert(call_id, number);
-                }
+                self.remember(call_id.as_deref(), self.items);
             }
             ItemKind::ToolResult(ToolResult { call_id, name }) => {
                 if let Some(call_id) = call_id {
@@ -307,11 +298,8 @@ impl UniversalWriter {
         self.open.insert(*id, open);
     }
 
-    /// A result takes its call off the list; one without a call gets one, so that every result has a call before it.
+    /// A result without a call gets one, so that every result has a call before it.
     fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut Target<'_>) {
-        if let Some((call_id, number)) = self.calls.remove_entry(call_id.as_escaped()) {
-            return self.remember(Some(&call_id), number);
-        }
         if self.find(call_id).is_some() {
             return;
         }
