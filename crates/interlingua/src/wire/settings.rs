@@ -126,25 +126,71 @@ fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_
     }
 }
 
-/// Writes the tools that the target takes and gives up the others; returns those that were written.
+/// A dialect's words for a choice among tools that names none.
+pub(crate) struct ChoiceWords {
+    pub(crate) auto: &'static str,
+    pub(crate) none: &'static str,
+    pub(crate) required: &'static str,
+}
+
+impl ChoiceWords {
+    pub(crate) fn read(&self, word: &Str<'_>) -> Option<ToolChoice<'static>> {
+        let words = [
+            (self.auto, ToolChoice::Auto),
+            (self.none, ToolChoice::None),
+            (self.required, ToolChoice::Required),
+        ];
+        words.into_iter().find(|(known, _)| word.is(known)).map(|(_, choice)| choice)
+    }
+}
+
+/// What is left of a choice among the tools that were written: at most one of the first two.
+#[derive(Default)]
+pub(crate) struct OfferedChoice<'a, 't> {
+    pub(crate) word: Option<&'static str>,
+    pub(crate) tool: Option<&'a Tool<'t>>,
+    /// Whether several calls may be made at once, where calls can be made.
+    pub(crate) parallel: Option<bool>,
+}
+
+/// Writes the tools that the target takes and gives up the others, and what is said of the choice among them; returns the
+/// choice that is left.
 pub(crate) fn write_tools<'a, 't>(
-    tools: &'a [Tool<'t>],
+    request: &'a Request<'t>,
     profile: &Profile,
+    words: &ChoiceWords,
     out: &mut Target<'_>,
     mut write: impl FnMut(&Tool<'t>, &mut Target<'_>),
-) -> Vec<&'a Tool<'t>> {
+) -> OfferedChoice<'a, 't> {
+    let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
     for tool in tools.iter().filter(|tool| !profile.offers(tool)) {
         lose_tool(tool, out);
     }
-    let offered: Vec<&Tool<'t>> = tools.iter().filter(|tool| profile.offers(tool)).collect();
-    if !offered.is_empty() {
-        out.json.key("tools").array();
-        for tool in &offered {
-            write(tool, out);
-        }
-        out.json.end_array();
+    let offered = || tools.iter().filter(|tool| profile.offers(tool));
+    if offered().next().is_none() {
+        lose_choice(choice, request.parallel_calls, out);
+        return OfferedChoice::default();
     }
-    offered
+    out.json.key("tools").array();
+    for tool in offered() {
+        write(tool, out);
+    }
+    out.json.end_array();
+    let (word, tool) = match choice {
+        Some(ToolChoice::Auto) => (Some(words.auto), None),
+        Some(ToolChoice::None) => (Some(words.none), None),
+        Some(ToolChoice::Required) => (Some(words.required), None),
+        Some(ToolChoice::Named(name)) => (None, offered().find(|tool| tool.name == *name)),
+        None => (None, None),
+    };
+    if word.is_none() && tool.is_none() {
+        lose_choice(choice, None, out);
+    }
+    let parallel = request.parallel_calls.filter(|_| choice != Some(&ToolChoice::None));
+    if parallel.is_none() {
+        lose_choice(None, request.parallel_calls, out);
+    }
+    OfferedChoice { word, tool, parallel }
 }
 
 /// Books a tool that the target does not take.
@@ -217,7 +263,7 @@ impl CacheWords {
 }
 
 /// Books what a request says about the choice of tools, where there is nothing to choose.
-pub(crate) fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Target<'_>) {
+fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Target<'_>) {
     match choice {
         Some(ToolChoice::Named(name)) => out.lose_str(Field::ToolChoice, name, Reason::Refused),
         Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {

@@ -6,15 +6,13 @@ use std::hash::BuildHasherDefault;
 
 use super::super::stream::{BlockSort, read_piece, sort_of_piece, usage};
 use super::blocks::{self, Extent};
-use super::{ERRORS, ROLES, TOO_LONG, settings};
+use super::{ERRORS, ROLES, settings};
 use crate::error::Code;
 use crate::json::Str;
 use crate::ledger::Identity;
-use crate::model::{
-    Args, Author, Event, Failure, FailureClass, Field, ItemId, ItemKind, Part, Stop, Turn, Usage,
-};
+use crate::model::{Args, Author, Event, Failure, Field, ItemId, ItemKind, Part, Stop, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Kind, Val};
+use crate::tape::{Claim, Val};
 use crate::wire::{note_blanks, note_tag};
 
 pub(super) struct MessagesRequestReader;
@@ -100,31 +98,11 @@ fn stop(place: Val<'_>) -> Option<Stop<'_>> {
 }
 
 fn failure(root: Val<'_>, out: &mut Events<'_>) {
+    let Some(error) = root.get("error") else { return };
     note_tag(root, "type", &["error"]);
     note_blanks(root);
-    let error = root.get("error");
-    let message = error.and_then(|error| error.take_str("message", Field::ErrorMessage)).unwrap_or_default();
-    let kind = error.and_then(|error| error.get("type")).filter(|kind| kind.kind() == Kind::String);
-    let class = kind.and_then(|kind| ERRORS.class(&kind.str()?));
-    // A word that says its class needs no place beside it.
-    let code = kind.and_then(|kind| match class {
-        Some(_) => {
-            kind.note(Field::ErrorClass);
-            None
-        }
-        None => kind.take_text(Field::ErrorCode),
-    });
-    let class = match class.unwrap_or(FailureClass::Other) {
-        FailureClass::InvalidRequest if message.decode().contains(TOO_LONG) => FailureClass::ContextTooLong,
-        class => class,
-    };
-    out.event(&Event::Error(Failure {
-        class,
-        status: None,
-        code,
-        message,
-        request_id: root.take_str("request_id", Field::ErrorRequestId),
-    }));
+    let request_id = root.take_str("request_id", Field::ErrorRequestId);
+    out.event(&Event::Error(Failure { request_id, ..ERRORS.read(error) }));
 }
 
 /// Reads a stream, event by event.

@@ -145,6 +145,7 @@ static ERRORS: ErrorWords = ErrorWords {
         (FailureClass::Server, "api_error"),
         (FailureClass::Server, "internal_error"),
     ]),
+    too_long: &["context length", "context window"],
 };
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {

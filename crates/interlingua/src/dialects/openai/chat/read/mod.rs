@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::{ERRORS, STOPS};
 use crate::error::Code;
 use crate::json::{Raw, Str};
-use crate::model::{Event, Failure, FailureClass, Field, Status, Stop, StopClass, Turn, Usage};
+use crate::model::{Event, Field, Status, Stop, StopClass, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val};
 use crate::wire::{note_blanks, note_tag};
@@ -54,7 +54,7 @@ impl Reader for ChunkReader {
         if let Some(error) = root.get("error").filter(|error| !error.is_null()) {
             // No end follows a failure.
             (self.begun, self.first.stop) = (false, None);
-            return failure(error, out);
+            return out.event(&Event::Error(ERRORS.read(error)));
         }
         let choices = root.get("choices");
         if choices.is_none() && root.get("usage").is_none() {
@@ -250,49 +250,4 @@ fn read_usage(usage: Val<'_>) -> Usage {
         reasoning: of(output, "reasoning_tokens", Field::UsageReasoning),
         output_audio: of(output, "audio_tokens", Field::UsageOutputAudio),
     }
-}
-
-fn failure(error: Val<'_>, out: &mut Events<'_>) {
-    note_blanks(error);
-    // A bare string is all that some servers say.
-    let message = error
-        .take_text(Field::ErrorMessage)
-        .or_else(|| error.take_str("message", Field::ErrorMessage))
-        .unwrap_or_default();
-    let status = error.get("code").and_then(|code| u16::try_from(code.u64()?).ok());
-    if status.is_some() {
-        error.take_u64("code", Field::ErrorStatus);
-    }
-    let word = |name| error.get(name).filter(|word: &Val<'_>| word.kind() == Kind::String);
-    let class_of = |word: Option<Val<'_>>| word.and_then(|word| ERRORS.class(&word.str()?));
-    let (kind, code) = (word("type"), word("code"));
-    let class = class_of(code).or(class_of(kind)).or(status.map(FailureClass::of_status));
-    let code = match (code, kind) {
-        (Some(code), kind) => {
-            let says_class = |kind: &Val<'_>| kind.str().is_some_and(|word| ERRORS.only_says(&word, class));
-            if let Some(kind) = kind.filter(says_class) {
-                kind.note(Field::ErrorClass);
-            }
-            beside_class(code, class)
-        }
-        // Without a code the type stands for it.
-        (None, kind) => kind.and_then(|kind| beside_class(kind, class)),
-    };
-    let too_long =
-        || ["context length", "context window"].iter().any(|words| message.decode().contains(words));
-    let class = match class {
-        Some(FailureClass::InvalidRequest) | None if too_long() => FailureClass::ContextTooLong,
-        Some(class) => class,
-        None => FailureClass::Other,
-    };
-    out.event(&Event::Error(Failure { class, status, code, message, request_id: None }));
-}
-
-/// Takes a code. One that says its class and no more needs no place beside it.
-fn beside_class(word: Val<'_>, class: Option<FailureClass>) -> Option<Str<'_>> {
-    if ERRORS.only_says(&word.str()?, class) {
-        word.note(Field::ErrorClass);
-        return None;
-    }
-    word.take_text(Field::ErrorCode)
 }
