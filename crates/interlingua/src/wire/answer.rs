@@ -17,7 +17,29 @@ use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Of, Says, SaysTable, Stop,
     StopClass, Turn, Usage,
 };
-use crate::pipe::{Target, Writer};
+use crate::pipe::{Events, Target, Writer};
+
+/// What an answer that is being read has used so far. Counts are totals: the last ones stand.
+#[derive(Default)]
+pub(crate) struct CountsSoFar(Option<Usage>);
+
+impl CountsSoFar {
+    /// Later counts. Those before them are told as they are replaced, as counts of the answer of that id, if it has begun.
+    pub(crate) fn add(&mut self, later: Usage, answer: Option<Str<'_>>, out: &mut Events<'_>) {
+        if let Some(earlier) = self.0.filter(|earlier| *earlier != later)
+            && let Some(id) = answer
+        {
+            let id = Some(id).filter(|id| !id.is_empty());
+            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        }
+        self.0.get_or_insert_default().overwrite(&later);
+    }
+
+    /// The last ones.
+    pub(crate) fn take(&mut self) -> Option<Usage> {
+        self.0.take()
+    }
+}
 
 /// Writes an answer down.
 pub(crate) trait AnswerForm: Default + Send {

@@ -38,7 +38,7 @@ use crate::tape::{Kind, Val};
 
 /// Members that are `null` or an empty list say nothing: they are understood, whatever their name.
 pub(crate) fn note_blanks(object: Val<'_>) {
-    for (_, value) in object.members().filter(|(_, value)| is_blank(*value)) {
+    for value in object.member_values().filter(|value| is_blank(*value)) {
         value.note(Field::Structure);
     }
 }

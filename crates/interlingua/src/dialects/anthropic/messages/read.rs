@@ -13,6 +13,7 @@ use crate::ledger::Identity;
 use crate::model::{Args, Author, Event, Failure, Field, ItemId, ItemKind, Part, Stop, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Val};
+use crate::wire::answer::CountsSoFar;
 use crate::wire::{note_blanks, note_tag};
 
 pub(super) struct MessagesRequestReader;
@@ -116,7 +117,7 @@ pub(crate) struct MessageEventsReader {
     /// Blocks so far.
     count: u64,
     stop: Option<Stop<'static>>,
-    usage: Option<Usage>,
+    counts: CountsSoFar,
 }
 
 impl Reader for MessageEventsReader {
@@ -176,13 +177,10 @@ impl MessageEventsReader {
                 self.stop = stop(delta).map(Stop::into_owned).or_else(|| self.stop.take());
             }
         }
-        // Counts are totals so far: the last ones stand.
-        let Some(later) = usage(event) else { return };
-        if let Some(earlier) = self.usage.filter(|earlier| *earlier != later) {
-            let id = self.id.clone();
-            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        if let Some(later) = usage(event) {
+            let id = self.id.as_ref().map(Str::reborrow);
+            self.counts.add(later, Some(id.unwrap_or_default()), out);
         }
-        self.usage.get_or_insert_default().overwrite(&later);
     }
 
     fn block_start(&mut self, event: Val<'_>, out: &mut Events<'_>) {
@@ -247,7 +245,7 @@ impl MessageEventsReader {
         }
         let Some(message) = self.message.take() else { return };
         out.complete(message);
-        let (stop, usage) = (self.stop.take(), self.usage.take());
+        let (stop, usage) = (self.stop.take(), self.counts.take());
         out.event(&Event::TurnEnded(Turn { stop, usage, ..Turn::default() }));
     }
 }

@@ -10,7 +10,7 @@ use crate::wire::settings::PART_MARK;
 
 pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
     match content {
-        Some(list) if list.elements().count() > 1 => Shape::List,
+        Some(list) if list.elements().nth(1).is_some() => Shape::List,
         _ => Shape::One,
     }
 }
