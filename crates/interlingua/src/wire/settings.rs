@@ -235,8 +235,7 @@ const MARKS: [&str; 2] = ["ephemeral", "explicit"];
 
 impl CacheWords {
     /// Reads the mark that a part or tool has. It stays where it is.
-    pub(crate) fn read<'t>(&self, holder: Val<'t>, [kind, lifetime]: [Field; 2]) -> Option<CacheMark<'t>> {
-        let mark = holder.get(self.name)?;
+    pub(crate) fn read<'t>(&self, mark: Val<'t>, [kind, lifetime]: [Field; 2]) -> Option<CacheMark<'t>> {
         let kind = mark.note_str(self.kind.0, kind)?;
         Some(CacheMark { kind, lifetime: mark.note_str("ttl", lifetime) })
     }

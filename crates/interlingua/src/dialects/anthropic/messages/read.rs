@@ -29,10 +29,11 @@ impl Reader for MessagesRequestReader {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };
         for message in messages.elements() {
-            let author = message.get("role").and_then(|role| ROLES.value(&role.str()?));
             // A role we do not know stays where it is, with all it says.
-            if let (Some(author), Some(content)) = (author, message.get("content")) {
-                message.note_str("role", Field::ItemAuthor);
+            if let [Some(role), Some(content)] = message.get_all(["role", "content"])
+                && let Some(author) = role.str().and_then(|role| ROLES.value(&role))
+            {
+                role.note(Field::ItemAuthor);
                 said(content, author, out);
             }
         }
@@ -211,28 +212,25 @@ impl MessageEventsReader {
     }
 
     fn block_delta(&mut self, event: Val<'_>, out: &mut Events<'_>) {
-        let (Some(message), Some(delta)) = (self.message, event.get("delta")) else { return };
-        let Some(index) = event.get("index") else { return };
-        let Some(number) = index.u64() else { return };
+        let [Some(tag), Some(index), Some(delta)] = event.get_all(["type", "index", "delta"]) else { return };
+        let (Some(message), Some(number)) = (self.message, index.u64()) else { return };
         let open = self.open.get(&number).copied();
+        let Some(sort) = sort_of_piece(delta) else { return };
         // A piece of a block that we do not know stays where it is; text is understood without one.
-        let is_text = sort_of_piece(delta) == Some(BlockSort::Text);
-        if !is_text && open.flatten().is_none() {
-            return;
-        }
-        let Some((part, value)) = read_piece(delta) else { return };
-        let (item, part) = match open.flatten().filter(|_| !is_text) {
-            Some(item) => (item, part),
-            None => (message, number as u32),
+        let (item, is_text) = match (sort, open.flatten()) {
+            (BlockSort::Text, _) => (message, true),
+            (BlockSort::Thinking | BlockSort::ToolUse, Some(item)) => (item, false),
+            (BlockSort::Thinking | BlockSort::ToolUse, None) => return,
         };
-        note_tag(event, "type", &["content_block_delta"]);
+        let Some((part, value)) = read_piece(delta) else { return };
+        tag.note(Field::Structure);
         // Text is understood without its block, but then its number says nothing.
-        if open.is_some_and(|open| open.is_none() == (item == message)) {
+        if open.is_some_and(|open| open.is_none() == is_text) {
             index.note(Field::Structure);
         }
         let empty = matches!(&value, Part::Text(text) | Part::Args(Args::Text(text)) if text.is_empty());
         if !empty {
-            out.piece(item, part, value);
+            out.piece(item, if is_text { number as u32 } else { part }, value);
         }
     }
 

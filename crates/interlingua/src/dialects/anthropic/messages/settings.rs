@@ -6,7 +6,7 @@ use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
 use crate::pipe::Target;
-use crate::tape::{Limits, TapeBuf, Val};
+use crate::tape::{Limits, TapeBuf, Val, WantedNames};
 use crate::wire::settings::{
     ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, may_call, write_tools,
 };
@@ -61,7 +61,7 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
         Some(Format::Schema(SchemaFormat { name: None, schema, strict: None }))
     });
     request.user = root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser));
-    request.cache = CACHE.read(root, SETTINGS_MARK);
+    request.cache = root.get(CACHE.name).and_then(|mark| CACHE.read(mark, SETTINGS_MARK));
     request
 }
 
@@ -86,9 +86,12 @@ fn reasoning<'t>(root: Val<'t>, output: Option<Val<'t>>) -> Reasoning<'t> {
 
 /// A tool that the client describes, or one of the vendor's own types.
 fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
-    let kind = tool.get("type").filter(|kind| !kind.is_null());
-    let name = tool.take_str("name", Field::ToolName)?;
-    let cache = CACHE.read(tool, SETTINGS_MARK);
+    const MEMBERS: WantedNames<6> =
+        WantedNames::new(["type", "name", CACHE.name, "description", "input_schema", "strict"]);
+    let [kind, name, mark, description, schema, strict] = tool.find(&MEMBERS);
+    let kind = kind.filter(|kind| !kind.is_null());
+    let name = name?.take_text(Field::ToolName)?;
+    let cache = mark.and_then(|mark| CACHE.read(mark, SETTINGS_MARK));
     if let Some(kind) = kind.filter(|kind| !kind.is("custom")) {
         let vendor_type = kind.take_text(Field::ToolType)?;
         let runs = BACKEND.own_type(&vendor_type).unwrap_or(CallKind::Vendor);
@@ -101,9 +104,9 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         kind.note(Field::ToolKind);
     }
     Some(Tool {
-        description: tool.take_str("description", Field::ToolDescription),
-        schema: tool.take_raw("input_schema", Field::ToolSchema),
-        strict: tool.take_bool("strict", Field::ToolStrict),
+        description: description.and_then(|text| text.take_text(Field::ToolDescription)),
+        schema: schema.filter(|schema| !schema.is_null()).map(|schema| schema.take(Field::ToolSchema)),
+        strict: strict.and_then(|strict| strict.bool().inspect(|_| _ = strict.take(Field::ToolStrict))),
         cache,
         ..Tool::new(CallKind::Function, name)
     })

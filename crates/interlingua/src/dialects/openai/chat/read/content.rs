@@ -42,7 +42,7 @@ pub(super) fn read_content(
             continue;
         };
         each(number as u32, value, out);
-        if let Some(mark) = CACHE.read(part, PART_MARK) {
+        if let Some(mark) = part.get(CACHE.name).and_then(|mark| CACHE.read(mark, PART_MARK)) {
             each(number as u32, Part::Cache(mark), out);
         }
     }
