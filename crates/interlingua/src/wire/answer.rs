@@ -46,7 +46,7 @@ pub(crate) trait AnswerForm: Default + Send {
     /// When the answer's id, model and time are written.
     const HEAD: HeadPlace;
     /// Whether there is a place for more than one answer.
-    const SEVERAL: bool;
+    const SEVERAL: bool = false;
     /// Whether counts are told only to who asked for them.
     const USAGE_ON_REQUEST: bool = false;
     /// What an answer of this dialect says.
@@ -54,12 +54,12 @@ pub(crate) trait AnswerForm: Default + Send {
     const STOPS: &'static StopWords;
     const PROFILE: &'static Profile;
 
-    /// The turn begins; the head is known.
-    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>);
+    /// The turn begins; the head is known, as far as it is not written last.
+    fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
     /// Where the answer of that number says what it says.
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm;
     /// One of several answers is complete, and this is why it stopped.
-    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>);
+    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
     /// All has been said.
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>);
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>);

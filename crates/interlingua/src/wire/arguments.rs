@@ -56,19 +56,19 @@ impl ArgumentObject {
     }
 }
 
-/// (A piece of) arguments as text. What [`ArgumentObject::write`] made of text that is no object is that text again.
+/// (A piece of) arguments as text.
 pub(crate) fn as_text<'a>(args: &'a Args<'_>, tape: &mut TapeBuf) -> Str<'a> {
     match args {
         Args::Text(text) => text.reborrow(),
-        Args::Json(json) => match raw_arguments(tape, json.as_str()) {
-            Some(text) => text,
-            None => Str::plain(json.as_str()),
-        },
+        Args::Json(json) => raw_arguments(json, tape).unwrap_or_else(|| Str::plain(json.as_str())),
     }
 }
 
-fn raw_arguments(tape: &mut TapeBuf, object: &str) -> Option<Str<'static>> {
-    if !object.contains(RAW_ARGUMENTS) {
+/// The text of which [`ArgumentObject::write`] made this object, because it was none.
+pub(crate) fn raw_arguments(object: &Raw<'_>, tape: &mut TapeBuf) -> Option<Str<'static>> {
+    let object = object.as_str();
+    let first = object.strip_prefix('{')?.trim_start().strip_prefix('"')?;
+    if !first.starts_with(RAW_ARGUMENTS) {
         return None;
     }
     let tape = tape.parse(object, &Limits::default()).ok()?;

@@ -7,7 +7,7 @@ use crate::error::Code;
 use crate::json::Str;
 use crate::model::{Author, Event, Field, ItemHead, ItemKind, ItemTail, Of, Part, Status, ToolResult};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Val, WantedNames};
+use crate::tape::Val;
 use crate::wire::note_blanks;
 
 pub(in super::super) struct ChatRequestReader;
@@ -21,7 +21,7 @@ impl Reader for ChatRequestReader {
         };
         let mut reader = MessageReader::whole();
         for message in messages.elements() {
-            let [role, content] = message.find(&WantedNames::new(["role", "content"]));
+            let [role, content] = message.get_all(["role", "content"]);
             // A role we do not know stays where it is, with all it says.
             let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
                 continue;
@@ -42,7 +42,7 @@ impl Reader for ChatRequestReader {
 
 fn tool_result(message: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
     note_blanks(message);
-    let [call, name] = message.find(&WantedNames::new(["tool_call_id", "name"]));
+    let [call, name] = message.get_all(["tool_call_id", "name"]);
     let call_id = call.and_then(|call| call.take_text(Field::ResultCallId));
     let result = ToolResult { call_id, name: name.and_then(|name| name.take_text(Field::ResultName)) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
