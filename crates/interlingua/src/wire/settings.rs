@@ -26,6 +26,8 @@ pub(crate) enum SettingForm {
     UserId(usize),
     /// In words of the dialect, each after the model's; a word we do not know is read as it is and never written.
     Words(&'static [(&'static str, &'static str)]),
+    /// In words that the dialect shares with the model; likewise.
+    OwnWords(&'static [&'static str]),
 }
 
 /// Reads every setting of the table. What is of another type than its setting stays where it is.
@@ -51,7 +53,10 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
                     .iter()
                     .find(|(_, word)| theirs.is(word))
                     .map_or(theirs, |(ours, _)| Str::escaped(ours)),
-                SettingForm::AsIs | SettingForm::AtMost(_) | SettingForm::UserId(_) => theirs,
+                SettingForm::AsIs
+                | SettingForm::AtMost(_)
+                | SettingForm::UserId(_)
+                | SettingForm::OwnWords(_) => theirs,
             });
             text.is_some()
         }
@@ -92,11 +97,16 @@ fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_
                 Some((_, theirs)) => _ = out.json.key(name).literal(theirs),
                 None => out.lose_str(field, text, Reason::Narrowed),
             },
+            SettingForm::OwnWords(words) if !words.iter().any(|word| text.is(word)) => {
+                out.lose_str(field, text, Reason::Narrowed);
+            }
             SettingForm::UserId(most) => {
                 let user = aliases::user_id(text, *most, out);
                 out.json.key(name).str(&user);
             }
-            SettingForm::AsIs | SettingForm::AtMost(_) => _ = out.json.key(name).str(text),
+            SettingForm::AsIs | SettingForm::AtMost(_) | SettingForm::OwnWords(_) => {
+                out.json.key(name).str(text);
+            }
         },
         SettingRef::Number(Some(number)) => _ = out.json.key(name).raw(number),
         SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
@@ -164,7 +174,7 @@ pub(crate) fn write_tools<'a, 't>(
 ) -> OfferedChoice<'a, 't> {
     let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
     for tool in tools.iter().filter(|tool| !profile.offers(tool)) {
-        lose_tool(tool, out);
+        out.lose_all(tool, Reason::NoSlot);
     }
     let offered = || tools.iter().filter(|tool| profile.offers(tool));
     if offered().next().is_none() {
@@ -191,28 +201,6 @@ pub(crate) fn write_tools<'a, 't>(
         lose_choice(None, request.parallel_calls, out);
     }
     OfferedChoice { word, tool, parallel }
-}
-
-/// Books a tool that the target does not take.
-fn lose_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
-    let Tool { kind: _, vendor_type, name, description, schema, strict, config, cache } = tool;
-    out.lose_some(Field::ToolType, vendor_type.as_ref(), Reason::NoSlot);
-    out.lose_str(Field::ToolName, name, Reason::NoSlot);
-    out.lose_some(Field::ToolDescription, description.as_ref(), Reason::NoSlot);
-    if let Some(schema) = schema {
-        out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
-    }
-    if strict.is_some() {
-        out.lose(Field::ToolStrict, Reason::NoSlot);
-    }
-    for (_, value) in config {
-        out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
-    }
-    if let Some(CacheMark { kind, lifetime }) = cache {
-        out.lose_str(Field::SettingsCache, kind, Reason::NoSlot);
-        out.lose_some(Field::SettingsCache, lifetime.as_ref(), Reason::NoSlot);
-    }
-    out.lose(Field::ToolKind, Reason::NoSlot);
 }
 
 /// A dialect's words for a mark that asks the provider to cache everything up to there. Each dialect knows one sort of

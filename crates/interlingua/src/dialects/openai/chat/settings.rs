@@ -37,14 +37,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         names: &["service_tier"],
         field: Field::ServiceTier,
-        how: SettingForm::Words(&[
-            ("auto", "auto"),
-            ("default", "default"),
-            ("flex", "flex"),
-            ("scale", "scale"),
-            ("priority", "priority"),
-            ("fast", "fast"),
-        ]),
+        how: SettingForm::OwnWords(&["auto", "default", "flex", "scale", "priority", "fast"]),
     },
     Setting { names: &["metadata"], field: Field::Metadata, how: SettingForm::AsIs },
     Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
