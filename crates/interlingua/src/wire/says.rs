@@ -4,43 +4,30 @@
 use crate::ledger::Reason;
 use crate::model::{Field, Says};
 
-/// What no word on the wire is about: sessions, what an agent asks a person, notices and files; and what messages do not
-/// have: an id, a time, a parent or a model of their own.
-macro_rules! unsaid {
-    () => {
-        crate::model::session!()
-            | crate::model::oversight!()
-            | crate::model::notices!()
-            | crate::model::revisions!()
-            | crate::model::Field::EventTime
-            | crate::model::Field::ItemId
-            | crate::model::Field::ItemParent
-            | crate::model::Field::ItemTime
-            | crate::model::Field::ItemModel
-            | crate::model::Field::ItemOrigin
-            | crate::model::Field::ItemAgent
-            | crate::model::Field::ItemParentCall
-            | crate::model::Field::FilePath
-            | crate::model::Field::FileAction
-            | crate::model::Field::FileDiff
-            | crate::model::Field::ResultExitCode
-            | crate::model::Field::ResultDuration
-    };
-}
-pub(crate) use unsaid;
-
-/// What both say alike.
+/// What both say alike. No word on the wire is about sessions, what an agent asks a person, or notices; and messages have
+/// no id, time, parent or model of their own.
 macro_rules! kit_in_both {
     () => {
         crate::model::Field::Structure
             | crate::model::Field::Padding
+            | crate::model::Field::EventTime
+            | crate::model::session!()
+            | crate::model::oversight!()
+            | crate::model::notices!()
+            | crate::model::revisions!()
             | crate::model::Field::ItemAuthor
+            | crate::model::Field::ItemOrigin
+            | crate::model::Field::ItemId
+            | crate::model::Field::ItemParent
+            | crate::model::Field::ItemAgent
+            | crate::model::Field::ItemParentCall
+            | crate::model::Field::ItemTime
+            | crate::model::Field::ItemModel
             | crate::model::Field::ItemStatus
             | crate::model::Field::CallId
             | crate::model::Field::CallName
             | crate::model::Field::CallNamespace
             | crate::model::Field::MessageJson
-            | crate::wire::says::unsaid!()
     };
 }
 pub(crate) use kit_in_both;
@@ -51,13 +38,18 @@ macro_rules! kit_in_request {
         crate::wire::says::kit_in_both!()
             | crate::model::Field::ToolChoice
             | crate::model::Field::ParallelCalls
+            | crate::model::Field::ItemAnswer
             | crate::model::Field::ResultCallId
             | crate::model::Field::ResultName
             | crate::model::Field::ResultJson
+            | crate::model::Field::ResultExitCode
+            | crate::model::Field::ResultDuration
+            | crate::model::Field::FilePath
+            | crate::model::Field::FileAction
+            | crate::model::Field::FileDiff
             | crate::model::turns!()
             | crate::model::usage!()
             | crate::model::failures!()
-            | crate::model::Field::ItemAnswer
     };
 }
 pub(crate) use kit_in_request;
@@ -69,19 +61,11 @@ macro_rules! kit_in_answer {
             | crate::model::Field::TurnId
             | crate::model::Field::TurnModel
             | crate::model::Field::ErrorMessage
+            | crate::model::Field::MessageMedia
             | crate::model::settings!()
             | crate::model::caches!()
-            | crate::model::Field::ResultCallId
-            | crate::model::Field::ResultName
-            | crate::model::Field::ResultText
-            | crate::model::Field::ResultMedia
-            | crate::model::Field::ResultJson
-            | crate::model::Field::ResultIsError
-            | crate::model::Field::MessageMedia
-            | crate::model::Field::MediaType
-            | crate::model::Field::MediaName
-            | crate::model::Field::MediaContext
-            | crate::model::Field::MediaCitable
+            | crate::model::media!()
+            | crate::model::results!()
     };
 }
 pub(crate) use kit_in_answer;

@@ -33,6 +33,8 @@ struct MessageTally {
     /// Characters of content so far, and before the text that is open.
     characters: u64,
     text_begins: u64,
+    /// The text at hand, decoded in memory that is used again.
+    plain: String,
 }
 
 impl MessageTally {
@@ -41,7 +43,9 @@ impl MessageTally {
     }
 
     fn text(&mut self, text: &Str<'_>) {
-        self.characters += text.decode().chars().count() as u64;
+        self.plain.clear();
+        text.decode_into(&mut self.plain);
+        self.characters += self.plain.chars().count() as u64;
     }
 
     fn close(&mut self) {
