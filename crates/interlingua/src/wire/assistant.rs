@@ -198,6 +198,7 @@ impl AssistantWriter {
             let head = head.clone().into_owned();
             self.waiting.push_back(WaitingUtterance::Item { head, deltas: Vec::new(), tail: None });
         }
+        self.latest = Some((head.id, item.of));
         self.items.insert(head.id, item);
     }
 

@@ -4,7 +4,7 @@ use super::aliases;
 use super::profile::Profile;
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
-use crate::model::{CacheMark, Field, Request, Says, SaysTable, SettingMut, SettingRef, Tool, ToolChoice};
+use crate::model::{CacheMark, Field, Request, Says, SettingMut, SettingRef, Tool, ToolChoice};
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
 
@@ -31,9 +31,9 @@ pub(crate) enum SettingForm {
 }
 
 /// Reads every setting of the table. What is of another type than its setting stays where it is.
-pub(crate) fn read<'t>(root: Val<'t>, table: &[Setting]) -> Request<'t> {
+pub(crate) fn read<'t>(root: Val<'t>, profile: &Profile) -> Request<'t> {
     let mut request = Request::default();
-    for Setting { names, field, how } in table {
+    for Setting { names, field, how } in profile.settings {
         let values = names.iter().filter_map(|name| root.get(name)).filter(|value| !value.is_null());
         for value in values {
             if request.setting_mut(*field).is_some_and(|setting| read_one(value, *field, how, setting)) {
@@ -81,10 +81,10 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
 }
 
 /// Writes every setting of the table that the target says anything of.
-pub(crate) fn write(request: &Request<'_>, table: &[Setting], says: SaysTable, out: &mut Target<'_>) {
-    for Setting { names, field, how } in table {
+pub(crate) fn write(request: &Request<'_>, profile: &Profile, out: &mut Target<'_>) {
+    for Setting { names, field, how } in profile.settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
-        if !matches!(says(*field), Says::No(_)) {
+        if !matches!((profile.says)(*field), Says::No(_)) {
             write_one(name, *field, how, setting, out);
         }
     }

@@ -96,12 +96,12 @@ impl ErrorWords {
         if let Some(kind) = kind.filter(|kind| code.is_some() && only_class(kind)) {
             kind.note(Field::ErrorClass);
         }
-        let code = code.or(kind).and_then(|word| match only_class(&word) {
-            true => {
+        let code = code.or(kind).and_then(|word| {
+            if only_class(&word) {
                 word.note(Field::ErrorClass);
-                None
+                return None;
             }
-            false => word.take_text(Field::ErrorCode),
+            word.take_text(Field::ErrorCode)
         });
         let too_long = || self.too_long.iter().any(|words| message.decode().contains(words));
         let class = match class {

@@ -1,7 +1,7 @@
 //! The settings of a request, read and written.
 
+use super::BACKEND;
 use super::blocks::CACHE;
-use super::{BACKEND, says};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
@@ -14,7 +14,7 @@ use crate::wire::{aliases, note_blanks, settings};
 
 /// Settings that are one value. Sampling is gone from the current types and refused by newer models, but older clients
 /// still send it: it is read and, as the table of what a request says has it, never written.
-const SETTINGS: &[Setting] = &[
+pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting { names: &["max_tokens"], field: Field::MaxTokens, how: SettingForm::AsIs },
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
@@ -43,7 +43,7 @@ const DISPLAYS: [&str; 2] = ["summarized", "omitted"];
 /// Reads the settings.
 pub(super) fn read(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
-    let mut request = settings::read(root, SETTINGS);
+    let mut request = settings::read(root, &BACKEND);
     let output = root.get("output_config");
     request.reasoning = reasoning(root, output);
     request.tools =
@@ -128,7 +128,7 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
 /// Opens the request and writes everything before `system` and `messages`.
 pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     out.json.object();
-    settings::write(request, SETTINGS, says::request, out);
+    settings::write(request, &BACKEND, out);
     if request.max_tokens.is_none() {
         out.ledger.note("no output limit given: 4096 tokens");
         out.json.key("max_tokens").u64(MAX_TOKENS);

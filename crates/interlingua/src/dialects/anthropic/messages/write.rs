@@ -1,12 +1,11 @@
 //! Events to messages of content blocks: whole ones, gathered, and events of a stream.
 
-use super::blocks::{self, CACHE, STOPS};
-use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, says, settings};
+use super::blocks::{self, CACHE};
+use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, settings};
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request, SaysTable,
-    Usage,
+    Args, Author, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request, Usage,
 };
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
@@ -15,9 +14,8 @@ use crate::wire::assistant::{AssistantForm, Growth, Opening};
 use crate::wire::content::{HeldText, WireContent};
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
-use crate::wire::settings::{CacheWords, PART_MARK};
+use crate::wire::settings::PART_MARK;
 use crate::wire::turns::Speaker;
-use crate::wire::words::StopWords;
 
 /// Whole blocks, gathered.
 struct BlockList {
@@ -195,7 +193,6 @@ impl Default for MessagesRequest {
 
 impl RequestForm for MessagesRequest {
     const PROFILE: &'static Profile = &BACKEND;
-    const CACHE: &'static CacheWords = &CACHE;
 
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         settings::write(request, out);
@@ -378,8 +375,6 @@ impl Default for WholeAnswer {
 
 impl AnswerForm for WholeAnswer {
     const HEAD: HeadPlace = HeadPlace::Last;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &CLIENT;
 
     fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
@@ -410,8 +405,6 @@ pub(super) struct MessageEvents {
 
 impl AnswerForm for MessageEvents {
     const HEAD: HeadPlace = HeadPlace::FirstWithCounts;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &CLIENT;
 
     fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {

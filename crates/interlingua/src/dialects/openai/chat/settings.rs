@@ -1,6 +1,6 @@
 //! The settings of a request, read and written.
 
-use super::{BACKEND, says};
+use super::BACKEND;
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
@@ -12,7 +12,7 @@ use crate::wire::settings::{
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
 /// Settings that are one value.
-const SETTINGS: &[Setting] = &[
+pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     // The second is the name of 2023.
     Setting {
@@ -52,7 +52,7 @@ const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required:
 /// Reads the settings.
 pub(super) fn read(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
-    let mut request = settings::read(root, SETTINGS);
+    let mut request = settings::read(root, &BACKEND);
     if let Some(options) = root.get("stream_options").filter(|_| request.stream == Some(true)) {
         request.stream_usage = options.take_bool("include_usage", Field::StreamUsage);
     }
@@ -131,7 +131,7 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
 /// Opens the request and writes everything before the first message.
 pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     out.json.object();
-    settings::write(request, SETTINGS, says::request, out);
+    settings::write(request, &BACKEND, out);
     if request.stream == Some(true) {
         // Every other API gives it unasked.
         let wanted = request.stream_usage.unwrap_or_else(|| {

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    BACKEND, CACHE, CLIENT, ERROR_MARK, ERRORS, OK_MARK, ROLES, STOPS, STREAM_CLIENT, says, settings,
-};
+use super::{BACKEND, CACHE, CLIENT, ERROR_MARK, ERRORS, OK_MARK, ROLES, STREAM_CLIENT, settings};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{
     Args, Author, Citation, Failure, Field, ItemId, Media, MediaSource, Of, Opaque, OpaqueKind, Request,
-    SaysTable, Usage, issuers,
+    Usage, issuers,
 };
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
@@ -18,9 +16,8 @@ use crate::wire::content::WireContent;
 use crate::wire::media::write_data_url;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
-use crate::wire::settings::{CacheWords, PART_MARK};
+use crate::wire::settings::PART_MARK;
 use crate::wire::turns::Speaker;
-use crate::wire::words::StopWords;
 
 /// What is counted while a message is said.
 #[derive(Default)]
@@ -147,9 +144,10 @@ impl AssistantForm for ChatMessage {
             Opening::Call(CallOpening { number: _, id, name, free_text }) => {
                 let mut json = self.calls.hold();
                 json.up_to_value("{\"id\":").str(id);
-                let (kind, arguments) = match free_text {
-                    true => (r#""type":"custom","custom":{"name":"#, r#""input":"#),
-                    false => (r#""type":"function","function":{"name":"#, r#""arguments":"#),
+                let (kind, arguments) = if free_text {
+                    (r#""type":"custom","custom":{"name":"#, r#""input":"#)
+                } else {
+                    (r#""type":"function","function":{"name":"#, r#""arguments":"#)
                 };
                 json.up_to_value(kind).str(name).up_to_value(arguments).open_string();
                 self.in_call = true;
@@ -262,7 +260,6 @@ pub(super) struct ChatRequest {
 
 impl RequestForm for ChatRequest {
     const PROFILE: &'static Profile = &BACKEND;
-    const CACHE: &'static CacheWords = &CACHE;
 
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         settings::write(request, out);
@@ -413,8 +410,6 @@ pub(super) struct Completion {
 impl AnswerForm for Completion {
     const HEAD: HeadPlace = HeadPlace::Last;
     const SEVERAL: bool = true;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &CLIENT;
 
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm {
@@ -470,8 +465,6 @@ impl AnswerForm for Chunks {
     const HEAD: HeadPlace = HeadPlace::First;
     const SEVERAL: bool = true;
     const USAGE_ON_REQUEST: bool = true;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &STREAM_CLIENT;
 
     fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
