@@ -18,6 +18,7 @@ use crate::wire::settings::PART_MARK;
 use crate::wire::turns::Speaker;
 
 /// Whole blocks, gathered.
+#[derive(Default)]
 struct BlockList {
     content: WireContent,
     rules: BlockRules,
@@ -32,16 +33,18 @@ struct BlockList {
 }
 
 /// Which blocks may be written.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum BlockRules {
     /// The API refuses thinking without a signature and citations that it did not make.
+    #[default]
     Request,
     /// A client may read anything.
     Answer,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum OpenBlock {
+    #[default]
     Text,
     Thinking,
     ToolUse,
@@ -50,17 +53,7 @@ enum OpenBlock {
 
 impl BlockList {
     fn new(rules: BlockRules, profile: &Profile) -> Self {
-        Self {
-            content: WireContent::new(profile.blank_text),
-            rules,
-            open: OpenBlock::Text,
-            thinking: Vec::new(),
-            signature: None,
-            input: ArgumentObject::default(),
-            citations: JsonBuffer::default(),
-            mark: JsonBuffer::default(),
-            count: 0,
-        }
+        Self { content: WireContent::new(profile.blank_text), rules, ..Self::default() }
     }
 
     /// Where the open text is in the content: each block is a part of its own, whatever item it came from.
