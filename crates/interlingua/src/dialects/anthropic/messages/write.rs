@@ -163,8 +163,9 @@ pub(super) struct MessagesRequest {
     /// `messages` is open; before, a system message belongs to `system`.
     messages: bool,
     blocks: BlockList,
-    /// `tool_result` blocks of the user's turn, which come first, and what else it says.
-    results: WireContent,
+    /// The user's turn is open: its `tool_result` blocks, which come first, are written.
+    answering: bool,
+    /// What else it says.
     said: WireContent,
     /// A system message whose place is not decided yet.
     system: WireContent,
@@ -176,7 +177,7 @@ impl Default for MessagesRequest {
         Self {
             messages: false,
             blocks: BlockList::new(BlockRules::Request, &BACKEND),
-            results: WireContent::default(),
+            answering: false,
             said: WireContent::default(),
             system: WireContent::default(),
             last: Speaker::Nobody,
@@ -224,7 +225,7 @@ impl RequestForm for MessagesRequest {
         if author == Author::System {
             return self.system.absorb(content);
         }
-        let answers = !self.results.is_empty() && self.said.is_empty() && self.system.is_empty();
+        let answers = self.answering && self.said.is_empty() && self.system.is_empty();
         if !(waited || waits || answers) {
             self.settle(Speaker::User, out);
         }
@@ -232,8 +233,12 @@ impl RequestForm for MessagesRequest {
     }
 
     fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
-        let mut block = self.results.part(out);
-        block.up_to_value(r#"{"type":"tool_result","tool_use_id":"#).literal(id);
+        if !self.answering {
+            self.open_messages(out);
+            self.answering = true;
+            out.json.up_to_value(r#"{"role":"user","content":["#);
+        }
+        let block = out.json.up_to_value(r#"{"type":"tool_result","tool_use_id":"#).literal(id);
         block.opt_bool("is_error", is_error);
         if !content.is_empty() {
             content.write(block.key("content"));
@@ -278,21 +283,16 @@ impl RequestForm for MessagesRequest {
 
 impl MessagesRequest {
     fn end_user(&mut self, out: &mut Target<'_>) {
-        if self.results.is_empty() && self.said.is_empty() {
+        if std::mem::take(&mut self.answering) {
+            self.said.write_parts(&mut out.json);
+            out.json.end_array().end_object();
+        } else if self.said.is_empty() {
             return;
-        }
-        self.open_messages(out);
-        let json = &mut out.json;
-        json.up_to_value(r#"{"role":"user","content":"#);
-        if self.results.is_empty() {
-            self.said.write(json);
         } else {
-            json.array();
-            self.results.write_parts(json);
-            self.said.write_parts(json);
-            json.end_array();
+            self.open_messages(out);
+            self.said.write(out.json.up_to_value(r#"{"role":"user","content":"#));
+            out.json.end_object();
         }
-        json.end_object();
         self.last = Speaker::User;
     }
 
