@@ -1,7 +1,5 @@
 //! Arguments of calls: OpenAI's family writes them as JSON in a string, others as an object, and streams cut them anywhere.
 
-use std::borrow::Cow;
-
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Ledger;
 use crate::model::Args;
@@ -13,6 +11,8 @@ pub(crate) struct ArgumentObject {
     /// Pieces of the text, escaped once.
     text: String,
     json: Option<String>,
+    /// The text, decoded in memory that is used again.
+    plain: String,
     tape: TapeBuf,
 }
 
@@ -41,8 +41,12 @@ impl ArgumentObject {
 
     /// Writes the object and forgets it. Arguments that are none (cut off, or damaged) become its one member.
     pub(crate) fn write(&mut self, json: &mut JsonWriter<'_>, ledger: &mut Ledger) {
-        let escaped = Str::escaped(&self.text);
-        let text = self.json.take().map_or_else(|| escaped.decode(), Cow::Owned);
+        self.plain.clear();
+        match self.json.take() {
+            Some(json) => self.plain = json,
+            None => Str::escaped(&self.text).decode_into(&mut self.plain),
+        }
+        let text = &*self.plain;
         let trimmed = text.trim();
         if trimmed.is_empty() {
             json.object().end_object();
@@ -50,7 +54,7 @@ impl ArgumentObject {
             json.raw(&Raw::new(trimmed));
         } else {
             ledger.note("arguments that are no JSON object became the member `_raw_arguments`");
-            json.object().key(RAW_ARGUMENTS).str(&Str::plain(&text)).end_object();
+            json.object().key(RAW_ARGUMENTS).plain(text).end_object();
         }
         self.text.clear();
     }
