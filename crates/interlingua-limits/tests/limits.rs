@@ -11,7 +11,7 @@ use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::json::Output;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
-use interlingua_limits::generate::claude_line;
+use interlingua_limits::generate::{self, claude_line};
 use interlingua_limits::{Counting, counts, restart};
 
 #[global_allocator]
@@ -83,6 +83,45 @@ fn every_log_dialect_allocates_nothing_per_line_in_steady_state() {
             }
             let report = measure.finish();
             assert!(report.adds_up() && report.lost == 0, "{}", fixture.display());
+        }
+    }
+}
+
+/// A thought, a text and arguments in pieces, from each API to the other. What is remembered of a thought grows in a buffer
+/// that doubles now and then; apart from that, a piece costs nothing.
+#[test]
+fn a_stream_allocates_nothing_per_event_in_steady_state() {
+    let side = |name| (Dialect::named(name).expect("registered"), Role::Stream);
+    let (anthropic, chat) = (side("anthropic"), side("openai-chat"));
+    let ours = generate::anthropic_stream(2_000);
+    let mut theirs = Vec::new();
+    let mut pipe = Pipe::new(anthropic, chat, &Options::default()).expect("both registered");
+    pipe.push(ours.concat().as_bytes(), &mut theirs);
+    let theirs = String::from_utf8(theirs).expect("text");
+    let theirs = theirs.split_inclusive("\n\n").map(str::to_owned).collect();
+    for (from, to, events) in [(anthropic, chat, ours), (chat, anthropic, theirs)] {
+        let mut pipe = Pipe::new(from, to, &Options::default()).expect("both registered");
+        let mut out = Vec::new();
+        let mut asked = Vec::new();
+        for event in &events {
+            out.clear();
+            let before = counts().calls;
+            pipe.push(event.as_bytes(), &mut out);
+            asked.push(counts().calls - before);
+        }
+        let count = events.len();
+        for (what, window, most) in [
+            ("a thought", 100..400, 2),
+            ("a text", count / 2..count / 2 + 500, 0),
+            ("arguments", count - 200..count - 50, 0),
+        ] {
+            let asked: u64 = asked[window].iter().sum();
+            assert!(
+                asked <= most,
+                "{} to {}: {asked} allocations in pieces of {what}",
+                from.0.name,
+                to.0.name
+            );
         }
     }
 }

@@ -188,7 +188,4 @@ pub(super) const TABLES: [&[Case]; 6] = [STREAMS, BODIES, OPEN, CHILDREN, LOGS, 
 
 /// Conversions that are not linear yet, and by how much a byte costs more in an input that is sixteen times as long. A
 /// row goes when its conversion is linear: the test says so.
-#[rustfmt::skip]
-pub(super) const NOT_YET: &[(&str, Side, Side, f64)] = &[
-    ("many calls in one chunk", CHAT, ANTHROPIC, 3.1),
-];
+pub(super) const NOT_YET: &[(&str, Side, Side, f64)] = &[];

@@ -64,7 +64,11 @@ impl<'a> Str<'a> {
             Ordering::Equal => self.0 == plain && !plain.contains('\\'),
             // The longest escape has six bytes for one; what stands before the first one must be the same.
             Ordering::Greater => {
-                self.0.len() <= 6 * plain.len()
+                self.0
+                    .as_bytes()
+                    .first()
+                    .is_some_and(|first| *first == b'\\' || plain.as_bytes().first() == Some(first))
+                    && self.0.len() <= 6 * plain.len()
                     && memchr::memchr(b'\\', self.0.as_bytes())
                         .is_some_and(|first| plain.as_bytes().starts_with(&self.0.as_bytes()[..first]))
                     && self.decode() == plain

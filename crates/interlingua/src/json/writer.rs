@@ -331,11 +331,15 @@ impl JsonWriter<'_> {
         self
     }
 
+    /// A piece of an open string, of plain text of any length, escaped on the way.
+    pub(crate) fn plain_piece(&mut self, text: &str) -> &mut Self {
+        escape_pieces(text, &mut |piece| self.bytes(piece.as_bytes()));
+        self
+    }
+
     /// A string value of plain text, of any length, escaped on the way.
     pub fn plain(&mut self, text: &str) -> &mut Self {
-        self.open_string();
-        escape_pieces(text, &mut |piece| self.bytes(piece.as_bytes()));
-        self.close_string()
+        self.open_string().plain_piece(text).close_string()
     }
 
     /// A string value that says bytes, of any length, in base64.

@@ -218,7 +218,10 @@ impl<T: Copy + PartialEq> Words<T> {
 
     /// The value of a word, if it is one of them.
     pub fn value(&self, word: &Str<'_>) -> Option<T> {
-        self.0.iter().find(|(_, known)| word.is(known)).map(|(value, _)| *value)
+        let exactly = self.0.iter().find(|(_, known)| word.as_escaped() == *known);
+        // Hardly anyone escapes a letter of a word.
+        let row = exactly.or_else(|| self.0.iter().find(|(_, known)| word.is(known)));
+        row.map(|(value, _)| *value)
     }
 }
 

@@ -21,7 +21,8 @@ mod value;
 
 pub use fields::{Field, Fields, Group, Of, Says, SaysTable, says_everything};
 pub(crate) use fields::{
-    caches, citations, failures, notices, oversight, revisions, session, settings, turns, usage,
+    caches, citations, failures, media, notices, oversight, results, revisions, session, settings, turns,
+    usage,
 };
 pub use item::{
     Author, CallKind, Circumstances, ItemHead, ItemId, ItemKind, ItemTail, Notice, Origin, Shape, Status,

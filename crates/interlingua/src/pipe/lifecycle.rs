@@ -3,7 +3,7 @@
 //! Start before delta before completed; every started item is completed; a turn that began ends. What a source leaves
 //! open when it stops is closed here as interrupted, so no writer has to wonder.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use crate::json::Str;
@@ -13,8 +13,9 @@ use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
 /// What is open.
 #[derive(Debug)]
 pub struct Lifecycle {
-    /// In the order they began, which is that of their numbers.
-    items: Vec<ItemId>,
+    /// In the order they began, which is that of their numbers. Items end at either end of it: of many calls at once, the
+    /// first ends first.
+    items: VecDeque<ItemId>,
     turn: Option<()>,
     /// How many may be open at once.
     most: usize,
@@ -32,7 +33,7 @@ pub enum Verdict {
 impl Lifecycle {
     /// Nothing is open; so many items may be.
     pub const fn new(most: usize) -> Self {
-        Self { items: Vec::new(), turn: None, most }
+        Self { items: VecDeque::new(), turn: None, most }
     }
 
     /// Judges an event and remembers what it opens and closes.
@@ -52,8 +53,8 @@ impl Lifecycle {
                 return Verdict::Refuse("delta for an item that is not open");
             }
             // Nearly always it is the one that began last.
-            Event::ItemCompleted(tail) if self.items.last() == Some(&tail.id) => {
-                self.items.pop();
+            Event::ItemCompleted(tail) if self.items.back() == Some(&tail.id) => {
+                self.items.pop_back();
             }
             Event::ItemCompleted(tail) => match self.find(tail.id) {
                 Ok(at) => {
@@ -81,7 +82,7 @@ impl Lifecycle {
 
     /// Where an open item stands, or would stand. Most events are about the item that began last.
     fn find(&self, item: ItemId) -> Result<usize, usize> {
-        match self.items.last() {
+        match self.items.back() {
             Some(last) if *last == item => Ok(self.items.len() - 1),
             Some(last) if *last < item => Err(self.items.len()),
             Some(_) => self.items.binary_search(&item),
@@ -91,8 +92,7 @@ impl Lifecycle {
 
     /// What must still be said when the source stops: innermost items first, then the turn.
     pub fn closing(&mut self) -> impl Iterator<Item = Event<'static>> + use<> {
-        let mut items = std::mem::take(&mut self.items);
-        items.reverse();
+        let items = std::mem::take(&mut self.items);
         let cut = self.turn.take().map(|()| {
             Event::Error(Failure {
                 class: FailureClass::Incomplete,
@@ -104,6 +104,7 @@ impl Lifecycle {
         });
         items
             .into_iter()
+            .rev()
             .map(|id| {
                 Event::ItemCompleted(ItemTail {
                     id,

@@ -2,7 +2,7 @@
 
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
-use crate::model::{Event, Field, Of, Part, Show, Value};
+use crate::model::{EachField, Event, Field, Of, Part, Show, Value};
 use crate::tape::{Tape, Val};
 
 /// What a writer writes to.
@@ -77,6 +77,11 @@ impl Target<'_> {
     /// Gives up a part of an item.
     pub fn lose_part(&mut self, of: Of, part: &Part<'_>, reason: Reason) {
         self.lose_fields(&mut |show| part.clone().each_field(of, show), reason);
+    }
+
+    /// Gives up all that a value of the model says.
+    pub(crate) fn lose_all<T: EachField + Clone>(&mut self, said: &T, reason: Reason) {
+        self.lose_fields(&mut |show| said.clone().each_field(show), reason);
     }
 
     /// Gives up an event with all it says. `of` is the kind of the item that a piece belongs to.

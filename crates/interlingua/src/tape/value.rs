@@ -185,6 +185,11 @@ impl<'t> Val<'t> {
         self.children(Kind::Object).map(move |val| (name(&val), val))
     }
 
+    /// Values of members in order, if this is an object.
+    pub(crate) fn member_values(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        self.children(Kind::Object)
+    }
+
     /// Elements in order, if this is an array.
     pub fn elements(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
         self.children(Kind::Array)

@@ -21,7 +21,7 @@ pub enum Letters {
 /// gateway that holds the request can compute it again to find the tool a reply means.
 pub fn alias<'a>(text: &'a Str<'_>, letters: Letters, most: usize) -> Str<'a> {
     let escaped = text.as_escaped();
-    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let word = |byte: u8| WORD[usize::from(byte)];
     let fits = escaped.len() <= most && (letters == Letters::Any || escaped.bytes().all(word));
     if fits && !escaped.is_empty() {
         return text.reborrow();
@@ -34,6 +34,16 @@ pub fn alias<'a>(text: &'a Str<'_>, letters: Letters, most: usize) -> Str<'a> {
     let stem: String = stem.map(|c| if c.is_ascii() && word(c as u8) { c } else { '_' }).collect();
     Str::from_plain(&format!("{stem}_{:016x}", fingerprint(plain.as_bytes())))
 }
+
+/// The bytes that [`Letters::Word`] takes.
+const WORD: [bool; 256] = {
+    let (mut word, mut byte) = ([false; 256], 0);
+    while byte < 128 {
+        word[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' || byte as u8 == b'-';
+        byte += 1;
+    }
+    word
+};
 
 /// A hash that is the same in every run.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {

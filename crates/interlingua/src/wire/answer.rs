@@ -9,35 +9,53 @@ use std::hash::BuildHasherDefault;
 use super::assistant::{AssistantForm, AssistantWriter};
 use super::profile::{Profile, client_runs};
 use super::request::lose_status;
-use super::words::StopWords;
 use crate::dialects::Options;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, Reason};
 use crate::model::{
-    Author, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Of, Says, SaysTable, Stop,
-    StopClass, Turn, Usage,
+    Author, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Of, Says, Stop, StopClass, Turn,
+    Usage,
 };
-use crate::pipe::{Target, Writer};
+use crate::pipe::{Events, Target, Writer};
+
+/// What an answer that is being read has used so far. Counts are totals: the last ones stand.
+#[derive(Default)]
+pub(crate) struct CountsSoFar(Option<Usage>);
+
+impl CountsSoFar {
+    /// Later counts. Those before them are told as they are replaced, as counts of the answer of that id, if it has begun.
+    pub(crate) fn add(&mut self, later: Usage, answer: Option<Str<'_>>, out: &mut Events<'_>) {
+        if let Some(earlier) = self.0.filter(|earlier| *earlier != later)
+            && let Some(id) = answer
+        {
+            let id = Some(id).filter(|id| !id.is_empty());
+            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        }
+        self.0.get_or_insert_default().overwrite(&later);
+    }
+
+    /// The last ones.
+    pub(crate) fn take(&mut self) -> Option<Usage> {
+        self.0.take()
+    }
+}
 
 /// Writes an answer down.
 pub(crate) trait AnswerForm: Default + Send {
     /// When the answer's id, model and time are written.
     const HEAD: HeadPlace;
     /// Whether there is a place for more than one answer.
-    const SEVERAL: bool;
+    const SEVERAL: bool = false;
     /// Whether counts are told only to who asked for them.
     const USAGE_ON_REQUEST: bool = false;
-    /// What an answer of this dialect says.
-    const SAYS: SaysTable;
-    const STOPS: &'static StopWords;
     const PROFILE: &'static Profile;
 
-    /// The turn begins; the head is known.
-    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>);
+    /// The turn begins; the head is known, as far as it is not written last.
+    fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
     /// Where the answer of that number says what it says.
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm;
     /// One of several answers is complete, and this is why it stopped.
-    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>);
+    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
     /// All has been said.
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>);
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>);
@@ -96,12 +114,20 @@ pub(crate) struct AnswerWriter<T> {
     others: HashMap<u64, AssistantWriter, BuildHasherDefault<Identity>>,
     /// Which of them an open item belongs to; those of the first answer are not here.
     items: HashMap<ItemId, u64, BuildHasherDefault<Identity>>,
-    begun: bool,
-    done: bool,
-    /// The source called the answer a failure, so that nothing of it was written.
-    void: bool,
+    progress: Progress,
     /// Whether counts are told after the head.
     tells_usage: bool,
+}
+
+/// How far an answer has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Nothing,
+    Begun,
+    /// It has ended or failed.
+    Over,
+    /// The source called the answer a failure, so that nothing of it was written.
+    Void,
 }
 
 impl<T: AnswerForm> AnswerWriter<T> {
@@ -112,9 +138,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
             assistant: AssistantWriter::new(T::PROFILE),
             others: HashMap::default(),
             items: HashMap::default(),
-            begun: false,
-            done: false,
-            void: false,
+            progress: Progress::Nothing,
             tells_usage: !(T::USAGE_ON_REQUEST && options.usage_unasked),
         }
     }
@@ -122,7 +146,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
     /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
     fn learn(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
         let Turn { id, model, time, usage, .. } = turn;
-        let open = !self.begun || T::HEAD == HeadPlace::Last;
+        let open = self.progress == Progress::Nothing || T::HEAD == HeadPlace::Last;
         let head = &mut self.head;
         for (field, known, news) in
             [(Field::TurnId, &mut head.id, id), (Field::TurnModel, &mut head.model, model)]
@@ -159,7 +183,8 @@ impl<T: AnswerForm> AnswerWriter<T> {
     }
 
     fn begin(&mut self, out: &mut Target<'_>) {
-        if !std::mem::replace(&mut self.begun, true) {
+        if self.progress == Progress::Nothing {
+            self.progress = Progress::Begun;
             self.assistant.answer.clone_from(&self.head.id);
             self.form.begin(&self.head, out);
             if T::HEAD == HeadPlace::FirstWithCounts {
@@ -195,7 +220,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         }
         let stop = turn.stop.as_ref();
         Stopped {
-            word: T::STOPS.word(stop, facts, out),
+            word: T::PROFILE.stops.word(stop, facts, out),
             sequence: stop.and_then(|stop| stop.sequence.as_ref()),
             detail: stop.and_then(|stop| stop.detail.as_ref()),
         }
@@ -212,12 +237,15 @@ impl<T: AnswerForm> AnswerWriter<T> {
             self.assistant.event(event, self.form.assistant(0), out);
             self.learn(turn, out);
             lose_stop::<T>(turn.stop.as_ref(), Reason::Narrowed, out);
-            self.void = T::HEAD == HeadPlace::Last;
-            return self.fail(&UNREADABLE, out);
+            self.fail(&UNREADABLE, out);
+            if T::HEAD == HeadPlace::Last {
+                self.progress = Progress::Void;
+            }
+            return;
         }
         let stop = self.stopped(0, turn, event, out);
         self.learn(turn, out);
-        self.done = true;
+        self.progress = Progress::Over;
         if !self.tells_usage {
             self.lose_untold(out);
             self.head.usage = None;
@@ -226,13 +254,17 @@ impl<T: AnswerForm> AnswerWriter<T> {
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
-        self.done = true;
+        self.progress = Progress::Over;
         match T::HEAD {
             // What was gathered gives way to the failure.
             HeadPlace::Last => out.ledger.nothing_written(),
             HeadPlace::First | HeadPlace::FirstWithCounts => self.lose_untold(out),
         }
         self.form.fail(failure, out);
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.progress, Progress::Over | Progress::Void)
     }
 
     /// Gives up the counts that are not written yet.
@@ -248,7 +280,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
 impl<T: AnswerForm> Writer for AnswerWriter<T> {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         match &head.kind {
-            _ if self.done => Err(Reason::Refused),
+            _ if self.is_over() => Err(Reason::Refused),
             _ if !T::SEVERAL && head.answer.is_some_and(|answer| answer > 0) => Err(Reason::NoSlot),
             ItemKind::Message if head.author == Author::Assistant => Ok(()),
             ItemKind::Reasoning => Ok(()),
@@ -258,7 +290,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
-        if self.done {
+        if self.is_over() {
             // There is one answer, and it has ended or failed.
             return out.lose_event(Of::Message, event, Reason::Refused);
         }
@@ -314,17 +346,17 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
     fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
 
     fn finish(&mut self, out: &mut Target<'_>) {
-        if !self.done {
-            self.fail(&UNREADABLE, out);
-        } else if self.void {
-            out.ledger.nothing_written();
+        match self.progress {
+            Progress::Nothing | Progress::Begun => self.fail(&UNREADABLE, out),
+            Progress::Over => {}
+            Progress::Void => out.ledger.nothing_written(),
         }
     }
 }
 
 /// Whether an answer says anything of the field. If not, its leaf was booked with its frame, and once is enough.
 fn says_some<T: AnswerForm>(field: Field) -> bool {
-    !matches!((T::SAYS)(field), Says::No(_))
+    !matches!((T::PROFILE.says)(field), Says::No(_))
 }
 
 /// Books why an answer stopped.

@@ -1,7 +1,5 @@
 //! Arguments of calls: OpenAI's family writes them as JSON in a string, others as an object, and streams cut them anywhere.
 
-use std::borrow::Cow;
-
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Ledger;
 use crate::model::Args;
@@ -13,6 +11,8 @@ pub(crate) struct ArgumentObject {
     /// Pieces of the text, escaped once.
     text: String,
     json: Option<String>,
+    /// The text, decoded in memory that is used again.
+    plain: String,
     tape: TapeBuf,
 }
 
@@ -41,8 +41,12 @@ impl ArgumentObject {
 
     /// Writes the object and forgets it. Arguments that are none (cut off, or damaged) become its one member.
     pub(crate) fn write(&mut self, json: &mut JsonWriter<'_>, ledger: &mut Ledger) {
-        let escaped = Str::escaped(&self.text);
-        let text = self.json.take().map_or_else(|| escaped.decode(), Cow::Owned);
+        self.plain.clear();
+        match self.json.take() {
+            Some(json) => self.plain = json,
+            None => Str::escaped(&self.text).decode_into(&mut self.plain),
+        }
+        let text = &*self.plain;
         let trimmed = text.trim();
         if trimmed.is_empty() {
             json.object().end_object();
@@ -50,25 +54,25 @@ impl ArgumentObject {
             json.raw(&Raw::new(trimmed));
         } else {
             ledger.note("arguments that are no JSON object became the member `_raw_arguments`");
-            json.object().key(RAW_ARGUMENTS).str(&Str::plain(&text)).end_object();
+            json.object().key(RAW_ARGUMENTS).plain(text).end_object();
         }
         self.text.clear();
     }
 }
 
-/// (A piece of) arguments as text. What [`ArgumentObject::write`] made of text that is no object is that text again.
+/// (A piece of) arguments as text.
 pub(crate) fn as_text<'a>(args: &'a Args<'_>, tape: &mut TapeBuf) -> Str<'a> {
     match args {
         Args::Text(text) => text.reborrow(),
-        Args::Json(json) => match raw_arguments(tape, json.as_str()) {
-            Some(text) => text,
-            None => Str::plain(json.as_str()),
-        },
+        Args::Json(json) => raw_arguments(json, tape).unwrap_or_else(|| Str::plain(json.as_str())),
     }
 }
 
-fn raw_arguments(tape: &mut TapeBuf, object: &str) -> Option<Str<'static>> {
-    if !object.contains(RAW_ARGUMENTS) {
+/// The text of which [`ArgumentObject::write`] made this object, because it was none.
+pub(crate) fn raw_arguments(object: &Raw<'_>, tape: &mut TapeBuf) -> Option<Str<'static>> {
+    let object = object.as_str();
+    let first = object.strip_prefix('{')?.trim_start().strip_prefix('"')?;
+    if !first.starts_with(RAW_ARGUMENTS) {
         return None;
     }
     let tape = tape.parse(object, &Limits::default()).ok()?;

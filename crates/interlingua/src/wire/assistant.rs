@@ -51,7 +51,7 @@ pub(crate) enum Growth<'a> {
     Thinking(&'a Str<'a>),
     /// The one signature of the thinking that is open. Nothing follows it.
     Signature(&'a Opaque<'a>),
-    /// (A piece of) arguments, as text only where they are written so.
+    /// (A piece of) arguments.
     Arguments(&'a Args<'a>),
     /// Of the text that is open.
     Citation(&'a Citation<'a>),
@@ -198,6 +198,7 @@ impl AssistantWriter {
             let head = head.clone().into_owned();
             self.waiting.push_back(WaitingUtterance::Item { head, deltas: Vec::new(), tail: None });
         }
+        self.latest = Some((head.id, item.of));
         self.items.insert(head.id, item);
     }
 
@@ -419,14 +420,12 @@ impl AssistantWriter {
     }
 
     fn arguments(&mut self, args: &Args<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        let text;
-        let args = match (self.profile.arguments, args) {
-            (ArgumentForm::Text, Args::Json(_)) => {
-                text = Args::Text(arguments::as_text(args, &mut self.tape));
-                &text
-            }
-            (ArgumentForm::Text | ArgumentForm::Object, args) => args,
+        let raw = match (self.profile.arguments, args) {
+            (ArgumentForm::Text, Args::Json(json)) => arguments::raw_arguments(json, &mut self.tape),
+            (ArgumentForm::Text | ArgumentForm::Object, _) => None,
         };
+        let raw = raw.map(Args::Text);
+        let args = raw.as_ref().unwrap_or(args);
         if !matches!(args, Args::Text(text) if text.is_empty()) {
             self.argued = true;
             form.grow(Growth::Arguments(args), out);

@@ -134,11 +134,13 @@ impl WireContent {
 
     /// Takes over all parts of another content, which has ended.
     pub(crate) fn absorb(&mut self, other: &mut WireContent) {
-        if other.parts > 0 {
+        if self.parts == 0 {
+            std::mem::swap(&mut self.held, &mut other.held);
+        } else if other.parts > 0 {
             self.held.hold().values(other.held.bytes());
-            self.parts += other.parts;
-            self.others += other.others;
         }
+        self.parts += other.parts;
+        self.others += other.others;
         self.last = None;
         other.clear();
     }

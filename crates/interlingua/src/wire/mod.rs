@@ -10,35 +10,11 @@
 //! settings   tables of settings, read and written by the same row
 //! words      tables of stop reasons and errors
 //! profile    what a backend or a client takes
+//! says       what every dialect says because the kit writes it
 //! aliases    ids and names that every target accepts
 //! arguments  arguments of calls, as text and as objects
 //! media      addresses that hold their own bytes
 //! ```
-
-/// What no word on the wire is about: sessions, what an agent asks a person, notices and files; and what messages do not
-/// have: an id, a time, a parent or a model of their own.
-macro_rules! unsaid {
-    () => {
-        crate::model::session!()
-            | crate::model::oversight!()
-            | crate::model::notices!()
-            | crate::model::revisions!()
-            | crate::model::Field::EventTime
-            | crate::model::Field::ItemId
-            | crate::model::Field::ItemParent
-            | crate::model::Field::ItemTime
-            | crate::model::Field::ItemModel
-            | crate::model::Field::ItemOrigin
-            | crate::model::Field::ItemAgent
-            | crate::model::Field::ItemParentCall
-            | crate::model::Field::FilePath
-            | crate::model::Field::FileAction
-            | crate::model::Field::FileDiff
-            | crate::model::Field::ResultExitCode
-            | crate::model::Field::ResultDuration
-    };
-}
-pub(crate) use unsaid;
 
 pub(crate) mod aliases;
 pub(crate) mod answer;
@@ -48,6 +24,7 @@ pub(crate) mod content;
 pub(crate) mod media;
 pub(crate) mod profile;
 pub(crate) mod request;
+pub(crate) mod says;
 pub(crate) mod settings;
 pub(crate) mod turns;
 pub(crate) mod words;
@@ -61,7 +38,7 @@ use crate::tape::{Kind, Val};
 
 /// Members that are `null` or an empty list say nothing: they are understood, whatever their name.
 pub(crate) fn note_blanks(object: Val<'_>) {
-    for (_, value) in object.members().filter(|(_, value)| is_blank(*value)) {
+    for value in object.member_values().filter(|value| is_blank(*value)) {
         value.note(Field::Structure);
     }
 }

@@ -1,9 +1,12 @@
-//! What a backend or a client takes: one static per use of a dialect, so that a flavour of it is another static.
+//! What a backend or a client takes, and in which words: one static per use of a dialect, so that a flavour of it is
+//! another static.
 
 use super::aliases::Letters;
+use super::settings::{CacheWords, Setting};
+use super::words::StopWords;
 use crate::json::Str;
 use crate::ledger::Reason;
-use crate::model::{CallKind, Opaque, Tool};
+use crate::model::{CallKind, Opaque, SaysTable, Tool};
 
 /// Which ids or names a target takes.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +24,15 @@ impl NameRule {
 }
 
 /// What a backend or a client takes.
-#[derive(Debug)]
 pub(crate) struct Profile {
+    /// What is said there.
+    pub(crate) says: SaysTable,
+    /// Settings that are one value.
+    pub(crate) settings: &'static [Setting],
+    /// Marks for the cache.
+    pub(crate) cache: &'static CacheWords,
+    /// Why an answer stopped.
+    pub(crate) stops: &'static StopWords,
     /// Ids of calls.
     pub(crate) ids: NameRule,
     /// Names of tools.

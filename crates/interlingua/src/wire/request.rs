@@ -10,7 +10,7 @@ use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
 use super::content::WireContent;
 use super::profile::{BlankText, Profile, client_runs};
-use super::settings::{CacheWords, PART_MARK};
+use super::settings::PART_MARK;
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
 use crate::json::Str;
 use crate::ledger::{Identity, Leftover, Reason};
@@ -23,7 +23,6 @@ use crate::pipe::{Target, Writer};
 /// Writes a request down.
 pub(crate) trait RequestForm: Default + Send {
     const PROFILE: &'static Profile;
-    const CACHE: &'static CacheWords;
 
     /// Opens the request and writes its settings.
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>);
@@ -166,8 +165,8 @@ impl<T: RequestForm> RequestWriter<T> {
                 self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);
             }
             Part::Cache(mark) => {
-                if content.add_members(*item, *part, |json| T::CACHE.write(mark, json)) {
-                    T::CACHE.lose_rest(mark, PART_MARK, out);
+                if content.add_members(*item, *part, |json| T::PROFILE.cache.write(mark, json)) {
+                    T::PROFILE.cache.lose_rest(mark, PART_MARK, out);
                 } else {
                     out.lose_part(to.of(), value, Reason::NoSlot);
                 }

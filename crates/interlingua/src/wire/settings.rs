@@ -4,7 +4,7 @@ use super::aliases;
 use super::profile::Profile;
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
-use crate::model::{CacheMark, Field, Request, Says, SaysTable, SettingMut, SettingRef, Tool, ToolChoice};
+use crate::model::{CacheMark, Field, Request, Says, SettingMut, SettingRef, Tool, ToolChoice};
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
 
@@ -26,12 +26,14 @@ pub(crate) enum SettingForm {
     UserId(usize),
     /// In words of the dialect, each after the model's; a word we do not know is read as it is and never written.
     Words(&'static [(&'static str, &'static str)]),
+    /// In words that the dialect shares with the model; likewise.
+    OwnWords(&'static [&'static str]),
 }
 
 /// Reads every setting of the table. What is of another type than its setting stays where it is.
-pub(crate) fn read<'t>(root: Val<'t>, table: &[Setting]) -> Request<'t> {
+pub(crate) fn read<'t>(root: Val<'t>, profile: &Profile) -> Request<'t> {
     let mut request = Request::default();
-    for Setting { names, field, how } in table {
+    for Setting { names, field, how } in profile.settings {
         let values = names.iter().filter_map(|name| root.get(name)).filter(|value| !value.is_null());
         for value in values {
             if request.setting_mut(*field).is_some_and(|setting| read_one(value, *field, how, setting)) {
@@ -51,7 +53,10 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
                     .iter()
                     .find(|(_, word)| theirs.is(word))
                     .map_or(theirs, |(ours, _)| Str::escaped(ours)),
-                SettingForm::AsIs | SettingForm::AtMost(_) | SettingForm::UserId(_) => theirs,
+                SettingForm::AsIs
+                | SettingForm::AtMost(_)
+                | SettingForm::UserId(_)
+                | SettingForm::OwnWords(_) => theirs,
             });
             text.is_some()
         }
@@ -76,10 +81,10 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
 }
 
 /// Writes every setting of the table that the target says anything of.
-pub(crate) fn write(request: &Request<'_>, table: &[Setting], says: SaysTable, out: &mut Target<'_>) {
-    for Setting { names, field, how } in table {
+pub(crate) fn write(request: &Request<'_>, profile: &Profile, out: &mut Target<'_>) {
+    for Setting { names, field, how } in profile.settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
-        if !matches!(says(*field), Says::No(_)) {
+        if !matches!((profile.says)(*field), Says::No(_)) {
             write_one(name, *field, how, setting, out);
         }
     }
@@ -92,11 +97,16 @@ fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_
                 Some((_, theirs)) => _ = out.json.key(name).literal(theirs),
                 None => out.lose_str(field, text, Reason::Narrowed),
             },
+            SettingForm::OwnWords(words) if !words.iter().any(|word| text.is(word)) => {
+                out.lose_str(field, text, Reason::Narrowed);
+            }
             SettingForm::UserId(most) => {
                 let user = aliases::user_id(text, *most, out);
                 out.json.key(name).str(&user);
             }
-            SettingForm::AsIs | SettingForm::AtMost(_) => _ = out.json.key(name).str(text),
+            SettingForm::AsIs | SettingForm::AtMost(_) | SettingForm::OwnWords(_) => {
+                out.json.key(name).str(text);
+            }
         },
         SettingRef::Number(Some(number)) => _ = out.json.key(name).raw(number),
         SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
@@ -126,47 +136,71 @@ fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_
     }
 }
 
-/// Writes the tools that the target takes and gives up the others; returns those that were written.
-pub(crate) fn write_tools<'a, 't>(
-    tools: &'a [Tool<'t>],
-    profile: &Profile,
-    out: &mut Target<'_>,
-    mut write: impl FnMut(&Tool<'t>, &mut Target<'_>),
-) -> Vec<&'a Tool<'t>> {
-    for tool in tools.iter().filter(|tool| !profile.offers(tool)) {
-        lose_tool(tool, out);
-    }
-    let offered: Vec<&Tool<'t>> = tools.iter().filter(|tool| profile.offers(tool)).collect();
-    if !offered.is_empty() {
-        out.json.key("tools").array();
-        for tool in &offered {
-            write(tool, out);
-        }
-        out.json.end_array();
-    }
-    offered
+/// A dialect's words for a choice among tools that names none.
+pub(crate) struct ChoiceWords {
+    pub(crate) auto: &'static str,
+    pub(crate) none: &'static str,
+    pub(crate) required: &'static str,
 }
 
-/// Books a tool that the target does not take.
-fn lose_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
-    let Tool { kind: _, vendor_type, name, description, schema, strict, config, cache } = tool;
-    out.lose_some(Field::ToolType, vendor_type.as_ref(), Reason::NoSlot);
-    out.lose_str(Field::ToolName, name, Reason::NoSlot);
-    out.lose_some(Field::ToolDescription, description.as_ref(), Reason::NoSlot);
-    if let Some(schema) = schema {
-        out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
+impl ChoiceWords {
+    pub(crate) fn read(&self, word: &Str<'_>) -> Option<ToolChoice<'static>> {
+        let words = [
+            (self.auto, ToolChoice::Auto),
+            (self.none, ToolChoice::None),
+            (self.required, ToolChoice::Required),
+        ];
+        words.into_iter().find(|(known, _)| word.is(known)).map(|(_, choice)| choice)
     }
-    if strict.is_some() {
-        out.lose(Field::ToolStrict, Reason::NoSlot);
+}
+
+/// What is left of a choice among the tools that were written: at most one of the first two.
+#[derive(Default)]
+pub(crate) struct OfferedChoice<'a, 't> {
+    pub(crate) word: Option<&'static str>,
+    pub(crate) tool: Option<&'a Tool<'t>>,
+    /// Whether several calls may be made at once, where calls can be made.
+    pub(crate) parallel: Option<bool>,
+}
+
+/// Writes the tools that the target takes and gives up the others, and what is said of the choice among them; returns the
+/// choice that is left.
+pub(crate) fn write_tools<'a, 't>(
+    request: &'a Request<'t>,
+    profile: &Profile,
+    words: &ChoiceWords,
+    out: &mut Target<'_>,
+    mut write: impl FnMut(&Tool<'t>, &mut Target<'_>),
+) -> OfferedChoice<'a, 't> {
+    let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
+    for tool in tools.iter().filter(|tool| !profile.offers(tool)) {
+        out.lose_all(tool, Reason::NoSlot);
     }
-    for (_, value) in config {
-        out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
+    let offered = || tools.iter().filter(|tool| profile.offers(tool));
+    if offered().next().is_none() {
+        lose_choice(choice, request.parallel_calls, out);
+        return OfferedChoice::default();
     }
-    if let Some(CacheMark { kind, lifetime }) = cache {
-        out.lose_str(Field::SettingsCache, kind, Reason::NoSlot);
-        out.lose_some(Field::SettingsCache, lifetime.as_ref(), Reason::NoSlot);
+    out.json.key("tools").array();
+    for tool in offered() {
+        write(tool, out);
     }
-    out.lose(Field::ToolKind, Reason::NoSlot);
+    out.json.end_array();
+    let (word, tool) = match choice {
+        Some(ToolChoice::Auto) => (Some(words.auto), None),
+        Some(ToolChoice::None) => (Some(words.none), None),
+        Some(ToolChoice::Required) => (Some(words.required), None),
+        Some(ToolChoice::Named(name)) => (None, offered().find(|tool| tool.name == *name)),
+        None => (None, None),
+    };
+    if word.is_none() && tool.is_none() {
+        lose_choice(choice, None, out);
+    }
+    let parallel = request.parallel_calls.filter(|_| choice != Some(&ToolChoice::None));
+    if parallel.is_none() {
+        lose_choice(None, request.parallel_calls, out);
+    }
+    OfferedChoice { word, tool, parallel }
 }
 
 /// A dialect's words for a mark that asks the provider to cache everything up to there. Each dialect knows one sort of
@@ -189,8 +223,7 @@ const MARKS: [&str; 2] = ["ephemeral", "explicit"];
 
 impl CacheWords {
     /// Reads the mark that a part or tool has. It stays where it is.
-    pub(crate) fn read<'t>(&self, holder: Val<'t>, [kind, lifetime]: [Field; 2]) -> Option<CacheMark<'t>> {
-        let mark = holder.get(self.name)?;
+    pub(crate) fn read<'t>(&self, mark: Val<'t>, [kind, lifetime]: [Field; 2]) -> Option<CacheMark<'t>> {
         let kind = mark.note_str(self.kind.0, kind)?;
         Some(CacheMark { kind, lifetime: mark.note_str("ttl", lifetime) })
     }
@@ -217,7 +250,7 @@ impl CacheWords {
 }
 
 /// Books what a request says about the choice of tools, where there is nothing to choose.
-pub(crate) fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Target<'_>) {
+fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Target<'_>) {
     match choice {
         Some(ToolChoice::Named(name)) => out.lose_str(Field::ToolChoice, name, Reason::Refused),
         Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {

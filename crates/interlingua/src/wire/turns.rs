@@ -55,10 +55,11 @@ pub(crate) enum Speaker {
 /// Calls that wait for their results. Ids are those of the target, still escaped.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing {
-    /// In the order they were made; those that were answered are still here.
+    /// In the order they were made; those that were answered out of turn are still here.
     order: VecDeque<String>,
-    /// How many calls of each id wait.
+    /// How many calls of each id wait. Empty until a result comes out of turn: nearly all come in the order of the calls.
     waiting: HashMap<String, u32>,
+    /// How many wait.
     count: usize,
 }
 
@@ -68,24 +69,31 @@ pub(crate) const NO_RESULT: &str = "No result was recorded for this call.";
 impl Pairing {
     pub(crate) fn called(&mut self, id: &Str<'_>) {
         let id = id.as_escaped().to_owned();
-        *self.waiting.entry(id.clone()).or_default() += 1;
+        if !self.waiting.is_empty() {
+            *self.waiting.entry(id.clone()).or_default() += 1;
+        }
         self.order.push_back(id);
         self.count += 1;
     }
 
     /// The id of the call that a result answers: the one it names, or without a name the first that waits.
     pub(crate) fn answered(&mut self, id: Option<&Str<'_>>, ledger: &mut Ledger) -> Option<String> {
-        if let Some(id) = id {
-            return self.takes(id.as_escaped()).then(|| id.as_escaped().to_owned());
+        let Some(id) = id else {
+            ledger.note("result without an id taken for that of the first open call");
+            return self.next();
+        };
+        if self.waiting.is_empty() && self.is_first(id) {
+            self.count -= 1;
+            return self.order.pop_front();
         }
-        ledger.note("result without an id taken for that of the first open call");
-        self.next()
+        self.takes(id.as_escaped()).then(|| id.as_escaped().to_owned())
     }
 
     /// Whether there is a call for a result with that id.
-    pub(crate) fn expects(&self, id: Option<&Str<'_>>) -> bool {
+    pub(crate) fn expects(&mut self, id: Option<&Str<'_>>) -> bool {
         match id {
-            Some(id) => self.waiting.get(id.as_escaped()).is_some_and(|count| *count > 0),
+            Some(id) if self.waiting.is_empty() && self.is_first(id) => true,
+            Some(id) => self.waiting_of(id.as_escaped()).is_some(),
             None => self.is_waiting(),
         }
     }
@@ -97,6 +105,10 @@ impl Pairing {
     /// The next call that nobody answered; it waits no longer.
     pub(crate) fn next(&mut self) -> Option<String> {
         while let Some(id) = self.order.pop_front() {
+            if self.waiting.is_empty() {
+                self.count -= 1;
+                return Some(id);
+            }
             if self.takes(&id) {
                 return Some(id);
             }
@@ -105,11 +117,25 @@ impl Pairing {
         None
     }
 
+    fn is_first(&self, id: &Str<'_>) -> bool {
+        self.order.front().is_some_and(|first| first == id.as_escaped())
+    }
+
     /// Takes one call of that id off the list, if one waits.
     fn takes(&mut self, id: &str) -> bool {
-        let Some(count) = self.waiting.get_mut(id).filter(|count| **count > 0) else { return false };
+        let Some(count) = self.waiting_of(id) else { return false };
         *count -= 1;
         self.count -= 1;
         true
+    }
+
+    /// How many calls of that id wait, if any.
+    fn waiting_of(&mut self, id: &str) -> Option<&mut u32> {
+        if self.waiting.is_empty() {
+            for id in &self.order {
+                *self.waiting.entry(id.clone()).or_default() += 1;
+            }
+        }
+        self.waiting.get_mut(id).filter(|count| **count > 0)
     }
 }

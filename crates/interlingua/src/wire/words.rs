@@ -1,9 +1,11 @@
 //! Words of a dialect for the model's own: one table each, read and written by.
 
+use super::note_blanks;
 use crate::json::Str;
 use crate::ledger::Reason;
-use crate::model::{FailureClass, Field, Stop, StopClass, Words};
+use crate::model::{Failure, FailureClass, Field, Stop, StopClass, Words};
 use crate::pipe::Target;
+use crate::tape::{Kind, Val};
 
 /// A dialect's words for why an answer stopped.
 pub(crate) struct StopWords {
@@ -65,6 +67,8 @@ pub(crate) struct ErrorWords {
     pub(crate) rows: &'static [(FailureClass, &'static str, Option<&'static str>)],
     /// More words that say a class, and something beside it.
     pub(crate) more: Words<FailureClass>,
+    /// What a message says when the conversation is too long, where the words beside it call it an invalid request.
+    pub(crate) too_long: &'static [&'static str],
 }
 
 impl ErrorWords {
@@ -73,8 +77,42 @@ impl ErrorWords {
         self.rows.iter().find(|(known, ..)| *known == class).map(|(_, kind, code)| (*kind, *code))
     }
 
+    /// Reads the object that says what failed; some servers say a bare string. Its `code` may be a status, and without a
+    /// code the type stands for it.
+    pub(crate) fn read<'t>(&self, error: Val<'t>) -> Failure<'t> {
+        note_blanks(error);
+        let message = error.take_text(Field::ErrorMessage);
+        let message = message.or_else(|| error.take_str("message", Field::ErrorMessage)).unwrap_or_default();
+        let status = error.get("code").and_then(|code| u16::try_from(code.u64()?).ok());
+        if status.is_some() {
+            error.take_u64("code", Field::ErrorStatus);
+        }
+        let word = |name| error.get(name).filter(|word: &Val<'_>| word.kind() == Kind::String);
+        let (kind, code) = (word("type"), word("code"));
+        let class_of = |word: Option<Val<'_>>| word.and_then(|word| self.class(&word.str()?));
+        let class = class_of(code).or(class_of(kind)).or(status.map(FailureClass::of_status));
+        // A word that says its class and no more needs no place beside it.
+        let only_class = |word: &Val<'_>| word.str().is_some_and(|word| self.only_says(&word, class));
+        if let Some(kind) = kind.filter(|kind| code.is_some() && only_class(kind)) {
+            kind.note(Field::ErrorClass);
+        }
+        let code = code.or(kind).and_then(|word| {
+            if only_class(&word) {
+                word.note(Field::ErrorClass);
+                return None;
+            }
+            word.take_text(Field::ErrorCode)
+        });
+        let too_long = || self.too_long.iter().any(|words| message.decode().contains(words));
+        let class = match class {
+            Some(FailureClass::InvalidRequest) | None if too_long() => FailureClass::ContextTooLong,
+            class => class.unwrap_or(FailureClass::Other),
+        };
+        Failure { class, status, code, message, request_id: None }
+    }
+
     /// The class that a type or code says.
-    pub(crate) fn class(&self, word: &Str<'_>) -> Option<FailureClass> {
+    fn class(&self, word: &Str<'_>) -> Option<FailureClass> {
         let says = |(_, kind, code): &&(FailureClass, &str, Option<&str>)| {
             code.is_some_and(|code| word.is(code)) || word.is(kind)
         };
@@ -85,7 +123,7 @@ impl ErrorWords {
     }
 
     /// Whether a type or code says that class and nothing more.
-    pub(crate) fn only_says(&self, word: &Str<'_>, class: Option<FailureClass>) -> bool {
+    fn only_says(&self, word: &Str<'_>, class: Option<FailureClass>) -> bool {
         let mut of_class = self.rows.iter().filter(|(known, ..)| Some(*known) == class);
         of_class.any(|(_, kind, code)| word.is(kind) || code.is_some_and(|code| word.is(code)))
     }

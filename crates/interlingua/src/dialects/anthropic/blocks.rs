@@ -8,6 +8,7 @@ use crate::model::{
 };
 use crate::pipe::{Events, Target};
 use crate::tape::{Kind, Val, WantedNames};
+use crate::wire::is_blank;
 use crate::wire::settings::{CacheWords, PART_MARK};
 use crate::wire::words::StopWords;
 
@@ -39,14 +40,22 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'
 
 /// Reads one whole block of `message`, which is its part `number`.
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Events<'_>) {
-    let Some(item) = open_block(block, Extent::Whole, number, message, out) else { return };
+    let members = block.find(&MEMBERS);
+    let Some(item) = open_members(block, members, Extent::Whole, number, message, out) else { return };
+    let [kind, .., input, mark] = members;
     // Only calls have input: what another block has under that name stays where it is.
-    if let Some(input) = said(block, "input").filter(|_| block.str_or_empty("type").ends_with("tool_use")) {
+    let is_call =
+        || kind.and_then(|kind| kind.str()).is_some_and(|kind| kind.as_escaped().ends_with("tool_use"));
+    if let Some(input) = said(input).filter(|_| is_call()) {
         out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
     }
-    read_mark(block, item, 0, out);
+    read_mark(mark, item, 0, out);
     out.complete(item);
 }
+
+/// What most blocks are made of.
+const MEMBERS: WantedNames<8> =
+    WantedNames::new(["type", "text", "id", "name", "tool_use_id", "content", "input", CACHE.name]);
 
 /// What a log tells of a result beside its block.
 #[derive(Clone, Copy, Default)]
@@ -64,7 +73,7 @@ pub(crate) fn read_result_block(
     detail: ResultDetail,
     out: &mut Events<'_>,
 ) {
-    if has_str(block, &["tool_use_id"]) {
+    if is_str(block.get("tool_use_id")) {
         block.note_str("type", Field::Structure);
         read_result(block, message, detail, out);
     } else {
@@ -89,47 +98,60 @@ pub(super) fn open_block(
     message: ItemId,
     out: &mut Events<'_>,
 ) -> Option<ItemId> {
+    open_members(block, block.find(&MEMBERS), extent, number, message, out)
+}
+
+fn open_members<'t>(
+    block: Val<'t>,
+    members: [Option<Val<'t>>; 8],
+    extent: Extent,
+    number: u32,
+    message: ItemId,
+    out: &mut Events<'_>,
+) -> Option<ItemId> {
+    let [tag, text, id, name, answers, content, input, mark] = members;
     let says = |text: &Str<'_>| extent == Extent::Whole || !text.is_empty();
-    let kind = block.get("type").and_then(|kind| kind.str())?;
+    let tag = tag?;
+    let kind = tag.str()?;
     let kind = kind.as_escaped();
     match kind {
         // A value is claimed after its tag, and just before it is said: a writer that must give it up finds it so.
-        "text" if has_str(block, &["text"]) => {
-            block.note_str("type", Field::Structure);
-            let text = block.take_str("text", Field::MessageText)?;
+        "text" if is_str(text) => {
+            tag.note(Field::Structure);
+            let text = text?.take_text(Field::MessageText)?;
             if says(&text) {
                 out.delta(message, number, Part::Text(text));
             }
             for source in block.get("citations").into_iter().flat_map(|list| list.elements()) {
                 out.delta(message, number, Part::Citation(citation(source)));
             }
-            read_mark(block, message, number, out);
+            read_mark(mark, message, number, out);
             None
         }
         // A block without anything we could take is not one of ours, whatever it calls itself.
-        "thinking" | "redacted_thinking" if has_str(block, &["thinking", "data"]) => {
-            block.note_str("type", Field::Structure);
+        "thinking" | "redacted_thinking" if is_str(block.get("thinking")) || is_str(block.get("data")) => {
+            tag.note(Field::Structure);
             Some(open_thinking(block, &says, message, out))
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use"
-            if has_str(block, &["id", "name"]) || said(block, "input").is_some() =>
+            if is_str(id) || is_str(name) || said(input).is_some() =>
         {
             let mut head = out.head(ItemKind::ToolCall(call(block, kind)), Author::Assistant);
-            block.note_str("type", Field::CallKind);
+            tag.note(Field::CallKind);
             head.within = Some(message);
             Some(out.start(head))
         }
         "image" | "document" => {
             let media = read_media(block, Of::Message)?;
             out.delta(message, number, Part::Media(media));
-            read_mark(block, message, number, out);
+            read_mark(mark, message, number, out);
             None
         }
         // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
         _ if (kind == "tool_result" || kind.ends_with("_tool_result"))
-            && (has_str(block, &["tool_use_id"]) || said(block, "content").is_some()) =>
+            && (is_str(answers) || said(content).is_some()) =>
         {
-            block.note_str("type", Field::Structure);
+            tag.note(Field::Structure);
             read_result(block, message, ResultDetail::default(), out);
             None
         }
@@ -191,8 +213,8 @@ pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
 }
 
 /// Reads the mark for the cache that a block has.
-fn read_mark(block: Val<'_>, item: ItemId, part: u32, out: &mut Events<'_>) {
-    if let Some(mark) = CACHE.read(block, PART_MARK) {
+fn read_mark(mark: Option<Val<'_>>, item: ItemId, part: u32, out: &mut Events<'_>) {
+    if let Some(mark) = mark.and_then(|mark| CACHE.read(mark, PART_MARK)) {
         out.delta(item, part, Part::Cache(mark));
     }
 }
@@ -216,12 +238,15 @@ pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
 }
 
 fn read_result(block: Val<'_>, message: ItemId, detail: ResultDetail, out: &mut Events<'_>) {
-    let content = said(block, "content");
+    const MEMBERS: WantedNames<4> = WantedNames::new(["tool_use_id", "content", "is_error", CACHE.name]);
+    let [call, content, is_error, mark] = block.find(&MEMBERS);
+    let content = said(content);
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {
         list.kind() == Kind::Array && list.elements().all(|part| is_text(part) || media_place(part).is_some())
     });
-    let result = ToolResult { call_id: block.take_str("tool_use_id", Field::ResultCallId), name: None };
+    let call_id = call.and_then(|call| call.take_text(Field::ResultCallId));
+    let result = ToolResult { call_id, name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.within = Some(message);
     head.shape = if list { Shape::List } else { Shape::One };
@@ -241,7 +266,7 @@ fn read_result(block: Val<'_>, message: ItemId, detail: ResultDetail, out: &mut 
                 number = place as u32;
                 if let Some(value) = value {
                     out.delta(id, number, value);
-                    read_mark(part, id, number, out);
+                    read_mark(part.get(CACHE.name), id, number, out);
                 }
             }
         } else {
@@ -249,32 +274,25 @@ fn read_result(block: Val<'_>, message: ItemId, detail: ResultDetail, out: &mut 
         }
     }
     // What is cached up to the end of a result is cached up to its last part.
-    read_mark(block, id, number, out);
-    let is_error = block.take_bool("is_error", Field::ResultIsError);
+    read_mark(mark, id, number, out);
+    let is_error = is_error.and_then(|flag| flag.bool().inspect(|_| _ = flag.take(Field::ResultIsError)));
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     let ResultDetail { exit_code, duration } = detail;
-    out.event(&Event::ItemCompleted(ItemTail {
-        id,
-        status,
-        native_status: None,
-        is_error,
-        exit_code,
-        duration,
-    }));
+    out.event(&Event::ItemCompleted(ItemTail { is_error, exit_code, duration, ..ItemTail::new(id, status) }));
 }
 
 /// A member that says something: `null` and an empty list leave nothing to take.
-fn said<'t>(block: Val<'t>, name: &str) -> Option<Val<'t>> {
-    let empty = |val: &Val<'_>| val.kind() == Kind::Array && val.elements().next().is_none();
-    block.get(name).filter(|val| !val.is_null() && !empty(val))
+fn said(member: Option<Val<'_>>) -> Option<Val<'_>> {
+    member.filter(|val| !is_blank(*val))
 }
 
-fn has_str(block: Val<'_>, names: &[&str]) -> bool {
-    names.iter().any(|name| block.get(name).is_some_and(|val| val.kind() == Kind::String))
+fn is_str(member: Option<Val<'_>>) -> bool {
+    member.is_some_and(|val| val.kind() == Kind::String)
 }
 
 fn is_text(block: Val<'_>) -> bool {
-    block.get("type").is_some_and(|kind| kind.is("text")) && has_str(block, &["text"])
+    let [kind, text] = block.get_all(["type", "text"]);
+    kind.is_some_and(|kind| kind.is("text")) && is_str(text)
 }
 
 /// What sort of place the media of an `image` or `document` block are at, and the value that says where, if we can carry

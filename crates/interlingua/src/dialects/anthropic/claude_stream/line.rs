@@ -5,6 +5,7 @@ use crate::json::{Raw, Str};
 use crate::model::{Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass};
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
+use crate::wire::note_tag;
 
 /// Why the turn ended, from its result; a failure is said too.
 pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events<'_>) -> Stop<'t> {
@@ -28,7 +29,7 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events
             .or_else(|| subtype.and_then(|subtype| subtype.str()));
         return Stop { class: StopClass::Error, raw, sequence: None, detail: None };
     }
-    note_if(line, "subtype", "success");
+    note_tag(line, "subtype", &["success"]);
     let reason = line.get("stop_reason");
     if let Some(raw) = reason.and_then(|reason| reason.note_text(Field::StopReason)) {
         return blocks::stop(raw, None);
@@ -94,13 +95,6 @@ pub(super) fn notice(line: Val<'_>, out: &mut Events<'_>) {
 
 pub(super) fn is_renaming(line: Val<'_>) -> bool {
     line.get("subtype").is_some_and(|subtype| subtype.is("session_title_changed"))
-}
-
-/// Notes a tag that is as expected; any other says something that we do not know.
-pub(super) fn note_if(object: Val<'_>, name: &str, word: &str) {
-    if object.get(name).is_some_and(|tag| tag.is(word)) {
-        object.note_str(name, Field::Structure);
-    }
 }
 
 /// The call that started the subagent which speaks in this line.

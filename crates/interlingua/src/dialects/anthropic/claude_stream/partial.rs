@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::line::{note_if, parent, repeat_parent};
+use super::line::{parent, repeat_parent};
 use crate::dialects::anthropic::blocks;
 use crate::dialects::anthropic::stream::{BlockSort, note_stop, read_piece, signature, sort_of_piece, usage};
 use crate::json::Str;
 use crate::model::{Args, Author, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, Turn};
 use crate::pipe::Events;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
+use crate::wire::note_tag;
 
 /// The responses that are arriving. Subagents stream at the same time, each under the call that started it.
 #[derive(Default)]
@@ -90,8 +91,8 @@ impl Streams {
         repeat_parent(line, under.as_escaped());
         let (id, model) =
             (message.note_str("id", Field::TurnId), message.note_str("model", Field::TurnModel));
-        note_if(message, "role", "assistant");
-        note_if(message, "type", "message");
+        note_tag(message, "role", &["assistant"]);
+        note_tag(message, "type", &["message"]);
         let response = PartialResponse {
             message: id.as_ref().map(|id| id.as_escaped().to_owned()).unwrap_or_default(),
             model: model.clone().map(Str::into_owned),

@@ -3,7 +3,7 @@
 //! completes it without saying anything twice. Every line that is none of this is a notice, whatever its type.
 
 use super::control::Requests;
-use super::line::{ended, is_renaming, note_if, notice, parent, repeat_parent, time};
+use super::line::{ended, is_renaming, notice, parent, repeat_parent, time};
 use super::partial::Streams;
 use crate::dialects::anthropic::blocks;
 use crate::dialects::anthropic::stream::{note_stop, usage};
@@ -11,6 +11,7 @@ use crate::json::{Latest, Str};
 use crate::model::{Author, Event, Field, ItemKind, Part, Session, Status, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val};
+use crate::wire::note_tag;
 
 #[derive(Default)]
 pub(super) struct LiveReader {
@@ -107,8 +108,8 @@ impl LiveReader {
             return false;
         };
         self.begin_turn(out);
-        note_if(message, "type", "message");
-        note_if(message, "role", if author == Author::User { "user" } else { "assistant" });
+        note_tag(message, "type", &["message"]);
+        note_tag(message, "role", &[if author == Author::User { "user" } else { "assistant" }]);
         let content = message.get("content");
         if author == Author::User {
             if self.is_echo(line, content) {

@@ -148,11 +148,8 @@ impl StdinWriter {
                 if input.is_none() {
                     out.ledger.note("an allowance without what it allows: an empty input was made up");
                 }
-                let json = &mut out.json;
-                json.key("behavior")
-                    .literal("allow")
-                    .key("updatedInput")
-                    .raw(&input.unwrap_or(&Raw::new("{}")).one_line());
+                let json = out.json.up_to_value(r#""behavior":"allow","updatedInput":"#);
+                json.raw(&input.unwrap_or(&Raw::new("{}")).one_line());
                 if *answer == Decision::AcceptForSession {
                     allow_again(action, input, json);
                 }
@@ -166,9 +163,8 @@ impl StdinWriter {
     fn interrupt(&mut self, out: &mut Target<'_>) {
         self.interrupts += 1;
         let id = format!("interrupt-{}", self.interrupts);
-        out.json.object().key("type").literal("control_request").key("request_id").literal(&id);
-        out.json.key("request").object().key("subtype").literal("interrupt").end_object().end_object();
-        out.json.frame("\n");
+        out.json.up_to_value(r#"{"type":"control_request","request_id":"#).literal(&id);
+        out.json.with_value(r#""request":{"subtype":"interrupt"}}"#).frame("\n");
     }
 }
 
@@ -191,30 +187,21 @@ fn prompt(parts: &[(u32, Part<'_>)], out: &mut Target<'_>) {
     if parts.is_empty() {
         return out.lose(Field::ItemAuthor, Reason::NoSlot);
     }
-    let json = &mut out.json;
-    json.object()
-        .key("type")
-        .literal("user")
-        .key("message")
-        .object()
-        .key("role")
-        .literal("user")
-        .key("content");
+    let json = out.json.up_to_value(r#"{"type":"user","message":{"role":"user","content":"#);
     if let [(_, Part::Text(text))] = parts {
         json.str(text);
     } else {
         json.array();
         for (_, part) in parts {
             if let Part::Text(text) = part {
-                json.object().key("type").literal("text").key("text").str(text).end_object();
+                json.up_to_value(r#"{"type":"text","text":"#).str(text).end_object();
             } else if let Part::Media(media) = part {
                 put_media(media, json);
             }
         }
         json.end_array();
     }
-    json.end_object().key("parent_tool_use_id").null().key("session_id").literal("").end_object();
-    json.frame("\n");
+    json.end_object().with_value(r#""parent_tool_use_id":null,"session_id":""}"#).frame("\n");
 }
 
 fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
@@ -249,9 +236,9 @@ fn answer_question(question: &Question<'_>, out: &mut Target<'_>) {
     }
     let json = &mut out.json;
     begin_response(id, json);
-    json.key("behavior").literal("allow").key("updatedInput").object().key("questions").array();
+    json.up_to_value(r#""behavior":"allow","updatedInput":{"questions":["#);
     for Prompt { text, options, multiple } in prompts {
-        json.object().key("question").str(text).key("header").literal("").key("options").array();
+        json.up_to_value(r#"{"question":"#).str(text).up_to_value(r#""header":"","options":["#);
         for (label, about) in options {
             json.object().key("label").str(label).opt_str("description", about.as_ref()).end_object();
         }
@@ -275,13 +262,8 @@ fn answer_question(question: &Question<'_>, out: &mut Target<'_>) {
 /// Gives up what a question asks and what was chosen.
 fn lose_question(question: &Question<'_>, out: &mut Target<'_>) {
     let Question { id: _, call_id: _, prompts, answers, declined: _ } = question;
-    for Prompt { text, options, multiple: _ } in prompts {
-        out.lose_str(Field::QuestionText, text, Reason::NoSlot);
-        for (label, about) in options {
-            out.lose_str(Field::QuestionOption, label, Reason::NoSlot);
-            out.lose_some(Field::QuestionOptionAbout, about.as_ref(), Reason::NoSlot);
-        }
-        out.lose(Field::QuestionMultiple, Reason::NoSlot);
+    for prompt in prompts {
+        out.lose_all(prompt, Reason::NoSlot);
     }
     for label in answers.iter().flatten().flatten() {
         out.lose_str(Field::QuestionAnswer, label, Reason::NoSlot);
@@ -289,8 +271,8 @@ fn lose_question(question: &Question<'_>, out: &mut Target<'_>) {
 }
 
 fn begin_response(id: &Str<'_>, json: &mut JsonWriter<'_>) {
-    json.object().key("type").literal("control_response").key("response").object();
-    json.key("subtype").literal("success").key("request_id").str(id).key("response").object();
+    json.up_to_value(r#"{"type":"control_response","response":{"subtype":"success","request_id":"#).str(id);
+    json.up_to_value(r#""response":{"#);
 }
 
 fn end_response(json: &mut JsonWriter<'_>) {
@@ -303,19 +285,12 @@ fn allow_again(action: &Str<'_>, input: Option<&Raw<'_>>, json: &mut JsonWriter<
     let mut buf = TapeBuf::default();
     let tape = input.and_then(|input| buf.parse(input.as_str(), &Limits::default()).ok());
     let command = tape.as_ref().and_then(|tape| tape.root().get("command")?.str());
-    json.key("updatedPermissions")
-        .array()
-        .object()
-        .key("type")
-        .literal("addRules")
-        .key("rules")
-        .array()
-        .object();
-    json.key("toolName").str(action).opt_str("ruleContent", command.as_ref()).end_object().end_array();
-    json.key("behavior").literal("allow").key("destination").literal("session").end_object().end_array();
+    json.up_to_value(r#""updatedPermissions":[{"type":"addRules","rules":[{"toolName":"#).str(action);
+    json.opt_str("ruleContent", command.as_ref());
+    json.end_object().end_array().with_value(r#""behavior":"allow","destination":"session"}]"#);
 }
 
 fn deny(message: Option<&Str<'_>>, json: &mut JsonWriter<'_>) {
-    json.key("behavior").literal("deny").key("message");
-    json.str(message.unwrap_or(&Str::escaped("Permission denied.")));
+    json.up_to_value(r#""behavior":"deny","message":"#)
+        .str(message.unwrap_or(&Str::escaped("Permission denied.")));
 }

@@ -60,6 +60,10 @@ pub static DIALECT: Dialect = Dialect {
 
 /// What the API takes.
 static BACKEND: Profile = Profile {
+    says: says::request,
+    settings: settings::SETTINGS,
+    cache: &blocks::CACHE,
+    stops: &blocks::STOPS,
     ids: NameRule { letters: Letters::Word, most: usize::MAX },
     names: NameRule::TOOL,
     opaque: OpaquePolicy::Withhold { unless: Some(issuers::ANTHROPIC) },
@@ -85,6 +89,7 @@ static BACKEND: Profile = Profile {
 
 /// What its clients take: anything that can be read.
 static CLIENT: Profile = Profile {
+    says: says::answer,
     names: NameRule::ANY,
     opaque: OpaquePolicy::Carry,
     blank_text: BlankText::Take,
@@ -113,6 +118,7 @@ static ERRORS: ErrorWords = ErrorWords {
         (FailureClass::Overloaded, "overloaded_error", None),
     ],
     more: Words(&[]),
+    too_long: &[TOO_LONG],
 };
 
 /// How the API begins the message of an error when the conversation is too long; clients look for it.

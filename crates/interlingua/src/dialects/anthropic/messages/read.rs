@@ -6,15 +6,14 @@ use std::hash::BuildHasherDefault;
 
 use super::super::stream::{BlockSort, read_piece, sort_of_piece, usage};
 use super::blocks::{self, Extent};
-use super::{ERRORS, ROLES, TOO_LONG, settings};
+use super::{ERRORS, ROLES, settings};
 use crate::error::Code;
 use crate::json::Str;
 use crate::ledger::Identity;
-use crate::model::{
-    Args, Author, Event, Failure, FailureClass, Field, ItemId, ItemKind, Part, Stop, Turn, Usage,
-};
+use crate::model::{Args, Author, Event, Failure, Field, ItemId, ItemKind, Part, Stop, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Kind, Val};
+use crate::tape::{Claim, Val};
+use crate::wire::answer::CountsSoFar;
 use crate::wire::{note_blanks, note_tag};
 
 pub(super) struct MessagesRequestReader;
@@ -30,10 +29,11 @@ impl Reader for MessagesRequestReader {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };
         for message in messages.elements() {
-            let author = message.get("role").and_then(|role| ROLES.value(&role.str()?));
             // A role we do not know stays where it is, with all it says.
-            if let (Some(author), Some(content)) = (author, message.get("content")) {
-                message.note_str("role", Field::ItemAuthor);
+            if let [Some(role), Some(content)] = message.get_all(["role", "content"])
+                && let Some(author) = role.str().and_then(|role| ROLES.value(&role))
+            {
+                role.note(Field::ItemAuthor);
                 said(content, author, out);
             }
         }
@@ -100,31 +100,11 @@ fn stop(place: Val<'_>) -> Option<Stop<'_>> {
 }
 
 fn failure(root: Val<'_>, out: &mut Events<'_>) {
+    let Some(error) = root.get("error") else { return };
     note_tag(root, "type", &["error"]);
     note_blanks(root);
-    let error = root.get("error");
-    let message = error.and_then(|error| error.take_str("message", Field::ErrorMessage)).unwrap_or_default();
-    let kind = error.and_then(|error| error.get("type")).filter(|kind| kind.kind() == Kind::String);
-    let class = kind.and_then(|kind| ERRORS.class(&kind.str()?));
-    // A word that says its class needs no place beside it.
-    let code = kind.and_then(|kind| match class {
-        Some(_) => {
-            kind.note(Field::ErrorClass);
-            None
-        }
-        None => kind.take_text(Field::ErrorCode),
-    });
-    let class = match class.unwrap_or(FailureClass::Other) {
-        FailureClass::InvalidRequest if message.decode().contains(TOO_LONG) => FailureClass::ContextTooLong,
-        class => class,
-    };
-    out.event(&Event::Error(Failure {
-        class,
-        status: None,
-        code,
-        message,
-        request_id: root.take_str("request_id", Field::ErrorRequestId),
-    }));
+    let request_id = root.take_str("request_id", Field::ErrorRequestId);
+    out.event(&Event::Error(Failure { request_id, ..ERRORS.read(error) }));
 }
 
 /// Reads a stream, event by event.
@@ -138,7 +118,7 @@ pub(crate) struct MessageEventsReader {
     /// Blocks so far.
     count: u64,
     stop: Option<Stop<'static>>,
-    usage: Option<Usage>,
+    counts: CountsSoFar,
 }
 
 impl Reader for MessageEventsReader {
@@ -198,13 +178,10 @@ impl MessageEventsReader {
                 self.stop = stop(delta).map(Stop::into_owned).or_else(|| self.stop.take());
             }
         }
-        // Counts are totals so far: the last ones stand.
-        let Some(later) = usage(event) else { return };
-        if let Some(earlier) = self.usage.filter(|earlier| *earlier != later) {
-            let id = self.id.clone();
-            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        if let Some(later) = usage(event) {
+            let id = self.id.as_ref().map(Str::reborrow);
+            self.counts.add(later, Some(id.unwrap_or_default()), out);
         }
-        self.usage.get_or_insert_default().overwrite(&later);
     }
 
     fn block_start(&mut self, event: Val<'_>, out: &mut Events<'_>) {
@@ -235,28 +212,25 @@ impl MessageEventsReader {
     }
 
     fn block_delta(&mut self, event: Val<'_>, out: &mut Events<'_>) {
-        let (Some(message), Some(delta)) = (self.message, event.get("delta")) else { return };
-        let Some(index) = event.get("index") else { return };
-        let Some(number) = index.u64() else { return };
+        let [Some(tag), Some(index), Some(delta)] = event.get_all(["type", "index", "delta"]) else { return };
+        let (Some(message), Some(number)) = (self.message, index.u64()) else { return };
         let open = self.open.get(&number).copied();
+        let Some(sort) = sort_of_piece(delta) else { return };
         // A piece of a block that we do not know stays where it is; text is understood without one.
-        let is_text = sort_of_piece(delta) == Some(BlockSort::Text);
-        if !is_text && open.flatten().is_none() {
-            return;
-        }
-        let Some((part, value)) = read_piece(delta) else { return };
-        let (item, part) = match open.flatten().filter(|_| !is_text) {
-            Some(item) => (item, part),
-            None => (message, number as u32),
+        let (item, is_text) = match (sort, open.flatten()) {
+            (BlockSort::Text, _) => (message, true),
+            (BlockSort::Thinking | BlockSort::ToolUse, Some(item)) => (item, false),
+            (BlockSort::Thinking | BlockSort::ToolUse, None) => return,
         };
-        note_tag(event, "type", &["content_block_delta"]);
+        let Some((part, value)) = read_piece(delta) else { return };
+        tag.note(Field::Structure);
         // Text is understood without its block, but then its number says nothing.
-        if open.is_some_and(|open| open.is_none() == (item == message)) {
+        if open.is_some_and(|open| open.is_none() == is_text) {
             index.note(Field::Structure);
         }
         let empty = matches!(&value, Part::Text(text) | Part::Args(Args::Text(text)) if text.is_empty());
         if !empty {
-            out.piece(item, part, value);
+            out.piece(item, if is_text { number as u32 } else { part }, value);
         }
     }
 
@@ -269,7 +243,7 @@ impl MessageEventsReader {
         }
         let Some(message) = self.message.take() else { return };
         out.complete(message);
-        let (stop, usage) = (self.stop.take(), self.usage.take());
+        let (stop, usage) = (self.stop.take(), self.counts.take());
         out.event(&Event::TurnEnded(Turn { stop, usage, ..Turn::default() }));
     }
 }

@@ -1,27 +1,23 @@
 //! What requests and answers of the Messages API say of each field of the model.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says, caches, failures, settings, turns, usage};
-use crate::wire::unsaid;
+use crate::model::{Field, Says};
+use crate::wire::says::{COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
 
 /// A request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn request(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::RequestModel
+        Field::RequestModel
         | Field::MaxTokens
         | Field::StopTexts
         | Field::StreamAnswer
         | Field::FormatSchema
         | Field::ResultIsError => Says::Exactly,
-        Field::ToolName | Field::CallName | Field::CallId | Field::ResultCallId => {
+        Field::ToolName => {
             Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
         }
-        Field::CallNamespace => Says::Emulated("put before the name"),
         Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
-        Field::MessageJson | Field::ResultJson => Says::Emulated("written as text"),
         Field::ToolKind => Says::Less("a free-text tool becomes a function with one member"),
         Field::ToolType | Field::ToolConfig => Says::Less("tools of other vendors are lost"),
         Field::ToolDescription | Field::ToolStrict => Says::Less("the vendor's own tools have none"),
@@ -29,8 +25,6 @@ pub(super) const fn request(field: Field) -> Says {
             Says::Less("a free-text call becomes a function's; those the provider ran are lost")
         }
         Field::ToolSchema => Says::Less("a free-text tool has a schema of ours, the vendor's own have none"),
-        Field::ToolChoice => Says::Less("without such a tool there is no choice"),
-        Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
         Field::Effort => Says::Less("`minimal` becomes `low`; words the API does not know are lost"),
         Field::ReasoningMode => {
             Says::Less("words the API does not know, and any beside thinking switched off")
@@ -43,10 +37,6 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ServiceTier => Says::Less("only `auto` and `default` have a word"),
         Field::SettingsCache | Field::CacheLifetime => Says::Less("5 minutes or an hour; others are lost"),
         Field::CacheMark => Says::Less("on blocks only, and every sort is `ephemeral`"),
-        Field::ItemAuthor => {
-            Says::Less("developers are not told from the system; messages in a row are joined")
-        }
-        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText | Field::ResultText => Says::Less("blank text is refused"),
         Field::Refusal => Says::Less("written as text; blank text is refused"),
         Field::MessageMedia | Field::ResultMedia => {
@@ -72,8 +62,8 @@ pub(super) const fn request(field: Field) -> Says {
         }
         // Newer models refuse both, and the third with them.
         Field::Temperature | Field::TopP | Field::TopK => Says::No(Reason::Refused),
-        // Here an answer always matches its schema; and the call has the name.
-        Field::FormatStrict | Field::ResultName => Says::No(Reason::Redundant),
+        // Here an answer always matches its schema.
+        Field::FormatStrict => Says::No(Reason::Redundant),
         Field::Seed
         | Field::FrequencyPenalty
         | Field::PresencePenalty
@@ -85,12 +75,9 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::FormatName
         | Field::Metadata
         | Field::CacheKey => Says::No(Reason::NoSlot),
-        // These are an answer's.
-        turns!() | usage!() | failures!() | Field::CitationFrom | Field::CitationTo => {
-            Says::No(Reason::NoSlot)
-        }
-        Field::ItemAnswer => Says::No(Reason::NoSlot),
-        unsaid!() => Says::No(Reason::NoSlot),
+        // The place of a citation is the text block it stands in.
+        Field::CitationFrom | Field::CitationTo => Says::No(Reason::NoSlot),
+        kit_in_request!() => in_request(field),
     }
 }
 
@@ -98,34 +85,19 @@ pub(super) const fn request(field: Field) -> Says {
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::StopSequence
-        | Field::StopDetail
-        | Field::ReasoningText => Says::Exactly,
-        Field::ErrorMessage | Field::ErrorRequestId => Says::Less("only of the first failure"),
-        Field::CallName | Field::CallId => {
-            Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
-        }
-        Field::CallNamespace => Says::Emulated("put before the name"),
+        Field::StopSequence | Field::StopDetail | Field::ReasoningText | Field::Encrypted => Says::Exactly,
+        Field::ErrorRequestId => Says::Less("only of the first failure"),
         Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
-        Field::MessageJson => Says::Emulated("written as text"),
         Field::ReasoningSummary => Says::Emulated("written as thinking"),
         Field::Issuer => Says::Emulated("one that is not Anthropic stands before its state"),
-        Field::Encrypted => Says::Exactly,
         Field::Signature => Says::Less("the last one of a text"),
-        Field::TurnId | Field::TurnModel => Says::Less("the first of several answers"),
         Field::UsageInput
         | Field::UsageCacheRead
         | Field::UsageCacheWrite
         | Field::UsageCacheWriteLong
         | Field::UsageOutput
-        | Field::UsageReasoning => {
-            Says::Less("counts that later ones replace, and those of an answer that failed")
-        }
+        | Field::UsageReasoning => COUNTED,
         Field::StopReason => Says::Less("reasons without a word become `end_turn` or `refusal`"),
-        Field::ItemAuthor => Says::Less("only the assistant speaks"),
-        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText => Says::Less("empty texts are left out"),
         Field::Refusal => Says::Less("written as text"),
         Field::CallKind => {
@@ -150,20 +122,6 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::ErrorStatus
         | Field::UsageInputAudio
         | Field::UsageOutputAudio => Says::No(Reason::NoSlot),
-        // These are a request's.
-        settings!()
-        | caches!()
-        | Field::ResultCallId
-        | Field::ResultName
-        | Field::ResultText
-        | Field::ResultMedia
-        | Field::ResultJson
-        | Field::ResultIsError
-        | Field::MessageMedia
-        | Field::MediaType
-        | Field::MediaName
-        | Field::MediaContext
-        | Field::MediaCitable => Says::No(Reason::NoSlot),
-        unsaid!() => Says::No(Reason::NoSlot),
+        kit_in_answer!() => in_answer(field),
     }
 }

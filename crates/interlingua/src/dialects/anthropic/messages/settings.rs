@@ -1,20 +1,20 @@
 //! The settings of a request, read and written.
 
+use super::BACKEND;
 use super::blocks::CACHE;
-use super::{BACKEND, says};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
-use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
+use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
 use crate::pipe::Target;
-use crate::tape::{Limits, TapeBuf, Val};
+use crate::tape::{Limits, TapeBuf, Val, WantedNames};
 use crate::wire::settings::{
-    SETTINGS_MARK, Setting, SettingForm, is_offered, lose_choice, may_call, write_tools,
+    ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, may_call, write_tools,
 };
 use crate::wire::{aliases, note_blanks, settings};
 
 /// Settings that are one value. Sampling is gone from the current types and refused by newer models, but older clients
 /// still send it: it is read and, as the table of what a request says has it, never written.
-const SETTINGS: &[Setting] = &[
+pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting { names: &["max_tokens"], field: Field::MaxTokens, how: SettingForm::AsIs },
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
@@ -34,25 +34,16 @@ const MAX_TOKENS: u64 = 4096;
 /// The API takes no longer id of an end user than this.
 const USER: usize = 256;
 /// The words of `tool_choice.type`, but for one that is named.
-const CHOICES: Words<UnnamedChoice> =
-    Words(&[(UnnamedChoice::Auto, "auto"), (UnnamedChoice::Required, "any"), (UnnamedChoice::None, "none")]);
+const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "any" };
 /// The words of `output_config.effort`.
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 /// The words of `thinking.display`.
 const DISPLAYS: [&str; 2] = ["summarized", "omitted"];
 
-/// A choice among tools that names none.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum UnnamedChoice {
-    Auto,
-    Required,
-    None,
-}
-
 /// Reads the settings.
 pub(super) fn read(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
-    let mut request = settings::read(root, SETTINGS);
+    let mut request = settings::read(root, &BACKEND);
     let output = root.get("output_config");
     request.reasoning = reasoning(root, output);
     request.tools =
@@ -70,7 +61,7 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
         Some(Format::Schema(SchemaFormat { name: None, schema, strict: None }))
     });
     request.user = root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser));
-    request.cache = CACHE.read(root, SETTINGS_MARK);
+    request.cache = root.get(CACHE.name).and_then(|mark| CACHE.read(mark, SETTINGS_MARK));
     request
 }
 
@@ -95,9 +86,12 @@ fn reasoning<'t>(root: Val<'t>, output: Option<Val<'t>>) -> Reasoning<'t> {
 
 /// A tool that the client describes, or one of the vendor's own types.
 fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
-    let kind = tool.get("type").filter(|kind| !kind.is_null());
-    let name = tool.take_str("name", Field::ToolName)?;
-    let cache = CACHE.read(tool, SETTINGS_MARK);
+    const MEMBERS: WantedNames<6> =
+        WantedNames::new(["type", "name", CACHE.name, "description", "input_schema", "strict"]);
+    let [kind, name, mark, description, schema, strict] = tool.find(&MEMBERS);
+    let kind = kind.filter(|kind| !kind.is_null());
+    let name = name?.take_text(Field::ToolName)?;
+    let cache = mark.and_then(|mark| CACHE.read(mark, SETTINGS_MARK));
     if let Some(kind) = kind.filter(|kind| !kind.is("custom")) {
         let vendor_type = kind.take_text(Field::ToolType)?;
         let runs = BACKEND.own_type(&vendor_type).unwrap_or(CallKind::Vendor);
@@ -110,9 +104,9 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         kind.note(Field::ToolKind);
     }
     Some(Tool {
-        description: tool.take_str("description", Field::ToolDescription),
-        schema: tool.take_raw("input_schema", Field::ToolSchema),
-        strict: tool.take_bool("strict", Field::ToolStrict),
+        description: description.and_then(|text| text.take_text(Field::ToolDescription)),
+        schema: schema.filter(|schema| !schema.is_null()).map(|schema| schema.take(Field::ToolSchema)),
+        strict: strict.and_then(|strict| strict.bool().inspect(|_| _ = strict.take(Field::ToolStrict))),
         cache,
         ..Tool::new(CallKind::Function, name)
     })
@@ -128,19 +122,13 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
         kind.note(Field::Structure);
         return Some(ToolChoice::Named(name));
     }
-    let word = CHOICES.value(&kind.str()?)?;
-    kind.note(Field::ToolChoice);
-    Some(match word {
-        UnnamedChoice::Auto => ToolChoice::Auto,
-        UnnamedChoice::Required => ToolChoice::Required,
-        UnnamedChoice::None => ToolChoice::None,
-    })
+    CHOICES.read(&kind.str()?).inspect(|_| _ = kind.note(Field::ToolChoice))
 }
 
 /// Opens the request and writes everything before `system` and `messages`.
 pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     out.json.object();
-    settings::write(request, SETTINGS, says::request, out);
+    settings::write(request, &BACKEND, out);
     if request.max_tokens.is_none() {
         out.ledger.note("no output limit given: 4096 tokens");
         out.json.key("max_tokens").u64(MAX_TOKENS);
@@ -159,8 +147,18 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
         CACHE.write(mark, &mut out.json);
     }
     let mut tape = TapeBuf::default();
-    let tools = write_tools(&request.tools, &BACKEND, out, |tool, out| write_tool(tool, &mut tape, out));
-    write_choice(request.tool_choice.as_ref(), request.parallel_calls, &tools, out);
+    let write_tool = |tool: &Tool<'_>, out: &mut Target<'_>| write_tool(tool, &mut tape, out);
+    let OfferedChoice { word, tool, parallel } = write_tools(request, &BACKEND, &CHOICES, out, write_tool);
+    // What the API does anyway need not be said.
+    if word.is_none() && tool.is_none() && parallel.is_none() {
+        return;
+    }
+    let word = if tool.is_some() { "tool" } else { word.unwrap_or(CHOICES.auto) };
+    out.json.key("tool_choice").object().key("type").literal(word);
+    if let Some(tool) = tool {
+        out.json.key("name").str(&aliases::tool_name(&tool.name, BACKEND.names, out.ledger));
+    }
+    out.json.opt_bool("disable_parallel_tool_use", parallel.map(|parallel| !parallel)).end_object();
 }
 
 /// `thinking`. A budget switches it on; nothing but a budget may.
@@ -311,40 +309,4 @@ fn write_schema(
             json.raw(&Raw::new(NO_ARGUMENTS));
         }
     }
-}
-
-fn write_choice(
-    choice: Option<&ToolChoice<'_>>,
-    parallel: Option<bool>,
-    tools: &[&Tool<'_>],
-    out: &mut Target<'_>,
-) {
-    if tools.is_empty() {
-        return lose_choice(choice, parallel, out);
-    }
-    let offered = |name: &Str<'_>| tools.iter().any(|tool| tool.name == *name);
-    let (word, name) = match choice {
-        Some(ToolChoice::None) => (CHOICES.word(UnnamedChoice::None), None),
-        Some(ToolChoice::Required) => (CHOICES.word(UnnamedChoice::Required), None),
-        Some(ToolChoice::Named(name)) if offered(name) => (Some("tool"), Some(name)),
-        Some(ToolChoice::Named(_)) => {
-            lose_choice(choice, None, out);
-            (CHOICES.word(UnnamedChoice::Auto), None)
-        }
-        Some(ToolChoice::Auto) | None => (CHOICES.word(UnnamedChoice::Auto), None),
-    };
-    // What the API does anyway need not be said.
-    if parallel.is_none() && matches!(choice, None | Some(ToolChoice::Named(_))) && name.is_none() {
-        return;
-    }
-    out.json.key("tool_choice").object().key("type").literal(word.unwrap_or_default());
-    if let Some(name) = name {
-        out.json.key("name").str(&aliases::tool_name(name, BACKEND.names, out.ledger));
-    }
-    match parallel {
-        Some(_) if choice == Some(&ToolChoice::None) => lose_choice(None, parallel, out),
-        Some(parallel) => _ = out.json.key("disable_parallel_tool_use").bool(!parallel),
-        None => {}
-    }
-    out.json.end_object();
 }

@@ -1,12 +1,11 @@
 //! Events to messages of content blocks: whole ones, gathered, and events of a stream.
 
-use super::blocks::{self, CACHE, STOPS};
-use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, says, settings};
+use super::blocks::{self, CACHE};
+use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, settings};
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request, SaysTable,
-    Usage,
+    Args, Author, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request, Usage,
 };
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
@@ -15,11 +14,11 @@ use crate::wire::assistant::{AssistantForm, Growth, Opening};
 use crate::wire::content::{HeldText, WireContent};
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
-use crate::wire::settings::{CacheWords, PART_MARK};
+use crate::wire::settings::PART_MARK;
 use crate::wire::turns::Speaker;
-use crate::wire::words::StopWords;
 
 /// Whole blocks, gathered.
+#[derive(Default)]
 struct BlockList {
     content: WireContent,
     rules: BlockRules,
@@ -34,16 +33,18 @@ struct BlockList {
 }
 
 /// Which blocks may be written.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum BlockRules {
     /// The API refuses thinking without a signature and citations that it did not make.
+    #[default]
     Request,
     /// A client may read anything.
     Answer,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum OpenBlock {
+    #[default]
     Text,
     Thinking,
     ToolUse,
@@ -52,17 +53,7 @@ enum OpenBlock {
 
 impl BlockList {
     fn new(rules: BlockRules, profile: &Profile) -> Self {
-        Self {
-            content: WireContent::new(profile.blank_text),
-            rules,
-            open: OpenBlock::Text,
-            thinking: Vec::new(),
-            signature: None,
-            input: ArgumentObject::default(),
-            citations: JsonBuffer::default(),
-            mark: JsonBuffer::default(),
-            count: 0,
-        }
+        Self { content: WireContent::new(profile.blank_text), rules, ..Self::default() }
     }
 
     /// Where the open text is in the content: each block is a part of its own, whatever item it came from.
@@ -99,14 +90,14 @@ impl AssistantForm for BlockList {
             Opening::Thinking => OpenBlock::Thinking,
             Opening::Encrypted(opaque) => {
                 let mut json = self.content.part(out);
-                json.object().key("type").literal("redacted_thinking");
-                json.key("data").str(&blocks::carried(opaque)).end_object();
+                json.up_to_value(r#"{"type":"redacted_thinking","data":"#)
+                    .str(&blocks::carried(opaque))
+                    .end_object();
                 OpenBlock::Redacted
             }
             Opening::Call(call) => {
                 let mut json = self.content.part(out);
-                json.object().key("type").literal("tool_use").key("id").str(call.id);
-                json.key("name").str(call.name);
+                json.up_to_value(r#"{"type":"tool_use","id":"#).str(call.id).key("name").str(call.name);
                 OpenBlock::ToolUse
             }
         };
@@ -147,7 +138,7 @@ impl AssistantForm for BlockList {
             }
             OpenBlock::Thinking => {
                 let mut json = self.content.part(out);
-                json.object().key("type").literal("thinking").key("thinking").open_string();
+                json.up_to_value(r#"{"type":"thinking","thinking":"#).open_string();
                 for text in &thinking {
                     json.piece(&text.text());
                 }
@@ -172,8 +163,9 @@ pub(super) struct MessagesRequest {
     /// `messages` is open; before, a system message belongs to `system`.
     messages: bool,
     blocks: BlockList,
-    /// `tool_result` blocks of the user's turn, which come first, and what else it says.
-    results: WireContent,
+    /// The user's turn is open: its `tool_result` blocks, which come first, are written.
+    answering: bool,
+    /// What else it says.
     said: WireContent,
     /// A system message whose place is not decided yet.
     system: WireContent,
@@ -185,7 +177,7 @@ impl Default for MessagesRequest {
         Self {
             messages: false,
             blocks: BlockList::new(BlockRules::Request, &BACKEND),
-            results: WireContent::default(),
+            answering: false,
             said: WireContent::default(),
             system: WireContent::default(),
             last: Speaker::Nobody,
@@ -195,7 +187,6 @@ impl Default for MessagesRequest {
 
 impl RequestForm for MessagesRequest {
     const PROFILE: &'static Profile = &BACKEND;
-    const CACHE: &'static CacheWords = &CACHE;
 
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         settings::write(request, out);
@@ -209,7 +200,7 @@ impl RequestForm for MessagesRequest {
         let said = !self.blocks.content.is_empty();
         if said {
             self.open_messages(out);
-            out.json.object().key("role").literal("assistant").key("content");
+            out.json.up_to_value(r#"{"role":"assistant","content":"#);
             self.blocks.content.write(&mut out.json);
             out.json.end_object();
             self.last = Speaker::Assistant;
@@ -234,7 +225,7 @@ impl RequestForm for MessagesRequest {
         if author == Author::System {
             return self.system.absorb(content);
         }
-        let answers = !self.results.is_empty() && self.said.is_empty() && self.system.is_empty();
+        let answers = self.answering && self.said.is_empty() && self.system.is_empty();
         if !(waited || waits || answers) {
             self.settle(Speaker::User, out);
         }
@@ -242,8 +233,12 @@ impl RequestForm for MessagesRequest {
     }
 
     fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
-        let mut block = self.results.part(out);
-        block.object().key("type").literal("tool_result").key("tool_use_id").literal(id);
+        if !self.answering {
+            self.open_messages(out);
+            self.answering = true;
+            out.json.up_to_value(r#"{"role":"user","content":["#);
+        }
+        let block = out.json.up_to_value(r#"{"type":"tool_result","tool_use_id":"#).literal(id);
         block.opt_bool("is_error", is_error);
         if !content.is_empty() {
             content.write(block.key("content"));
@@ -265,17 +260,14 @@ impl RequestForm for MessagesRequest {
         }
         let json = &mut out.json;
         if self.last == Speaker::User && next != Speaker::User {
-            json.object().key("role").literal("system").key("content");
-            self.system.write(json);
+            self.system.write(json.up_to_value(r#"{"role":"system","content":"#));
             json.end_object();
             self.last = Speaker::Nobody;
         } else {
             out.ledger.note("system message written as marked user text, where it stood");
-            json.object().key("role").literal("user").key("content").array();
-            json.object().key("type").literal("text").key("text").literal("<system>").end_object();
+            json.with_value(r#"{"role":"user","content":[{"type":"text","text":"<system>"}"#);
             self.system.write_parts(json);
-            json.object().key("type").literal("text").key("text").literal("</system>").end_object();
-            json.end_array().end_object();
+            json.with_value(r#"{"type":"text","text":"</system>"}]}"#);
             self.last = Speaker::User;
         }
     }
@@ -291,21 +283,16 @@ impl RequestForm for MessagesRequest {
 
 impl MessagesRequest {
     fn end_user(&mut self, out: &mut Target<'_>) {
-        if self.results.is_empty() && self.said.is_empty() {
+        if std::mem::take(&mut self.answering) {
+            self.said.write_parts(&mut out.json);
+            out.json.end_array().end_object();
+        } else if self.said.is_empty() {
             return;
-        }
-        self.open_messages(out);
-        let json = &mut out.json;
-        json.object().key("role").literal("user").key("content");
-        if self.results.is_empty() {
-            self.said.write(json);
         } else {
-            json.array();
-            self.results.write_parts(json);
-            self.said.write_parts(json);
-            json.end_array();
+            self.open_messages(out);
+            self.said.write(out.json.up_to_value(r#"{"role":"user","content":"#));
+            out.json.end_object();
         }
-        json.end_object();
         self.last = Speaker::User;
     }
 
@@ -381,18 +368,11 @@ impl Default for WholeAnswer {
 
 impl AnswerForm for WholeAnswer {
     const HEAD: HeadPlace = HeadPlace::Last;
-    const SEVERAL: bool = false;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &CLIENT;
-
-    fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
 
     fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
         &mut self.blocks
     }
-
-    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
 
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
         write_head(head, out.json.object());
@@ -418,36 +398,26 @@ pub(super) struct MessageEvents {
 
 impl AnswerForm for MessageEvents {
     const HEAD: HeadPlace = HeadPlace::FirstWithCounts;
-    const SEVERAL: bool = false;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &CLIENT;
 
     fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
-        begin("message_start", out).key("message").object();
-        write_head(head, &mut out.json);
-        let json = &mut out.json;
-        json.key("content").array().end_array().key("stop_reason").null().key("stop_sequence").null();
+        let json = out.json.frame("event: message_start\ndata: ");
+        write_head(head, json.up_to_value(r#"{"type":"message_start","message":{"#));
+        json.with_value(r#""content":[],"stop_reason":null,"stop_sequence":null"#);
         write_usage(head, json);
-        json.end_object();
-        end(out);
+        json.end_object().end_object().frame("\n\n");
     }
 
     fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
         self
     }
 
-    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
-
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
-        begin("message_delta", out).key("delta").object();
-        write_stop(stop, &mut out.json);
-        out.json.end_object();
+        let json = out.json.frame("event: message_delta\ndata: ");
+        write_stop(stop, json.up_to_value(r#"{"type":"message_delta","delta":{"#));
         // All counts once more: what was not known at the start is known now.
-        write_usage(head, &mut out.json);
-        end(out);
-        begin("message_stop", out);
-        end(out);
+        write_usage(head, json.end_object());
+        json.end_object().frame("\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
@@ -458,18 +428,17 @@ impl AnswerForm for MessageEvents {
 }
 
 impl MessageEvents {
-    fn delta(&self, kind: &str, member: &str, text: &Str<'_>, out: &mut Target<'_>) {
+    /// A piece of the open block: `piece` is its `delta` up to the text.
+    fn delta(&self, piece: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
         // Nothing is said by saying nothing.
-        if text.is_empty() {
-            return;
+        if !text.is_empty() {
+            self.begin_delta(out).up_to_value(piece).str(text).end_object().end_object().frame("\n\n");
         }
-        self.begin_delta(kind, out).key(member).str(text).end_object();
-        end(out);
     }
 
-    fn begin_delta<'a, 'o>(&self, kind: &str, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
-        let json = begin("content_block_delta", out).key("index").u64(self.count.saturating_sub(1));
-        json.key("delta").object().key("type").literal(kind)
+    fn begin_delta<'a, 'o>(&self, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
+        let json = out.json.frame("event: content_block_delta\ndata: ");
+        json.up_to_value(r#"{"type":"content_block_delta","index":"#).u64(self.count.saturating_sub(1))
     }
 }
 
@@ -479,46 +448,47 @@ impl AssistantForm for MessageEvents {
     }
 
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
-        let json =
-            begin("content_block_start", out).key("index").u64(self.count).key("content_block").object();
+        let json = out.json.frame("event: content_block_start\ndata: ");
+        json.up_to_value(r#"{"type":"content_block_start","index":"#).u64(self.count).key("content_block");
         self.count += 1;
-        json.key("type");
         match opening {
-            Opening::Text(..) => json.literal("text").key("text").literal(""),
-            Opening::Thinking => {
-                json.literal("thinking").key("thinking").literal("").key("signature").literal("")
-            }
+            Opening::Text(..) => json.with_value(r#"{"type":"text","text":"""#),
+            Opening::Thinking => json.with_value(r#"{"type":"thinking","thinking":"","signature":"""#),
             Opening::Encrypted(opaque) => {
-                json.literal("redacted_thinking").key("data").str(&blocks::carried(opaque))
+                json.up_to_value(r#"{"type":"redacted_thinking","data":"#).str(&blocks::carried(opaque))
             }
             Opening::Call(call) => {
-                json.literal("tool_use").key("id").str(call.id).key("name").str(call.name);
-                json.key("input").object().end_object()
+                json.up_to_value(r#"{"type":"tool_use","id":"#).str(call.id).key("name").str(call.name);
+                json.with_value(r#""input":{}"#)
             }
         };
-        json.end_object();
-        end(out);
+        json.end_object().end_object().frame("\n\n");
     }
 
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+        const INPUT: &str = r#""delta":{"type":"input_json_delta","partial_json":"#;
         match growth {
             // Refusals do not stand apart here.
-            Growth::Text(text) | Growth::Refusal(text) => self.delta("text_delta", "text", text, out),
-            Growth::Thinking(text) => self.delta("thinking_delta", "thinking", text, out),
-            Growth::Signature(opaque) => {
-                self.delta("signature_delta", "signature", &blocks::carried(opaque), out);
+            Growth::Text(text) | Growth::Refusal(text) => {
+                self.delta(r#""delta":{"type":"text_delta","text":"#, text, out);
             }
-            Growth::Arguments(Args::Text(text)) => self.delta("input_json_delta", "partial_json", text, out),
+            Growth::Thinking(text) => {
+                self.delta(r#""delta":{"type":"thinking_delta","thinking":"#, text, out);
+            }
+            Growth::Signature(opaque) => {
+                let state = blocks::carried(opaque);
+                self.delta(r#""delta":{"type":"signature_delta","signature":"#, &state, out);
+            }
+            Growth::Arguments(Args::Text(text)) => self.delta(INPUT, text, out),
             // No arguments are said by saying nothing.
             Growth::Arguments(Args::Json(json)) if json.as_str() == "{}" => {}
-            Growth::Arguments(Args::Json(json)) => {
-                self.delta("input_json_delta", "partial_json", &Str::plain(json.as_str()), out);
-            }
+            Growth::Arguments(Args::Json(json)) => self.delta(INPUT, &Str::plain(json.as_str()), out),
             Growth::Citation(citation) => {
                 let mut written = JsonBuffer::default();
                 blocks::write_citation(citation, &mut written.hold(), out);
-                self.begin_delta("citations_delta", out).key("citation").values(written.bytes()).end_object();
-                end(out);
+                let json =
+                    self.begin_delta(out).up_to_value(r#""delta":{"type":"citations_delta","citation":"#);
+                json.values(written.bytes()).end_object().end_object().frame("\n\n");
             }
             // An answer has no marks, as the profile of its clients says.
             Growth::Cache(_) => {}
@@ -526,25 +496,17 @@ impl AssistantForm for MessageEvents {
     }
 
     fn close(&mut self, out: &mut Target<'_>) {
-        begin("content_block_stop", out).key("index").u64(self.count.saturating_sub(1));
-        end(out);
+        let json = out.json.frame("event: content_block_stop\ndata: ");
+        json.up_to_value(r#"{"type":"content_block_stop","index":"#).u64(self.count.saturating_sub(1));
+        json.end_object().frame("\n\n");
     }
-}
-
-/// Begins an event; its name also stands in its data.
-fn begin<'a, 'o>(name: &str, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
-    out.json.frame("event: ").frame(name).frame("\ndata: ").object().key("type").literal(name)
-}
-
-fn end(out: &mut Target<'_>) {
-    out.json.end_object().frame("\n\n");
 }
 
 /// `"id":…,"type":"message","role":"assistant","model":…`
 fn write_head(head: &ResponseHead, json: &mut JsonWriter<'_>) {
     let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
-    json.key("id").str(&text(&head.id, "msg_unknown")).key("type").literal("message");
-    json.key("role").literal("assistant").key("model").str(&text(&head.model, "unknown"));
+    json.key("id").str(&text(&head.id, "msg_unknown"));
+    json.up_to_value(r#""type":"message","role":"assistant","model":"#).str(&text(&head.model, "unknown"));
 }
 
 /// `"usage":{…}`; both sums are required.
@@ -585,7 +547,7 @@ fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
         out.lose(Field::ErrorClass, Reason::Narrowed);
     }
     let word = own.or(ERRORS.of_class(FailureClass::Server)).map_or("", |(word, _)| word);
-    out.json.object().key("type").literal("error").key("error").object().key("type").literal(word);
+    out.json.up_to_value(r#"{"type":"error","error":{"type":"#).literal(word);
     out.json.key("message").open_string();
     if *class == FailureClass::ContextTooLong && !message.decode().contains(TOO_LONG) {
         out.ledger.note("message begun with the words by which clients know that the prompt is too long");

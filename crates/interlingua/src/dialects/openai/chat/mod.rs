@@ -65,6 +65,10 @@ const OK_MARK: &str = "[tool ok] ";
 
 /// What a server takes.
 static BACKEND: Profile = Profile {
+    says: says::request,
+    settings: settings::SETTINGS,
+    cache: &CACHE,
+    stops: &STOPS,
     ids: NameRule { letters: Letters::Any, most: 64 },
     names: NameRule::TOOL,
     // A server that speaks this dialect issues no state.
@@ -78,17 +82,16 @@ static BACKEND: Profile = Profile {
 };
 
 /// What its clients take of a whole response.
-static CLIENT: Profile =
-    Profile { names: NameRule::ANY, opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
-
-/// What they take of a stream, whose deltas are typed for functions only.
-static STREAM_CLIENT: Profile = Profile {
+static CLIENT: Profile = Profile {
+    says: says::answer,
     names: NameRule::ANY,
     opaque: OpaquePolicy::Carry,
     marks: Marks::Nothing,
-    free_text: FreeText::Wrapped,
     ..BACKEND
 };
+
+/// What they take of a stream, whose deltas are typed for functions only.
+static STREAM_CLIENT: Profile = Profile { free_text: FreeText::Wrapped, ..CLIENT };
 
 /// A mark for the cache.
 const CACHE: CacheWords =
@@ -145,6 +148,7 @@ static ERRORS: ErrorWords = ErrorWords {
         (FailureClass::Server, "api_error"),
         (FailureClass::Server, "internal_error"),
     ]),
+    too_long: &["context length", "context window"],
 };
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {

@@ -1,16 +1,14 @@
 //! What requests and answers of the Chat Completions API say of each field of the model.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says, caches, citations, failures, settings, turns, usage};
-use crate::wire::unsaid;
+use crate::model::{Field, Says, citations};
+use crate::wire::says::{COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
 
 /// A request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn request(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::RequestModel
+        Field::RequestModel
         | Field::MaxTokens
         | Field::Temperature
         | Field::TopP
@@ -40,24 +38,13 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ToolName => {
             Says::Less("odd letters are replaced; tools that a vendor trained or runs are lost")
         }
-        Field::CallName | Field::CallId | Field::ResultCallId => {
-            Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
-        }
-        Field::CallNamespace => Says::Emulated("put before the name"),
-        Field::MessageJson | Field::ResultJson => Says::Emulated("written as text"),
         Field::StopTexts => Says::Less("no more than four"),
         Field::ToolKind => Says::Less("functions and free-text tools only"),
         Field::CallKind => Says::Less("functions and free-text calls only"),
-        Field::ToolChoice => Says::Less("without such a tool there is no choice"),
-        Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
         Field::EndUser => Says::Less("a longer one than 64 characters is replaced by a hash"),
         Field::ServiceTier => Says::Less("words of other providers are lost"),
         Field::CacheMark => Says::Less("on parts of content only, and every sort is `explicit`"),
         Field::CacheLifetime => Says::Less("half an hour or half a day; others are lost"),
-        Field::ItemAuthor => {
-            Says::Less("developers are not told from the system; messages in a row are joined")
-        }
-        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText | Field::Refusal => Says::Less("empty texts of the assistant are left out"),
         Field::ReasoningSummary => Says::Emulated("written as reasoning"),
         Field::MessageMedia | Field::ResultMedia => Says::Less(
@@ -68,8 +55,6 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ResultIsError => {
             Says::Less("a failed result begins with `[tool error]`; that it went well is not said")
         }
-        // The call has the name.
-        Field::ResultName => Says::No(Reason::Redundant),
         // A backend gets no state that it did not issue, and this API issues none.
         Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
         Field::TopK
@@ -81,10 +66,9 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::SettingsCache
         | Field::MediaContext
         | Field::MediaCitable => Says::No(Reason::NoSlot),
-        // These are an answer's.
-        turns!() | usage!() | failures!() | citations!() => Says::No(Reason::NoSlot),
-        Field::ItemAnswer => Says::No(Reason::NoSlot),
-        unsaid!() => Says::No(Reason::NoSlot),
+        // Only an answer cites.
+        citations!() => Says::No(Reason::NoSlot),
+        kit_in_request!() => in_request(field),
     }
 }
 
@@ -92,19 +76,7 @@ pub(super) const fn request(field: Field) -> Says {
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::CallArgs
-        | Field::ReasoningText
-        | Field::ItemAnswer
-        | Field::TurnAnswer => Says::Exactly,
-        Field::ErrorMessage => Says::Less("only of the first failure"),
-        Field::CallName | Field::CallId => {
-            Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
-        }
-        Field::CallNamespace => Says::Emulated("put before the name"),
-        Field::MessageJson => Says::Emulated("written as text"),
-        Field::TurnId | Field::TurnModel => Says::Less("the first of several answers"),
+        Field::CallArgs | Field::ReasoningText | Field::ItemAnswer | Field::TurnAnswer => Says::Exactly,
         Field::TurnTime => Says::Less("seconds only"),
         Field::UsageInput
         | Field::UsageCacheRead
@@ -112,12 +84,8 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::UsageInputAudio
         | Field::UsageOutput
         | Field::UsageReasoning
-        | Field::UsageOutputAudio => {
-            Says::Less("counts that later ones replace, and those of an answer that failed")
-        }
+        | Field::UsageOutputAudio => COUNTED,
         Field::StopReason => Says::Less("reasons without a word become `stop`, `length` or `content_filter`"),
-        Field::ItemAuthor => Says::Less("only the assistant speaks"),
-        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
         Field::MessageText | Field::Refusal => Says::Less("empty texts are left out"),
         Field::ReasoningSummary => Says::Emulated("written as reasoning"),
         Field::Signature | Field::Encrypted | Field::Issuer => {
@@ -140,20 +108,6 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::Cost
         | Field::ErrorStatus
         | Field::ErrorRequestId => Says::No(Reason::NoSlot),
-        // These are a request's.
-        settings!()
-        | caches!()
-        | Field::ResultCallId
-        | Field::ResultName
-        | Field::ResultText
-        | Field::ResultMedia
-        | Field::ResultJson
-        | Field::ResultIsError
-        | Field::MessageMedia
-        | Field::MediaType
-        | Field::MediaName
-        | Field::MediaContext
-        | Field::MediaCitable => Says::No(Reason::NoSlot),
-        unsaid!() => Says::No(Reason::NoSlot),
+        kit_in_answer!() => in_answer(field),
     }
 }

@@ -1,16 +1,18 @@
 //! The settings of a request, read and written.
 
-use super::{BACKEND, says};
+use super::BACKEND;
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
 use crate::tape::Val;
-use crate::wire::settings::{Setting, SettingForm, is_offered, lose_choice, may_call, write_tools};
+use crate::wire::settings::{
+    ChoiceWords, OfferedChoice, Setting, SettingForm, is_offered, may_call, write_tools,
+};
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
 /// Settings that are one value.
-const SETTINGS: &[Setting] = &[
+pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     // The second is the name of 2023.
     Setting {
@@ -35,14 +37,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         names: &["service_tier"],
         field: Field::ServiceTier,
-        how: SettingForm::Words(&[
-            ("auto", "auto"),
-            ("default", "default"),
-            ("flex", "flex"),
-            ("scale", "scale"),
-            ("priority", "priority"),
-            ("fast", "fast"),
-        ]),
+        how: SettingForm::OwnWords(&["auto", "default", "flex", "scale", "priority", "fast"]),
     },
     Setting { names: &["metadata"], field: Field::Metadata, how: SettingForm::AsIs },
     Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
@@ -51,10 +46,13 @@ const SETTINGS: &[Setting] = &[
 /// The types of tools.
 const TOOLS: Words<CallKind> = Words(&[(CallKind::Function, "function"), (CallKind::FreeText, "custom")]);
 
+/// The words of `tool_choice`.
+const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "required" };
+
 /// Reads the settings.
 pub(super) fn read(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
-    let mut request = settings::read(root, SETTINGS);
+    let mut request = settings::read(root, &BACKEND);
     if let Some(options) = root.get("stream_options").filter(|_| request.stream == Some(true)) {
         request.stream_usage = options.take_bool("include_usage", Field::StreamUsage);
     }
@@ -95,14 +93,7 @@ fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
 /// Which of the tools that we know to use; a choice among others stays where it is.
 fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
     if let Some(word) = choice.str().filter(|_| !tools.is_empty()) {
-        let parsed = match word.as_escaped() {
-            "auto" => ToolChoice::Auto,
-            "none" => ToolChoice::None,
-            "required" => ToolChoice::Required,
-            _ => return None,
-        };
-        choice.note(Field::ToolChoice);
-        return Some(parsed);
+        return CHOICES.read(&word).inspect(|_| _ = choice.note(Field::ToolChoice));
     }
     // `function_call` has the name itself.
     let (kind, inner) = match (choice.get("function"), choice.get("custom")) {
@@ -140,7 +131,7 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
 /// Opens the request and writes everything before the first message.
 pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     out.json.object();
-    settings::write(request, SETTINGS, says::request, out);
+    settings::write(request, &BACKEND, out);
     if request.stream == Some(true) {
         // Every other API gives it unasked.
         let wanted = request.stream_usage.unwrap_or_else(|| {
@@ -152,9 +143,17 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
         out.lose(Field::StreamUsage, Reason::Refused);
     }
     write_format(request.format.as_ref(), out);
-    let tools = write_tools(&request.tools, &BACKEND, out, write_tool);
-    write_choice(request.tool_choice.as_ref(), request.parallel_calls, &tools, out);
-    out.json.key("messages").array();
+    let OfferedChoice { word, tool, parallel } = write_tools(request, &BACKEND, &CHOICES, out, write_tool);
+    if let Some(word) = word {
+        out.json.key("tool_choice").literal(word);
+    }
+    if let Some(tool) = tool {
+        let kind = TOOLS.word(tool.kind).unwrap_or("function");
+        let name = aliases::tool_name(&tool.name, BACKEND.names, out.ledger);
+        out.json.key("tool_choice").object().key("type").literal(kind).key(kind).object();
+        out.json.key("name").str(&name).end_object().end_object();
+    }
+    out.json.opt_bool("parallel_tool_calls", parallel).key("messages").array();
 }
 
 fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
@@ -187,35 +186,4 @@ fn write_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
     json.object().key("type").literal(kind).key(kind).object().key("name").str(&new);
     json.opt_str("description", description.as_ref()).opt_raw("parameters", schema.as_ref());
     json.opt_bool("strict", *strict).end_object().end_object();
-}
-
-fn write_choice(
-    choice: Option<&ToolChoice<'_>>,
-    parallel: Option<bool>,
-    tools: &[&Tool<'_>],
-    out: &mut Target<'_>,
-) {
-    if tools.is_empty() {
-        return lose_choice(choice, parallel, out);
-    }
-    match choice {
-        Some(ToolChoice::Auto) => _ = out.json.key("tool_choice").literal("auto"),
-        Some(ToolChoice::None) => _ = out.json.key("tool_choice").literal("none"),
-        Some(ToolChoice::Required) => _ = out.json.key("tool_choice").literal("required"),
-        Some(ToolChoice::Named(name)) => match tools.iter().find(|tool| tool.name == *name) {
-            Some(tool) => {
-                let kind = TOOLS.word(tool.kind).unwrap_or("function");
-                out.json.key("tool_choice").object().key("type").literal(kind).key(kind).object();
-                let name = aliases::tool_name(name, BACKEND.names, out.ledger);
-                out.json.key("name").str(&name).end_object().end_object();
-            }
-            None => lose_choice(choice, None, out),
-        },
-        None => {}
-    }
-    if choice == Some(&ToolChoice::None) {
-        lose_choice(None, parallel, out);
-    } else {
-        out.json.opt_bool("parallel_tool_calls", parallel);
-    }
 }

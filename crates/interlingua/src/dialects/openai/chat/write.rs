@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    BACKEND, CACHE, CLIENT, ERROR_MARK, ERRORS, OK_MARK, ROLES, STOPS, STREAM_CLIENT, says, settings,
-};
+use super::{BACKEND, CACHE, CLIENT, ERROR_MARK, ERRORS, OK_MARK, ROLES, STREAM_CLIENT, settings};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{
     Args, Author, Citation, Failure, Field, ItemId, Media, MediaSource, Of, Opaque, OpaqueKind, Request,
-    SaysTable, Usage, issuers,
+    Usage, issuers,
 };
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
@@ -18,9 +16,8 @@ use crate::wire::content::WireContent;
 use crate::wire::media::write_data_url;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
-use crate::wire::settings::{CacheWords, PART_MARK};
+use crate::wire::settings::PART_MARK;
 use crate::wire::turns::Speaker;
-use crate::wire::words::StopWords;
 
 /// What is counted while a message is said.
 #[derive(Default)]
@@ -33,6 +30,8 @@ struct MessageTally {
     /// Characters of content so far, and before the text that is open.
     characters: u64,
     text_begins: u64,
+    /// The text at hand, decoded in memory that is used again.
+    plain: String,
 }
 
 impl MessageTally {
@@ -41,7 +40,9 @@ impl MessageTally {
     }
 
     fn text(&mut self, text: &Str<'_>) {
-        self.characters += text.decode().chars().count() as u64;
+        self.plain.clear();
+        text.decode_into(&mut self.plain);
+        self.characters += self.plain.chars().count() as u64;
     }
 
     fn close(&mut self) {
@@ -141,10 +142,14 @@ impl AssistantForm for ChatMessage {
             Opening::Thinking => {}
             Opening::Encrypted(opaque) => self.tally.write_detail(opaque, &mut self.details.hold()),
             Opening::Call(CallOpening { number: _, id, name, free_text }) => {
-                let (kind, member) = if free_text { ("custom", "input") } else { ("function", "arguments") };
                 let mut json = self.calls.hold();
-                json.object().key("id").str(id).key("type").literal(kind).key(kind).object();
-                json.key("name").str(name).key(member).open_string();
+                json.up_to_value("{\"id\":").str(id);
+                let (kind, arguments) = if free_text {
+                    (r#""type":"custom","custom":{"name":"#, r#""input":"#)
+                } else {
+                    (r#""type":"function","function":{"name":"#, r#""arguments":"#)
+                };
+                json.up_to_value(kind).str(name).up_to_value(arguments).open_string();
                 self.in_call = true;
             }
         }
@@ -168,9 +173,7 @@ impl AssistantForm for ChatMessage {
             }
             Growth::Signature(opaque) => self.tally.write_detail(opaque, &mut self.details.hold()),
             Growth::Arguments(Args::Text(text)) => _ = self.calls.hold().piece(text),
-            Growth::Arguments(Args::Json(json)) => {
-                self.calls.hold().piece(&Str::plain(json.as_str()));
-            }
+            Growth::Arguments(Args::Json(json)) => _ = self.calls.hold().plain_piece(json.as_str()),
             Growth::Citation(citation) => {
                 self.tally.write_annotation(citation, &mut self.annotations.hold(), out);
             }
@@ -209,7 +212,7 @@ impl ChatMessage {
     fn write(&mut self, out: &mut Target<'_>) {
         self.content.end(out);
         let json = &mut out.json;
-        json.object().key("role").literal("assistant").key("content");
+        json.up_to_value(r#"{"role":"assistant","content":"#);
         match (self.content.is_empty(), self.texts, self.calls.bytes().is_empty() && self.refusal.is_empty())
         {
             (false, _, _) => self.content.write(json),
@@ -257,7 +260,6 @@ pub(super) struct ChatRequest {
 
 impl RequestForm for ChatRequest {
     const PROFILE: &'static Profile = &BACKEND;
-    const CACHE: &'static CacheWords = &CACHE;
 
     fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         settings::write(request, out);
@@ -327,7 +329,7 @@ impl RequestForm for ChatRequest {
         if is_error == Some(false) {
             out.lose(Field::ResultIsError, Reason::Redundant);
         }
-        let json = out.json.object().key("role").literal("tool").key("tool_call_id").literal(id);
+        let json = out.json.up_to_value(r#"{"role":"tool","tool_call_id":"#).literal(id);
         content.write_marked(mark, json.key("content"));
         out.json.end_object();
     }
@@ -360,8 +362,7 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
     let known = media_type.as_ref().map(Str::decode);
     let (kind, data) = match (known.as_deref(), source) {
         (kind, MediaSource::Url(url)) if kind.is_none_or(|kind| kind.starts_with("image/")) => {
-            json.object().key("type").literal("image_url").key("image_url").object().key("url").str(url);
-            json.end_object().end_object();
+            json.up_to_value(r#"{"type":"image_url","image_url":{"url":"#).str(url).end_object().end_object();
             out.lose_some(Field::MediaType, media_type.as_ref(), Reason::Narrowed);
             out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
             return Ok(());
@@ -409,11 +410,7 @@ pub(super) struct Completion {
 impl AnswerForm for Completion {
     const HEAD: HeadPlace = HeadPlace::Last;
     const SEVERAL: bool = true;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &CLIENT;
-
-    fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
 
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm {
         &mut self.choices.entry(answer).or_insert_with(|| (ChatMessage::answer(), None)).0
@@ -468,8 +465,6 @@ impl AnswerForm for Chunks {
     const HEAD: HeadPlace = HeadPlace::First;
     const SEVERAL: bool = true;
     const USAGE_ON_REQUEST: bool = true;
-    const SAYS: SaysTable = says::answer;
-    const STOPS: &'static StopWords = &STOPS;
     const PROFILE: &'static Profile = &STREAM_CLIENT;
 
     fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
@@ -491,7 +486,7 @@ impl AnswerForm for Chunks {
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
         self.end_answer(0, stop, out);
         if head.usage.is_some() {
-            self.begin_chunk(out).key("choices").array().end_array();
+            self.begin_chunk(out).with_value(r#""choices":[]"#);
             write_usage(head, &mut out.json);
             out.json.end_object().frame("\n\n");
         }
@@ -516,8 +511,8 @@ impl Chunks {
         out: &mut Target<'_>,
         write: impl FnOnce(&mut ChunkedChoice, &mut JsonWriter<'_>),
     ) {
-        let json = self.begin_chunk(out).key("choices").array().object();
-        json.key("index").u64(self.answer).key("delta").object();
+        let json = self.begin_chunk(out).up_to_value(r#""choices":[{"index":"#).u64(self.answer);
+        json.up_to_value("\"delta\":{");
         let choice = self.choices.entry(self.answer).or_default();
         if !std::mem::replace(&mut choice.begun, true) {
             json.key("role").literal("assistant");
@@ -528,7 +523,7 @@ impl Chunks {
             Some(reason) => json.literal(reason),
             None => json.null(),
         };
-        json.end_object().end_array().end_object().frame("\n\n");
+        json.frame("}]}\n\n");
     }
 
     fn tally(&mut self) -> &mut MessageTally {
@@ -556,9 +551,9 @@ impl AssistantForm for Chunks {
             Opening::Call(CallOpening { number, id, name, free_text: _ }) => {
                 self.chunk(None, out, |choice, json| {
                     choice.call = number;
-                    json.key("tool_calls").array().object().key("index").u64(number).key("id").str(id);
-                    json.key("type").literal("function").key("function").object().key("name").str(name);
-                    json.key("arguments").literal("").end_object().end_object().end_array();
+                    json.up_to_value(r#""tool_calls":[{"index":"#).u64(number).key("id").str(id);
+                    json.up_to_value(r#""type":"function","function":{"name":"#).str(name);
+                    json.with_value(r#""arguments":""}}]"#);
                 });
             }
         }
@@ -579,8 +574,8 @@ impl AssistantForm for Chunks {
             }),
             Growth::Signature(opaque) => self.detail(opaque, out),
             Growth::Arguments(args) => self.chunk(None, out, |choice, json| {
-                json.key("tool_calls").array().object().key("index").u64(choice.call);
-                json.key("function").object().key("arguments");
+                json.up_to_value(r#""tool_calls":[{"index":"#).u64(choice.call);
+                json.up_to_value(r#""function":{"arguments":"#);
                 match args {
                     Args::Text(text) => json.str(text),
                     Args::Json(object) => json.json_in_string(object),

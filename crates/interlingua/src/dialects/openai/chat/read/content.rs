@@ -10,7 +10,7 @@ use crate::wire::settings::PART_MARK;
 
 pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
     match content {
-        Some(list) if list.elements().count() > 1 => Shape::List,
+        Some(list) if list.elements().nth(1).is_some() => Shape::List,
         _ => Shape::One,
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn read_content(
             continue;
         };
         each(number as u32, value, out);
-        if let Some(mark) = CACHE.read(part, PART_MARK) {
+        if let Some(mark) = part.get(CACHE.name).and_then(|mark| CACHE.read(mark, PART_MARK)) {
             each(number as u32, Part::Cache(mark), out);
         }
     }

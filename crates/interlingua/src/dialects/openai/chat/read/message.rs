@@ -16,19 +16,20 @@ use crate::wire::{is_blank, note_blanks};
 /// One message as it comes, whole or in pieces.
 #[derive(Default)]
 pub(super) struct MessageReader {
-    pub(super) message: Option<ItemId>,
+    message: Option<ItemId>,
     /// Which of several answers it is; `None` is the first.
     answer: Option<u64>,
     /// There are no fragments: each entry is a call.
     whole: bool,
     thought: Option<Thought>,
+    /// The number of the last entry of `reasoning_details`.
+    last_entry: Option<u64>,
+    /// Calls that are not complete. Of a whole message that is the last one: only its end may be missing.
     calls: Vec<Call>,
     /// The last call with each index, and the call with each id.
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
-    refused: bool,
-    /// The number of the last entry of `reasoning_details`.
-    last_entry: Option<u64>,
+    facts: AnswerFacts,
 }
 
 /// The reasoning that is open.
@@ -49,29 +50,14 @@ struct Call {
     /// `None` until id and name are known; then `arguments` is empty.
     item: Option<ItemId>,
     arguments: String,
-    ended: bool,
-}
-
-/// What an entry of `tool_calls` says.
-#[derive(Clone, Copy)]
-struct Fragment<'a> {
-    index: Option<u64>,
-    id: Option<Val<'a>>,
-    /// The name and the arguments.
-    inner: Option<Val<'a>>,
-    kind: CallKind,
-}
-
-impl Fragment<'_> {
-    const NEW: Self = Self { index: None, id: None, inner: None, kind: CallKind::Function };
 }
 
 /// The part a refusal is: no list of content parts gets that long.
 const REFUSAL: u32 = u32::MAX;
 
 impl MessageReader {
-    pub(super) fn whole(message: Option<ItemId>) -> Self {
-        Self { whole: true, message, ..Self::default() }
+    pub(super) fn whole() -> Self {
+        Self { whole: true, ..Self::default() }
     }
 
     /// What there is to read of another answer to the same request.
@@ -79,17 +65,23 @@ impl MessageReader {
         Self { whole: self.whole, answer: Some(answer), ..Self::default() }
     }
 
-    /// Starts the message, if it has not begun.
+    /// Starts the assistant's message, if it has not begun.
     pub(super) fn begin(&mut self, out: &mut Events<'_>) {
         if self.message.is_none() {
             let head = out.head(ItemKind::Message, Author::Assistant);
-            self.message = Some(out.start(ItemHead { answer: self.answer, ..head }));
+            self.begin_with(head, out);
         }
+    }
+
+    /// Starts the message.
+    pub(super) fn begin_with(&mut self, head: ItemHead<'_>, out: &mut Events<'_>) {
+        self.message = Some(out.start(ItemHead { answer: self.answer, ..head }));
+        (self.last_entry, self.facts) = (None, AnswerFacts::default());
     }
 
     /// What its stop reason depends on.
     pub(super) fn facts(&self) -> AnswerFacts {
-        AnswerFacts { calls: !self.calls.is_empty(), refused: self.refused }
+        self.facts
     }
 
     /// Reads a `message` or a `delta`: one pass to see what it has, then reasoning, content and calls in this order.
@@ -98,31 +90,39 @@ impl MessageReader {
         let (mut shown, mut entries, mut content, mut refusal) = (None, None, None, None);
         let (mut calls, mut lone, mut annotations) = (None, None, None);
         for (name, value) in delta.members() {
-            match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(Field::Structure),
+            let place = match name.as_escaped() {
+                _ if is_blank(value) => {
+                    value.note(Field::Structure);
+                    continue;
+                }
                 // A request's role is the author's; an answer is always the assistant's.
                 "role" if value.claimed() == Claim::Free && value.is("assistant") => {
                     value.note(Field::Structure);
+                    continue;
                 }
-                "content" | "refusal" if value.is("") => _ = value.note(Field::Structure),
-                "content" => content = content.or(Some(value)),
-                "refusal" => refusal = refusal.or(Some(value)),
-                "tool_calls" => calls = calls.or(Some(value)),
+                "content" | "refusal" if value.is("") => {
+                    value.note(Field::Structure);
+                    continue;
+                }
+                "content" => &mut content,
+                "refusal" => &mut refusal,
+                "tool_calls" => &mut calls,
                 // The one call of 2023, without an id.
-                "function_call" => lone = lone.or(Some(value)),
-                "reasoning_details" => entries = entries.or(Some(value)),
-                "annotations" => annotations = annotations.or(Some(value)),
+                "function_call" => &mut lone,
+                "reasoning_details" => &mut entries,
+                "annotations" => &mut annotations,
                 // Vendors' places for the text of reasoning; the API itself has none. Some say it under two names.
                 "reasoning_content" | "reasoning" | "reasoning_text"
                     if value.kind() == Kind::String
                         && shown.is_none_or(|shown: Val<'_>| shown.text() == value.text()) =>
                 {
                     value.claim(Claim::Taken(Field::ReasoningText));
-                    shown = Some(value);
+                    &mut shown
                 }
                 // Anything else stays where it is.
-                _ => {}
-            }
+                _ => continue,
+            };
+            place.get_or_insert(value);
         }
         if shown.is_some() || entries.is_some() {
             self.reason(shown, entries, message, out);
@@ -130,7 +130,7 @@ impl MessageReader {
         if let Some(content) = content {
             self.end_thought(out);
             read_content(content, Of::Message, out, &mut |number, part, out| {
-                self.refused |= matches!(part, Part::Refusal(_));
+                self.facts.refused |= matches!(part, Part::Refusal(_));
                 self.grow(message, number, part, out);
             });
         }
@@ -142,14 +142,14 @@ impl MessageReader {
         }
         if let Some(text) = refusal.and_then(|refusal| refusal.take_text(Field::Refusal)) {
             self.end_thought(out);
-            self.refused = true;
+            self.facts.refused = true;
             self.grow(message, REFUSAL, Part::Refusal(text), out);
         }
         for (place, entry) in calls.into_iter().flat_map(|calls| calls.elements()).enumerate() {
             self.call(entry, place as u64, message, out);
         }
         if let Some(lone) = lone {
-            self.fragment(Fragment { inner: Some(lone), ..Fragment::NEW }, message, out);
+            self.fragment((None, None), CallKind::Function, Some(lone), message, out);
         }
     }
 
@@ -170,17 +170,17 @@ impl MessageReader {
         out: &mut Events<'_>,
     ) {
         let mut shown = shown.map_or("", |shown| &shown.text()[1..shown.text().len() - 1]);
+        let entries = || entries.into_iter().flat_map(|list| list.elements());
         // Texts that the entries repeat are theirs: they know which signature belongs to which.
         let mut told = String::new();
-        for text in entries.into_iter().flat_map(|list| list.elements()).filter_map(|entry| entry.get("text"))
-        {
-            told.push_str(text.str().unwrap_or_default().as_escaped());
+        for text in entries().filter_map(|entry| entry.get("text")?.str()) {
+            told.push_str(text.as_escaped());
         }
         shown = shown.strip_suffix(&told).unwrap_or(shown);
         if !shown.is_empty() {
             self.think(shown, |thought| !thought.signed, None, message, out);
         }
-        for (place, entry) in entries.into_iter().flat_map(|entries| entries.elements()).enumerate() {
+        for (place, entry) in entries().enumerate() {
             self.entry(entry, place as u64, message, out);
         }
     }
@@ -193,11 +193,9 @@ impl MessageReader {
         let text = |name| entry.get(name).filter(|val: &Val<'_>| val.kind() == Kind::String && !val.is(""));
         if kind.is("reasoning.text") {
             let (shown, signature) = (text("text"), text("signature"));
-            if let Some(shown) = shown {
-                let escaped = shown.str().unwrap_or_default();
+            if let Some((shown, escaped)) = shown.and_then(|shown| Some((shown, shown.str()?))) {
                 let escaped = escaped.as_escaped();
-                let known = self.thought.as_ref().is_some_and(|thought| thought.text == escaped);
-                if known {
+                if self.thought.as_ref().is_some_and(|thought| thought.text == escaped) {
                     shown.take(Field::ReasoningText);
                 } else {
                     let joins = |thought: &Thought| {
@@ -287,53 +285,55 @@ impl MessageReader {
 
     /// An entry of `tool_calls`, at that place of its list.
     fn call(&mut self, entry: Val<'_>, place: u64, message: ItemId, out: &mut Events<'_>) {
-        let mut found = Fragment::NEW;
+        let (mut index, mut id, mut inner, mut kind) = (None, None, None, CallKind::Function);
         for (name, value) in entry.members() {
             match name.as_escaped() {
                 _ if is_blank(value) => _ = value.note(Field::Structure),
-                "index" if value.u64().is_some() => {
-                    // It only tells pieces apart: one that tells nothing stays where it is.
-                    let next = if self.whole { place } else { self.calls.len() as u64 };
-                    let index = value.u64();
-                    let known = !self.whole && index.is_some_and(|index| self.by_index.contains_key(&index));
-                    if known || index == Some(next) {
-                        value.note(Field::Structure);
-                    }
-                    found.index = index;
-                }
+                "index" => index = index.or(value.u64().map(|number| (value, number))),
                 "type" if value.is("function") || value.is("custom") => _ = value.note(Field::CallKind),
-                "id" if value.kind() == Kind::String && !value.is("") => found.id = found.id.or(Some(value)),
-                "function" => found.inner = Some(value),
-                "custom" => (found.inner, found.kind) = (Some(value), CallKind::FreeText),
+                "id" if value.kind() == Kind::String && !value.is("") => id = id.or(Some(value)),
+                "function" => inner = Some(value),
+                "custom" => (inner, kind) = (Some(value), CallKind::FreeText),
                 // Anything else stays where it is.
                 _ => {}
             }
         }
-        self.fragment(found, message, out);
+        if let Some((value, number)) = index {
+            // It only tells pieces apart: one that tells nothing stays where it is.
+            let next = if self.whole { place } else { self.calls.len() as u64 };
+            if number == next || self.by_index.contains_key(&number) {
+                value.note(Field::Structure);
+            }
+        }
+        self.fragment((index.map(|(_, number)| number), id), kind, inner, message, out);
     }
 
-    /// A call or a fragment of one. Fragments belong together by `index`; servers that leave it out, give every call
-    /// the same one, or send id and name late are understood too.
-    fn fragment(&mut self, fragment: Fragment<'_>, message: ItemId, out: &mut Events<'_>) {
+    /// A call or a fragment of one. Fragments belong together by index; servers that leave it out, give every call the same
+    /// one, or send id and name late are understood too. `inner` holds the name and the arguments.
+    fn fragment(
+        &mut self,
+        (index, id): (Option<u64>, Option<Val<'_>>),
+        kind: CallKind,
+        inner: Option<Val<'_>>,
+        message: ItemId,
+        out: &mut Events<'_>,
+    ) {
         self.end_thought(out);
-        let Fragment { index, id, inner, kind } = fragment;
+        self.facts.calls = true;
+        if self.whole {
+            self.end_calls(Status::Completed, message, out);
+        }
         let at = self.known_call(index, id).unwrap_or_else(|| {
-            if let Some(last) = self.calls.last_mut().filter(|_| self.whole)
-                && let Some(item) = last.end(message, self.answer, out)
-            {
-                out.complete(item);
-            }
             let (id, name, arguments) = (String::new(), String::new(), String::new());
-            self.calls.push(Call { index, id, name, kind, item: None, arguments, ended: false });
+            self.calls.push(Call { index, id, name, kind, item: None, arguments });
             self.calls.len() - 1
         });
-        if let Some(index) = index {
-            self.by_index.insert(index, at);
-        }
         let Some(call) = self.calls.get_mut(at) else { return };
         // Id and name come once; servers that repeat them in each fragment mean the same call.
-        if learn(id, Field::CallId, &mut call.id) && !self.whole {
-            self.by_id.insert(call.id.clone(), at);
+        let is_new = learn(id, Field::CallId, &mut call.id);
+        if !self.whole {
+            index.map(|index| self.by_index.insert(index, at));
+            is_new.then(|| self.by_id.insert(call.id.clone(), at));
         }
         let mut arguments = None;
         for (name, value) in inner.into_iter().flat_map(|inner| inner.members()) {
@@ -347,29 +347,15 @@ impl MessageReader {
         if !call.id.is_empty() && !call.name.is_empty() {
             call.start(message, self.answer, out);
         }
-        match (call.item, arguments) {
-            (Some(item), Some(arguments)) => {
-                let value = match arguments.take_text(Field::CallArgs) {
-                    Some(text) if text.is_empty() => return,
-                    Some(text) => Args::Text(text),
-                    // Against the rules, but some servers send the object itself.
-                    None if arguments.kind() == Kind::Object => Args::Json(arguments.take(Field::CallArgs)),
-                    None => return,
-                };
-                // A function's arguments are JSON, but a piece of them is not; free text is what it is.
-                if self.whole || call.kind != CallKind::Function {
-                    out.delta(item, 0, Part::Args(value));
-                } else {
-                    out.piece(item, 0, Part::Args(value));
-                }
+        match (call.item, arguments.and_then(take_arguments)) {
+            // A function's arguments are JSON, but a piece of them is not; free text is what it is.
+            (Some(item), Some(args)) if self.whole || call.kind != CallKind::Function => {
+                out.delta(item, 0, Part::Args(args));
             }
-            (None, Some(arguments)) => {
-                if let Some(text) = arguments.take_text(Field::CallArgs) {
-                    call.arguments.push_str(text.as_escaped());
-                } else if arguments.kind() == Kind::Object {
-                    call.arguments
-                        .push_str(Str::plain(arguments.take(Field::CallArgs).as_str()).as_escaped());
-                }
+            (Some(item), Some(args)) => out.piece(item, 0, Part::Args(args)),
+            (None, Some(Args::Text(text))) => call.arguments.push_str(text.as_escaped()),
+            (None, Some(Args::Json(json))) => {
+                call.arguments.push_str(Str::plain(json.as_str()).as_escaped());
             }
             (_, None) => {}
         }
@@ -377,9 +363,6 @@ impl MessageReader {
 
     /// The call that a fragment belongs to, if it has begun.
     fn known_call(&self, index: Option<u64>, id: Option<Val<'_>>) -> Option<usize> {
-        if self.whole {
-            return None;
-        }
         let named = id.and_then(|id| id.str()).and_then(|id| self.by_id.get(id.as_escaped())).copied();
         let Some(index) = index else {
             return if id.is_some() { named } else { self.calls.len().checked_sub(1) };
@@ -403,26 +386,27 @@ impl MessageReader {
     pub(super) fn end(&mut self, last: Status, out: &mut Events<'_>) {
         self.end_thought(out);
         let Some(message) = self.message.take() else { return };
+        self.end_calls(last, message, out);
+        out.complete(message);
+    }
+
+    fn end_calls(&mut self, last: Status, message: ItemId, out: &mut Events<'_>) {
         let count = self.calls.len();
-        for (number, call) in self.calls.iter_mut().enumerate() {
-            let Some(id) = call.end(message, self.answer, out) else { continue };
+        for (number, mut call) in self.calls.drain(..).enumerate() {
+            let id = call.start(message, self.answer, out);
             let status = if number + 1 == count { last } else { Status::Completed };
             out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
         }
-        out.complete(message);
+        self.by_index.clear();
+        self.by_id.clear();
     }
 }
 
 impl Call {
-    /// The item to complete, once.
-    fn end(&mut self, message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -> Option<ItemId> {
-        self.start(message, answer, out);
-        self.item.filter(|_| !std::mem::replace(&mut self.ended, true))
-    }
-
-    fn start(&mut self, message: ItemId, answer: Option<u64>, out: &mut Events<'_>) {
-        if self.item.is_some() {
-            return;
+    /// Starts the item, if it has not begun.
+    fn start(&mut self, message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -> ItemId {
+        if let Some(item) = self.item {
+            return item;
         }
         let call = ToolCall {
             call_id: Some(Str::escaped(&self.id)).filter(|id| !id.is_empty()),
@@ -439,6 +423,16 @@ impl Call {
             out.piece(item, 0, Part::Args(Args::Text(Str::escaped(&self.arguments))));
             self.arguments.clear();
         }
+        item
+    }
+}
+
+/// (A piece of) arguments, if it says anything. An object is against the rules, but some servers send one.
+fn take_arguments(val: Val<'_>) -> Option<Args<'_>> {
+    match val.kind() {
+        Kind::String => val.take_text(Field::CallArgs).filter(|text| !text.is_empty()).map(Args::Text),
+        Kind::Object => Some(Args::Json(val.take(Field::CallArgs))),
+        Kind::Null | Kind::Bool | Kind::Number | Kind::Array => None,
     }
 }
 

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use super::{ERRORS, STOPS};
 use crate::error::Code;
-use crate::json::{Raw, Str};
-use crate::model::{Event, Failure, FailureClass, Field, Status, Stop, StopClass, Turn, Usage};
+use crate::json::Str;
+use crate::model::{Event, Field, Status, Stop, StopClass, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Val};
-use crate::wire::{note_blanks, note_tag};
+use crate::tape::{Claim, Kind, Val, WantedNames};
+use crate::wire::answer::CountsSoFar;
+use crate::wire::note_blanks;
 use message::MessageReader;
 
 pub(super) struct CompletionReader;
@@ -23,7 +24,7 @@ impl Reader for CompletionReader {
         if root.get("error").is_none_or(|error| error.is_null()) && root.get("choices").is_none() {
             return out.problem(Code::UnknownShape, None, "a response has `choices` or `error`");
         }
-        let first = ChoiceReader { message: MessageReader::whole(None), stop: None };
+        let first = ChoiceReader { message: MessageReader::whole(), stop: None };
         let mut stream = ChunkReader { first, ..ChunkReader::default() };
         stream.document(doc, out);
         stream.end(out);
@@ -33,48 +34,56 @@ impl Reader for CompletionReader {
 #[derive(Default)]
 pub(super) struct ChunkReader {
     begun: bool,
-    /// What the first chunk said of the answer; the others repeat it.
-    repeated: Repeated,
+    /// What the first chunk said of the answer, as it is written there; the others repeat it.
+    head: [String; 3],
     first: ChoiceReader,
     /// The answers beside the first, by their number.
     others: BTreeMap<u64, ChoiceReader>,
-    usage: Option<Usage>,
+    counts: CountsSoFar,
 }
 
-#[derive(Default)]
-struct Repeated {
-    id: Option<Str<'static>>,
-    model: Option<Str<'static>>,
-    created: Option<Raw<'static>>,
-}
+/// The fields of [`ChunkReader::head`].
+const HEAD: [Field; 3] = [Field::TurnId, Field::TurnModel, Field::TurnTime];
 
 impl Reader for ChunkReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        let root = doc.root;
-        if let Some(error) = root.get("error").filter(|error| !error.is_null()) {
+        const WANTED: WantedNames<8> = WantedNames::new([
+            "error",
+            "choices",
+            "usage",
+            "id",
+            "model",
+            "created",
+            "object",
+            "obfuscation",
+        ]);
+        let [error, choices, usage, id, model, created, object, padding] = doc.root.find(&WANTED);
+        if let Some(error) = error.filter(|error| !error.is_null()) {
             // No end follows a failure.
             (self.begun, self.first.stop) = (false, None);
-            return failure(error, out);
+            return out.event(&Event::Error(ERRORS.read(error)));
         }
-        let choices = root.get("choices");
-        if choices.is_none() && root.get("usage").is_none() {
+        if choices.is_none() && usage.is_none() {
             return;
         }
-        note_blanks(root);
-        note_tag(root, "object", &["chat.completion", "chat.completion.chunk"]);
-        // Padding that hides the length of tokens.
-        root.note_str("obfuscation", Field::Padding);
+        note_blanks(doc.root);
+        let is_tag = |tag: &Val<'_>| tag.is("chat.completion.chunk") || tag.is("chat.completion");
+        object.filter(is_tag).map(|tag| tag.note(Field::Structure));
+        // It hides the length of tokens.
+        padding.and_then(|padding| padding.note_text(Field::Padding));
         let choices = || choices.into_iter().flat_map(|choices| choices.elements());
-        let is_first = choices().next().is_some() && !std::mem::replace(&mut self.begun, true);
-        if is_first {
-            self.begin(root, out);
+        if choices().next().is_some() && !std::mem::replace(&mut self.begun, true) {
+            self.begin([id, model, created], out);
         } else {
-            self.repeated.note(root);
+            // What a later chunk says differently stays where it is.
+            for ((val, known), field) in [id, model, created].into_iter().zip(&self.head).zip(HEAD) {
+                val.filter(|val| val.text() == known).map(|val| val.note(field));
+            }
         }
         for (place, choice) in choices().enumerate() {
             self.choice(choice, place as u64, out);
         }
-        self.count(root.get("usage"), out);
+        self.count(usage, out);
     }
 
     fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
@@ -97,53 +106,50 @@ impl Reader for ChunkReader {
 }
 
 impl ChunkReader {
-    fn begin(&mut self, root: Val<'_>, out: &mut Events<'_>) {
-        let id = root.take_str("id", Field::TurnId);
-        let model = root.take_str("model", Field::TurnModel);
-        let time = root.take_raw("created", Field::TurnTime);
-        self.repeated = Repeated {
-            id: id.clone().map(Str::into_owned),
-            model: model.clone().map(Str::into_owned),
-            created: time.clone().map(Raw::into_owned),
+    fn begin(&mut self, [id, model, created]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
+        let turn = Turn {
+            id: id.and_then(|id| id.take_text(Field::TurnId)),
+            model: model.and_then(|model| model.take_text(Field::TurnModel)),
+            time: created.filter(|time| !time.is_null()).map(|time| time.take(Field::TurnTime)),
+            ..Turn::default()
         };
-        out.event(&Event::TurnStarted(Turn { id, model, time, ..Turn::default() }));
+        let taken = |val: &Val<'_>| matches!(val.claimed(), Claim::Taken(_));
+        self.head = [id, model, created].map(|val| val.filter(taken).map_or("", |val| val.text()).to_owned());
+        out.event(&Event::TurnStarted(turn));
         self.first.message.begin(out);
     }
 
     /// A choice, at that place of its list. Each is an answer of its own.
     fn choice(&mut self, choice: Val<'_>, place: u64, out: &mut Events<'_>) {
-        let index = choice.get("index").and_then(|index| index.u64());
-        let number = index.unwrap_or(place);
+        const WANTED: WantedNames<5> =
+            WantedNames::new(["index", "delta", "message", "finish_reason", "usage"]);
+        let [index, delta, message, reason, usage] = choice.find(&WANTED);
+        let number = index.and_then(|index| index.u64()).unwrap_or(place);
         let reader = if number == 0 {
-            choice.note_u64("index", Field::Structure);
             &mut self.first
         } else {
-            choice.note_u64("index", Field::ItemAnswer);
             let another = || ChoiceReader { message: self.first.message.another(number), stop: None };
             self.others.entry(number).or_insert_with(another)
         };
+        index.map(|index| index.note_count(if number == 0 { Field::Structure } else { Field::ItemAnswer }));
         note_blanks(choice);
-        if let Some(said) = choice.get("delta").or_else(|| choice.get("message")) {
+        if let Some(said) = delta.or(message) {
             if said.kind() == Kind::Object && said.members().next().is_none() {
                 said.note(Field::Structure);
             }
             reader.message.begin(out);
             reader.message.read(said, out);
         }
-        reader.read_stop(choice);
+        reader.read_stop(reason);
         // Kimi's place for it.
-        self.count(choice.get("usage"), out);
+        self.count(usage, out);
     }
 
-    /// Counts are totals so far: the last ones stand, and those before them are told as they are replaced.
     fn count(&mut self, usage: Option<Val<'_>>, out: &mut Events<'_>) {
-        let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) else { return };
-        let later = read_usage(usage);
-        if let Some(earlier) = self.usage.filter(|earlier| *earlier != later && self.begun) {
-            let id = self.repeated.id.clone();
-            out.event(&Event::Usage(Turn { id, usage: Some(earlier), ..Turn::default() }));
+        if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
+            let id = Str::escaped(self.head[0].trim_matches('"'));
+            self.counts.add(read_usage(usage), Some(id).filter(|_| self.begun), out);
         }
-        self.usage.get_or_insert_default().overwrite(&later);
     }
 
     /// Ends every answer; the first one last, with the counts of all.
@@ -156,7 +162,7 @@ impl ChunkReader {
             out.event(&Event::TurnEnded(Turn { answer, stop, ..Turn::default() }));
         }
         let stop = Some(self.first.end(out));
-        out.event(&Event::TurnEnded(Turn { stop, usage: self.usage.take(), ..Turn::default() }));
+        out.event(&Event::TurnEnded(Turn { stop, usage: self.counts.take(), ..Turn::default() }));
     }
 }
 
@@ -169,18 +175,15 @@ struct ChoiceReader {
 
 impl ChoiceReader {
     /// Why it stopped. The first reason stands; another one later stays where it is.
-    fn read_stop(&mut self, choice: Val<'_>) {
-        let Some(word) = choice.get("finish_reason").filter(|word| word.kind() == Kind::String) else {
-            return;
-        };
+    fn read_stop(&mut self, reason: Option<Val<'_>>) {
+        let Some((val, word)) = reason.and_then(|val| Some((val, val.str()?))) else { return };
         let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
-        if word.is("") {
+        if word.is_empty() {
             // Some servers say nothing with an empty word.
-            word.note(Field::Structure);
-        } else if known.is_none_or(|known| word.text().trim_matches('"') == known.as_escaped())
-            && let Some(reason) = word.take_text(Field::StopReason)
-        {
-            self.stop = Some(STOPS.stop(reason.into_owned(), None));
+            val.note(Field::Structure);
+        } else if known.is_none_or(|known| *known == word) {
+            val.take(Field::StopReason);
+            self.stop = Some(STOPS.stop(word.into_owned(), None));
         }
     }
 
@@ -200,23 +203,6 @@ impl ChoiceReader {
         let is_cut = stop.class == StopClass::MaxTokens;
         self.message.end(if is_cut { Status::Interrupted } else { Status::Completed }, out);
         stop
-    }
-}
-
-impl Repeated {
-    /// Notes what a later chunk says again; what it says differently stays where it is.
-    fn note(&self, root: Val<'_>) {
-        let Self { id, model, created } = self;
-        for (name, field, known) in [("id", Field::TurnId, id), ("model", Field::TurnModel, model)] {
-            let again = |val: &Val<'_>| val.str().as_ref() == known.as_ref();
-            if let Some(val) = root.get(name).filter(|_| known.is_some()).filter(again) {
-                val.note(field);
-            }
-        }
-        let again = |val: &Val<'_>| created.as_ref().is_some_and(|known| known.as_str() == val.text());
-        if let Some(val) = root.get("created").filter(again) {
-            val.note(Field::TurnTime);
-        }
     }
 }
 
@@ -250,49 +236,4 @@ fn read_usage(usage: Val<'_>) -> Usage {
         reasoning: of(output, "reasoning_tokens", Field::UsageReasoning),
         output_audio: of(output, "audio_tokens", Field::UsageOutputAudio),
     }
-}
-
-fn failure(error: Val<'_>, out: &mut Events<'_>) {
-    note_blanks(error);
-    // A bare string is all that some servers say.
-    let message = error
-        .take_text(Field::ErrorMessage)
-        .or_else(|| error.take_str("message", Field::ErrorMessage))
-        .unwrap_or_default();
-    let status = error.get("code").and_then(|code| u16::try_from(code.u64()?).ok());
-    if status.is_some() {
-        error.take_u64("code", Field::ErrorStatus);
-    }
-    let word = |name| error.get(name).filter(|word: &Val<'_>| word.kind() == Kind::String);
-    let class_of = |word: Option<Val<'_>>| word.and_then(|word| ERRORS.class(&word.str()?));
-    let (kind, code) = (word("type"), word("code"));
-    let class = class_of(code).or(class_of(kind)).or(status.map(FailureClass::of_status));
-    let code = match (code, kind) {
-        (Some(code), kind) => {
-            let says_class = |kind: &Val<'_>| kind.str().is_some_and(|word| ERRORS.only_says(&word, class));
-            if let Some(kind) = kind.filter(says_class) {
-                kind.note(Field::ErrorClass);
-            }
-            beside_class(code, class)
-        }
-        // Without a code the type stands for it.
-        (None, kind) => kind.and_then(|kind| beside_class(kind, class)),
-    };
-    let too_long =
-        || ["context length", "context window"].iter().any(|words| message.decode().contains(words));
-    let class = match class {
-        Some(FailureClass::InvalidRequest) | None if too_long() => FailureClass::ContextTooLong,
-        Some(class) => class,
-        None => FailureClass::Other,
-    };
-    out.event(&Event::Error(Failure { class, status, code, message, request_id: None }));
-}
-
-/// Takes a code. One that says its class and no more needs no place beside it.
-fn beside_class(word: Val<'_>, class: Option<FailureClass>) -> Option<Str<'_>> {
-    if ERRORS.only_says(&word.str()?, class) {
-        word.note(Field::ErrorClass);
-        return None;
-    }
-    word.take_text(Field::ErrorCode)
 }

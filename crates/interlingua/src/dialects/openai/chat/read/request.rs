@@ -5,7 +5,7 @@ use super::content::{read_content, shape};
 use super::message::MessageReader;
 use crate::error::Code;
 use crate::json::Str;
-use crate::model::{Author, Event, Field, ItemKind, ItemTail, Of, Part, Status, ToolResult};
+use crate::model::{Author, Event, Field, ItemHead, ItemKind, ItemTail, Of, Part, Status, ToolResult};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::Val;
 use crate::wire::note_blanks;
@@ -19,32 +19,32 @@ impl Reader for ChatRequestReader {
         let Some(messages) = root.get("messages") else {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };
+        let mut reader = MessageReader::whole();
         for message in messages.elements() {
+            let [role, content] = message.get_all(["role", "content"]);
             // A role we do not know stays where it is, with all it says.
-            let Some(author) = message.get("role").and_then(|role| ROLES.value(&role.str()?)) else {
+            let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
                 continue;
             };
             if author == Author::Tool {
-                message.note_str("role", Field::Structure);
-                note_blanks(message);
-                tool_result(message, out);
+                role.note(Field::Structure);
+                tool_result(message, content, out);
                 continue;
             }
-            message.note_str("role", Field::ItemAuthor);
-            let mut head = out.head(ItemKind::Message, author);
-            head.shape = shape(message.get("content"));
-            let item = out.start(head);
-            let mut reader = MessageReader::whole(Some(item));
+            role.note(Field::ItemAuthor);
+            let head = ItemHead { shape: shape(content), ..out.head(ItemKind::Message, author) };
+            reader.begin_with(head, out);
             reader.read(message, out);
             reader.end(Status::Completed, out);
         }
     }
 }
 
-fn tool_result(message: Val<'_>, out: &mut Events<'_>) {
-    let content = message.get("content");
-    let call_id = message.take_str("tool_call_id", Field::ResultCallId);
-    let result = ToolResult { call_id, name: message.take_str("name", Field::ResultName) };
+fn tool_result(message: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
+    note_blanks(message);
+    let [call, name] = message.get_all(["tool_call_id", "name"]);
+    let call_id = call.and_then(|call| call.take_text(Field::ResultCallId));
+    let result = ToolResult { call_id, name: name.and_then(|name| name.take_text(Field::ResultName)) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.shape = shape(content);
     let id = out.start(head);

@@ -1,0 +1,116 @@
+//! What requests and answers of every wire dialect say because the kit writes it: a dialect's own table names what it
+//! says itself and leaves the rest to these, by the patterns `kit_in_request` and `kit_in_answer`.
+
+use crate::ledger::Reason;
+use crate::model::{Field, Says};
+
+/// What both say alike. No word on the wire is about sessions, what an agent asks a person, or notices; and messages have
+/// no id, time, parent or model of their own.
+macro_rules! kit_in_both {
+    () => {
+        crate::model::Field::Structure
+            | crate::model::Field::Padding
+            | crate::model::Field::EventTime
+            | crate::model::session!()
+            | crate::model::oversight!()
+            | crate::model::notices!()
+            | crate::model::revisions!()
+            | crate::model::Field::ItemAuthor
+            | crate::model::Field::ItemOrigin
+            | crate::model::Field::ItemId
+            | crate::model::Field::ItemParent
+            | crate::model::Field::ItemAgent
+            | crate::model::Field::ItemParentCall
+            | crate::model::Field::ItemTime
+            | crate::model::Field::ItemModel
+            | crate::model::Field::ItemStatus
+            | crate::model::Field::CallId
+            | crate::model::Field::CallName
+            | crate::model::Field::CallNamespace
+            | crate::model::Field::MessageJson
+    };
+}
+pub(crate) use kit_in_both;
+
+/// What a request says as [`in_request`] has it.
+macro_rules! kit_in_request {
+    () => {
+        crate::wire::says::kit_in_both!()
+            | crate::model::Field::ToolChoice
+            | crate::model::Field::ParallelCalls
+            | crate::model::Field::ItemAnswer
+            | crate::model::Field::ResultCallId
+            | crate::model::Field::ResultName
+            | crate::model::Field::ResultJson
+            | crate::model::Field::ResultExitCode
+            | crate::model::Field::ResultDuration
+            | crate::model::Field::FilePath
+            | crate::model::Field::FileAction
+            | crate::model::Field::FileDiff
+            | crate::model::turns!()
+            | crate::model::usage!()
+            | crate::model::failures!()
+    };
+}
+pub(crate) use kit_in_request;
+
+/// What an answer says as [`in_answer`] has it.
+macro_rules! kit_in_answer {
+    () => {
+        crate::wire::says::kit_in_both!()
+            | crate::model::Field::TurnId
+            | crate::model::Field::TurnModel
+            | crate::model::Field::ErrorMessage
+            | crate::model::Field::MessageMedia
+            | crate::model::settings!()
+            | crate::model::caches!()
+            | crate::model::media!()
+            | crate::model::results!()
+    };
+}
+pub(crate) use kit_in_answer;
+
+/// A request.
+pub(crate) const fn in_request(field: Field) -> Says {
+    match field {
+        Field::ItemAuthor => {
+            Says::Less("developers are not told from the system; messages in a row are joined")
+        }
+        Field::ToolChoice => Says::Less("without such a tool there is no choice"),
+        Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
+        Field::ResultCallId => LETTERS,
+        Field::ResultJson => Says::Emulated("written as text"),
+        // The call has the name.
+        Field::ResultName => Says::No(Reason::Redundant),
+        other => in_both(other),
+    }
+}
+
+/// An answer, whole or as a stream.
+pub(crate) const fn in_answer(field: Field) -> Says {
+    match field {
+        Field::ItemAuthor => Says::Less("only the assistant speaks"),
+        Field::TurnId | Field::TurnModel => Says::Less("the first of several answers"),
+        Field::ErrorMessage => Says::Less("only of the first failure"),
+        other => in_both(other),
+    }
+}
+
+/// A count that an answer has a place for.
+pub(crate) const COUNTED: Says =
+    Says::Less("counts that later ones replace, and those of an answer that failed");
+
+const LETTERS: Says =
+    Says::Emulated("letters that the API does not take are replaced, with a hash at the end");
+
+const fn in_both(field: Field) -> Says {
+    match field {
+        Field::Structure | Field::Padding => Says::Exactly,
+        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
+        Field::CallId | Field::CallName => LETTERS,
+        Field::CallNamespace => Says::Emulated("put before the name"),
+        Field::MessageJson => Says::Emulated("written as text"),
+        // What is left is the other's, or nobody's on the wire.
+        _ => Says::No(Reason::NoSlot),
+    }
+}
