@@ -16,7 +16,7 @@ pub(crate) struct Remembered<T> {
 
 impl<T> Default for Remembered<T> {
     fn default() -> Self {
-        Self { by_name: HashMap::new(), order: VecDeque::new(), count: 0 }
+        Self { by_name: HashMap::default(), order: VecDeque::new(), count: 0 }
     }
 }
 
@@ -49,6 +49,15 @@ impl<T> Remembered<T> {
     pub(crate) fn remove(&mut self, name: &str) -> Option<T> {
         self.by_name.remove(name).map(|(_, value)| value)
     }
+
+    /// Nothing more comes: all that still wait, in the order they came.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = T> {
+        let Self { mut by_name, order, .. } = std::mem::take(self);
+        order.into_iter().filter_map(move |(number, name)| {
+            let (_, value) = waits(&by_name, number, &name).then(|| by_name.remove(&name))??;
+            Some(value)
+        })
+    }
 }
 
 /// Whether the one of that number is still there.
@@ -79,5 +88,9 @@ mod tests {
         }
         assert!(waiting.order.len() <= 2 * most);
         assert_eq!(waiting.get("b"), Some(&2));
+        waiting.insert("2", 0);
+        let all: Vec<usize> = waiting.take_all().collect();
+        assert_eq!((all.len(), all.first(), all.last()), (most, Some(&3), Some(&0)));
+        assert_eq!(waiting.get("b"), None);
     }
 }

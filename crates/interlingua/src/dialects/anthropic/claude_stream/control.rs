@@ -1,19 +1,17 @@
 //! The control protocol: what the agent asks, and what was answered. An answer is a `control_response` where the
 //! transcript has both directions; on stdout alone it shows in the tool result that follows.
 
-use std::collections::HashMap;
-
 use crate::json::Str;
 use crate::model::{Decision, Event, Field, Permission, Prompt, Question};
-use crate::pipe::Events;
+use crate::pipe::{Events, Remembered};
 use crate::tape::Val;
 
 /// Requests without an answer.
 #[derive(Default)]
 pub(super) struct Requests {
-    by_id: HashMap<String, OpenRequest>,
+    by_id: Remembered<OpenRequest>,
     /// The id of the request about a call, by the call's.
-    by_call: HashMap<String, String>,
+    by_call: Remembered<String>,
 }
 
 struct OpenRequest {
@@ -94,9 +92,12 @@ impl Requests {
         };
         let (id, call_id) = (id.into_owned(), call_id.map(Str::into_owned));
         if let Some(call) = &call_id {
-            self.by_call.insert(call.as_escaped().to_owned(), id.as_escaped().to_owned());
+            self.by_call.insert(call.as_escaped(), id.as_escaped().to_owned());
         }
-        self.by_id.insert(id.as_escaped().to_owned(), OpenRequest { id, call_id, asked });
+        let name = id.clone();
+        if self.by_id.insert(name.as_escaped(), OpenRequest { id, call_id, asked }).is_some() {
+            out.note("forgot the request that waited longest: too many wait for their answer");
+        }
         true
     }
 

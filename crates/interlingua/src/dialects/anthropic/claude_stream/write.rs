@@ -1,7 +1,7 @@
 //! Events to what Claude Code reads on stdin (`--input-format stream-json`): prompts, answers and the interrupt. What
 //! only an agent can say has no line here and is given up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Leftover, Reason};
@@ -9,7 +9,7 @@ use crate::model::{
     Args, Author, Decision, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
     Of, Origin, Part, Permission, Prompt, Question, Stop, StopClass, Turn,
 };
-use crate::pipe::{Target, Writer};
+use crate::pipe::{Remembered, Target, Writer};
 use crate::tape::{Limits, TapeBuf};
 
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(super) struct StdinWriter {
     /// The prompts that are not complete: their parts.
     prompts: HashMap<ItemId, Vec<(u32, Part<'static>)>>,
     /// What each open permission request would be done with: an allowance must repeat it.
-    inputs: BTreeMap<String, Raw<'static>>,
+    inputs: Remembered<Raw<'static>>,
     interrupts: u64,
 }
 
@@ -49,10 +49,10 @@ impl Writer for StdinWriter {
                     out.lose(field, Reason::NoSlot);
                 }
                 if let Some(input) = input {
-                    let asked_before =
-                        self.inputs.insert(id.as_escaped().to_owned(), input.clone().into_owned());
-                    if let Some(before) = asked_before {
-                        lose_input(&before, out);
+                    let asked_before = self.inputs.remove(id.as_escaped());
+                    let forgotten = self.inputs.insert(id.as_escaped(), input.clone().into_owned());
+                    for input in asked_before.iter().chain(&forgotten) {
+                        lose_input(input, out);
                     }
                 }
             }
@@ -87,7 +87,7 @@ impl Writer for StdinWriter {
     }
 
     fn finish(&mut self, out: &mut Target<'_>) {
-        for (_, input) in std::mem::take(&mut self.inputs) {
+        for input in self.inputs.take_all() {
             lose_input(&input, out);
         }
     }
