@@ -121,7 +121,8 @@ fn said(line: Val<'_>, holder: Val<'_>, author: Author, origin: Option<Origin>, 
     let item = begin(head, line, out);
     read_content(content, holder, (item, Of::Message), out);
     out.complete(item);
-    if let Some(usage) = holder.get("usage").filter(|usage| usage.kind() == Kind::Object) {
+    let usage = holder.get("usage").filter(|usage| usage.kind() == Kind::Object);
+    if let Some(usage) = usage.filter(|usage| is_told(*usage, holder)) {
         let stop = holder.note_str("stopReason", Field::StopReason);
         out.event(&Event::Usage(Turn {
             id: holder.note_str("responseId", Field::TurnId),
@@ -144,6 +145,14 @@ fn said(line: Val<'_>, holder: Val<'_>, author: Author, origin: Option<Origin>, 
             ..Turn::default()
         }));
     }
+}
+
+/// Whether a message tells how its answer came about. Pi must have counts: in a message of another agent they are all zero,
+/// and why it stopped is only what such a message must have, too.
+fn is_told(usage: Val<'_>, message: Val<'_>) -> bool {
+    let counts = ["input", "output", "cacheRead", "cacheWrite"].into_iter().filter_map(|name| usage.get(name));
+    counts.filter_map(|count| count.u64()).any(|count| count > 0)
+        || !matches!(message.str_or_empty("stopReason"), "stop" | "toolUse")
 }
 
 const STOPS: Words<StopClass> = Words(&[

@@ -182,11 +182,14 @@ fn answer<'g>(
     let mut message = NativeObject::new();
     message.literal("role", "assistant").put("content", blocks.into_iter().collect::<NativeValue<'_>>());
     message.literal("api", api).put("provider", provider);
-    message.put("model", log.model_of(item)).literal("stopReason", stop);
+    message.put("model", log.model_of(item)).put("usage", Raw::new(UNCOUNTED)).literal("stopReason", stop);
     message
 }
 
 const ANTHROPIC: &str = "\"anthropic\"";
+
+/// Pi adds up the usage of every answer, and stops at one that has none.
+const UNCOUNTED: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
 /// The blocks of an item in a kept line, or in one that is built. Results are lines of their own.
 fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
