@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Whether the real programs resume what we write, and send all of it to the model.
 
-Converts logs of Codex to Claude Code and resumes them in Claude Code, and the other way round; a scripted model on loopback
-answers, and keeps the request. The history in it must be whole and typed: calls as calls, with name and arguments,
+Converts logs of Codex to Claude Code and resumes them in Claude Code, and the other way round, and both to Pi; a scripted
+model on loopback answers, and keeps the request. The history in it must be whole and typed: calls as calls, with name and arguments,
 results as results, with every part, texts from the right voice, counted against the source log with the readers of
 sessions.py. The programs come from npm (1 GB) into a folder that is kept.
 """
@@ -39,6 +39,7 @@ PROGRAMS = [
     Program("claude 2.1.325", "@anthropic-ai/claude-code@2.1.325", "claude", "claude-code"),
     Program("claude 2.1.197", "@anthropic-ai/claude-code@2.1.197", "claude", "claude-code"),
     Program("codex 0.166.0", "@openai/codex@0.166.0", "codex", "codex"),
+    Program("pi 0.73.1", "@mariozechner/pi-coding-agent@0.73.1", "pi", "pi"),
 ]
 
 
@@ -66,7 +67,7 @@ def main():
     runs = bad = 0
     for path, source in logs:
         for program in programs:
-            if OTHER[source] != program.reads:
+            if program.reads not in (OTHER[source], "pi"):
                 continue
             runs += 1
             if time.monotonic() > deadline:
@@ -147,13 +148,15 @@ def report(path, source, program, options):
     try:
         text = convert(options.bin, path, program.reads)
         requests = RESUME[program.reads](program, text, options)
+        said = READ_LOG[source](read(path))
+        said = on_the_chain(said, text) if program.reads == "pi" else said
     except (Failed, ValueError) as failure:
         print(f"{name}FAILED: {failure}")
         return False
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
         (options.keep / f"{path.stem}.{program.name.replace(' ', '-')}.json").write_text(json.dumps(requests, indent=1))
-    compared, faults, notes = judge(READ_LOG[source](read(path)), requests, program)
+    compared, faults, notes = judge(said, requests, program)
     counts = " ".join(f"{compared.found[kind]:>5}/{compared.expected[kind]:<5}" for kind in KINDS)
     verdict = f"{len(faults)} FAULTS" if faults else "ok"
     print(f"{name}{counts} {time.monotonic() - start:3.0f}s {verdict}{''.join(f'; {note}' for note in notes)}")
@@ -167,12 +170,12 @@ def report(path, source, program, options):
 
 def judge(said, requests, program):
     """(comparison with the first request, faults, notes)"""
-    claude = program.reads == "claude-code"
-    read_request, refusal = (read_claude_request, refused_messages) if claude else (read_codex_request, refused_responses)
+    reads = program.reads
+    read_request, refusal = (read_codex_request, refused_responses) if reads == "codex" else (read_claude_request, refused_messages)
     faults, notes = [], []
-    wanted, left_out = as_sent(said, claude)
+    wanted, left_out = as_sent(said, reads)
     notes += [f"{count} {kind} left out by the program" for kind, count in left_out.items()]
-    first, _ = as_sent(read_request(requests[0]), claude)
+    first, _ = as_sent(read_request(requests[0]), reads)
     compared = compare(wanted, first)
     faults += [f"missing: {brief(key)}" for key in compared.missing]
     if compared.order:
@@ -189,7 +192,7 @@ def judge(said, requests, program):
         if key[0] in (CALL, REASONING) or (key[0] == TEXT and key[1][0] == "assistant" and key[1][1] != FILLER)]
     if len(requests) > 1:
         # Reasoning that another provider signed, or nobody, is refused; the program asks again without it.
-        last, _ = as_sent(read_request(requests[-1]), claude)
+        last, _ = as_sent(read_request(requests[-1]), reads)
         for said_then in (wanted, last):
             said_then.things = [thing for thing in said_then.things if thing.kind != REASONING]
         faults += [f"missing when asked again: {brief(key)}" for key in compare(wanted, last).missing]
@@ -201,9 +204,62 @@ def judge(said, requests, program):
 FILLER = "No response requested."  # what Claude Code puts between two messages of the user
 
 
-def as_sent(said, claude):
+def on_the_chain(said, text):
+    """Without what Pi does not send, because it sends only what the last line of its file hangs on, and a summary in words of its
+    own instead of all that came before it."""
+    lines = list(lines_of(text))[1:]
+    by_id, chain = {line["id"]: line for line in lines}, []
+    dangling = [line["id"] for line in lines if line["parentId"] is not None and line["parentId"] not in by_id]
+    if dangling or len(by_id) < len(lines):
+        raise Failed(f"lines that hang on nothing: {dangling[:3]}; ids used twice: {len(lines) - len(by_id)}")
+    at = lines[-1] if lines else None
+    while at:
+        chain.append(at["id"])
+        at = by_id.get(at["parentId"]) if at["type"] != "compaction" else None
+    hidden, calls, thoughts = collections.Counter(), set(), ""
+    for line in lines:
+        if line["id"] not in chain or line["type"] == "compaction":
+            content = line.get("message", line).get("content") or []
+            hidden.update(block["text"] for block in content if block["type"] == "text")
+            hidden.update([line["summary"]] if "summary" in line else [])
+            calls.update(block["id"] for block in content if block["type"] == "toolCall")
+            thoughts += "".join(block["thinking"] for block in content if block["type"] == "thinking")
+    sent = Said()
+    for thing in said.things:
+        if thing.kind == TEXT and hidden[thing.value[1]] > 0:
+            hidden[thing.value[1]] -= 1
+        elif not (thing.id in calls or thing.kind == REASONING and thing.value in thoughts):
+            sent.things.append(thing)
+    return sent
+
+
+def as_pi_tells(said):
+    """Pi tells another model what the last one thought as text, cut in its own way, and texts of a result as one."""
+    told, words = Said(), []
+    for thing in [*said.things, None]:
+        if thing and (thing.kind == REASONING or thing.kind == TEXT and thing.value[0] == "assistant"):
+            words.append((thing.value if thing.kind == REASONING else thing.value[1]).rstrip("\n"))
+            continue
+        told.text("assistant", "\n\n".join(words))
+        words = []
+        if thing and thing.kind == RESULT:
+            texts = [text for kind, text in thing.value if kind == TEXT and text != ATTACHED]
+            pictures = [part for part in thing.value if part[0] != TEXT]
+            told.result(thing.id, [(TEXT, "\n".join(texts)), *pictures] if texts else pictures)
+        elif thing:
+            told.things.append(thing)
+    return told
+
+
+ATTACHED = "(see attached image)"  # what Pi says beside a picture that stands alone
+
+
+def as_sent(said, reads):
     """What is the same when sent, in one form; and what Claude Code leaves out: calls without a result, and reasoning that
     nothing follows then."""
+    claude = reads == "claude-code"
+    if reads == "pi":
+        said = as_pi_tells(said)
     answered = {thing.id for thing in said.things if thing.kind == RESULT}
     sent, left_out, waiting = Said(), collections.Counter(), []
     for thing in said.things:
@@ -221,7 +277,7 @@ def as_sent(said, claude):
         if thing.kind == TEXT:
             role, text = thing.value
             # Claude Code ends a message of the user before another one, and knows no other voice there.
-            sent.text("user" if claude and role == "system" else role, text.rstrip("\n"))
+            sent.text("user" if reads != "codex" and role == "system" else role, text.rstrip("\n"))
         elif thing.kind == CALL:
             name, arguments = thing.value
             sent.call(thing.id, name, json.loads(arguments, object_hook=by_value))
@@ -379,7 +435,25 @@ def resume_codex(program, text, options, patience=PATIENCE):
              "--disable", "plugins", PROMPT], home, cwd, model, options, patience, SCRIPTED_KEY="none")
 
 
-RESUME = {"claude-code": resume_claude, "codex": resume_codex}
+def resume_pi(program, text, options, patience=PATIENCE):
+    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
+        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
+        cwd.mkdir()
+        (home / ".pi/agent").mkdir(parents=True)
+        scripted = {"id": "scripted", "name": "scripted", "reasoning": False, "input": ["text", "image"], "contextWindow": 2000000,
+                    "maxTokens": 8192, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
+        provider = {"baseUrl": f"http://127.0.0.1:{model.port}", "api": "anthropic-messages", "apiKey": "none", "models": [scripted]}
+        (home / ".pi/agent/models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+        # Pi asks what to do about a session of a folder that is not there.
+        head, _, rest = text.partition("\n")
+        session = pathlib.Path(folder) / "session.jsonl"
+        session.write_text(json.dumps({**json.loads(head), "cwd": str(cwd)}) + "\n" + rest, encoding="utf-8")
+        return run(
+            program, ["--offline", "--model", "scripted/scripted", "--mode", "json", "--session", str(session), "-p", PROMPT],
+            home, cwd, model, options, patience)
+
+
+RESUME = {"claude-code": resume_claude, "codex": resume_codex, "pi": resume_pi}
 
 
 # ---- the model -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
     let named = |name| Dialect::named(name).expect("registered");
@@ -101,4 +101,65 @@ fn a_session_of_claude_code_becomes_a_tree() {
     assert_eq!((&lines[4]["id"], &lines[4]["message"]["isError"]), (&"u3".into(), &true.into()));
     assert_eq!((&lines[3]["message"]["toolName"], &lines[5]["summary"]), (&"Read".into(), &"So far.".into()));
     assert_eq!(report.lost_paths.iter().filter(|lost| lost.path.contains("content")).count(), 0);
+}
+
+#[test]
+fn calls_made_at_once_stand_in_one_message_before_their_results() {
+    let item = |payload: Value| json!({"timestamp": "2026-11-15T08:00:01.000Z", "type": "response_item", "payload": payload});
+    let call =
+        |id: &str| item(json!({"type": "function_call", "name": "look", "arguments": "{}", "call_id": id}));
+    let result =
+        |id: &str| item(json!({"type": "function_call_output", "call_id": id, "output": format!("of {id}")}));
+    let said = |text: &str| {
+        item(
+            json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}),
+        )
+    };
+    let log = [
+        said("first"),
+        call("a"),
+        call("b"),
+        said("between"),
+        call("c"),
+        result("b"),
+        result("a"),
+        result("c"),
+        said("last"),
+    ];
+    let log: String = log.iter().map(|line| format!("{line}\n")).collect();
+    let (out, report) = convert("codex", "pi", &log);
+    assert_eq!(report.leaves, report.mapped + report.kept + report.lost);
+    let content = |line: &Value| {
+        let blocks = line["message"]["content"].as_array().cloned().unwrap_or_default();
+        blocks
+            .iter()
+            .map(|block| block["id"].as_str().or(block["text"].as_str()).unwrap_or("?").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let lines = lines(&out);
+    let told: Vec<_> = lines.iter().skip(1).map(content).collect();
+    assert_eq!(
+        told,
+        [
+            vec!["first"],
+            vec!["a", "b", "between", "c"],
+            vec!["of b"],
+            vec!["of a"],
+            vec!["of c"],
+            vec!["last"]
+        ]
+    );
+    // Pi adds up the usage of every answer, and stops at one that has none.
+    let answers: Vec<&Value> = lines.iter().filter(|line| line["message"]["role"] == "assistant").collect();
+    assert!(answers.iter().all(|line| line["message"]["usage"]["totalTokens"] == 0), "{out}");
+    let (again, _) = convert("pi", "record", &out);
+    assert!(!again.contains("token-usage"), "nobody counted: {again}");
+    // Read again, and in a log that has no messages around them, all are there in the order they were said.
+    let (back, _) = convert("pi", "codex", &out);
+    let order: Vec<&str> =
+        ["first", "\"a\"", "\"b\"", "between", "\"c\"", "of b", "of a", "of c", "last"].into();
+    let mut at = 0;
+    for text in order {
+        at += back[at..].find(text).unwrap_or_else(|| panic!("`{text}` is missing after byte {at}: {back}"));
+    }
 }

@@ -60,8 +60,17 @@ impl GatheredItems {
 
     /// An item begins: the first stands alone, any other lies within one that is here.
     pub fn start(&mut self, head: &ItemHead<'_>, clock: Option<Raw<'static>>) {
-        let (at, tail) = (self.items.len(), ItemTail::new(head.id, Status::Completed));
         let around = head.within.and_then(|around| self.numbers.get(&around).copied());
+        self.add(head, around, clock);
+    }
+
+    /// An item that stands alone at its source begins, and lies here within the one that does.
+    pub fn join(&mut self, head: &ItemHead<'_>) {
+        self.add(head, Some(0), None);
+    }
+
+    fn add(&mut self, head: &ItemHead<'_>, around: Option<usize>, clock: Option<Raw<'static>>) {
+        let (at, tail) = (self.items.len(), ItemTail::new(head.id, Status::Completed));
         if let Some(around) = around.and_then(|around| self.items.get_mut(around)) {
             around.content.push(ContentNode::Item(at));
         }

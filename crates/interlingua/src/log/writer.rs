@@ -70,6 +70,9 @@ pub struct LogRules {
     pub media: MediaRules,
     /// What a message or result that holds others says of those.
     pub within: &'static [Field],
+    /// Whether calls that were made at once stand in one message: what the assistant says after a call and before its
+    /// result joins it there.
+    pub calls_together: bool,
     /// Whether frames name the one they hang on, and those of the assistant the model.
     pub chained: bool,
     /// What the head of the file says of the session: what is known before the first item.
@@ -91,6 +94,7 @@ impl LogRules {
         calls: &[],
         media: MediaRules::NONE,
         within: &[],
+        calls_together: false,
         chained: false,
         session_head: &[],
         session: &[],
@@ -122,6 +126,8 @@ pub struct LogWriter<F> {
     restoring: bool,
     /// They were, when the item at hand began.
     root_restoring: bool,
+    /// The item at hand is, or holds, a call that waits for its result.
+    has_call: bool,
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
@@ -139,6 +145,7 @@ impl<F: LogForm> LogWriter<F> {
             restored: false,
             restoring: false,
             root_restoring: false,
+            has_call: false,
             now: None,
             queue: OneByOne::default(),
         }
@@ -181,14 +188,19 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+        let joins = self.joins(head);
         let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
-        let is_within = around.is_some();
+        let is_within = joins || around.is_some();
         if !is_within {
             self.end_item(out);
             self.root_restoring = self.restoring;
         }
         if !self.restoring {
-            let around = head.within.and_then(|around| self.items.item(around));
+            let around = if joins {
+                self.items.root()
+            } else {
+                head.within.and_then(|around| self.items.item(around))
+            };
             lose_of_head(&F::RULES, head, around, out);
             if F::RULES.chained {
                 self.frames.lose_of_head(head, around, out);
@@ -201,7 +213,29 @@ impl<F: LogForm> LogWriter<F> {
             *taken = true;
             time.clone()
         });
+        let is_call = matches!(head.kind, ItemKind::ToolCall(_));
+        self.has_call |= is_call;
+        if joins {
+            return self.items.join(head);
+        }
+        if is_call && !is_within && !self.restoring && F::RULES.calls_together {
+            // A message that has room for others.
+            self.items.start(&ItemHead { kind: ItemKind::Message, ..head.clone() }, clock);
+            return self.items.join(head);
+        }
         self.items.start(head, clock);
+    }
+
+    /// Whether an item joins the message at hand.
+    fn joins(&self, head: &ItemHead<'_>) -> bool {
+        let with = self.items.root().filter(|_| F::RULES.calls_together && self.has_call && !self.restored);
+        with.map(GatheredItem::head).is_some_and(|with| {
+            !self.restoring
+                && !self.root_restoring
+                && head.within.is_none()
+                && [with.author, head.author] == [Author::Assistant; 2]
+                && with.agent == head.agent
+        })
     }
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
@@ -280,6 +314,7 @@ impl<F: LogForm> LogWriter<F> {
             }
         }
         self.items.clear();
+        self.has_call = false;
         self.said.clear();
     }
 }

@@ -150,7 +150,8 @@ fn said(line: Val<'_>, holder: Val<'_>, author: Author, origin: Option<Origin>, 
 /// Whether a message tells how its answer came about. Pi must have counts: in a message of another agent they are all zero,
 /// and why it stopped is only what such a message must have, too.
 fn is_told(usage: Val<'_>, message: Val<'_>) -> bool {
-    let counts = ["input", "output", "cacheRead", "cacheWrite"].into_iter().filter_map(|name| usage.get(name));
+    let counts =
+        ["input", "output", "cacheRead", "cacheWrite"].into_iter().filter_map(|name| usage.get(name));
     counts.filter_map(|count| count.u64()).any(|count| count > 0)
         || !matches!(message.str_or_empty("stopReason"), "stop" | "toolUse")
 }

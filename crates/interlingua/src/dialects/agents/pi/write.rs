@@ -24,6 +24,8 @@ impl LogForm for PiForm {
         origins: &[Origin::Harness, Origin::Summary],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
+        // An answer that follows a call means to Pi that nobody will answer the call.
+        calls_together: true,
         chained: true,
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart],
         session: &[Field::SessionModel, Field::SessionProvider],
