@@ -232,9 +232,8 @@ impl<'p> Parser<'p> {
         // Up to where escapes have been read: the second half of a pair is read with the first.
         let mut read = 0;
         while let Some(block) = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
-            let StringBlock { quotes, controls, escaped, usual, carry: next } =
-                StringBlock::new(block, carry);
-            let stop = (quotes & !escaped) | controls;
+            let StringBlock { ends, escaped, usual, carry: next } = StringBlock::new(block, carry);
+            let stop = ends & !escaped;
             let first = stop & stop.wrapping_neg();
             let unusual = escaped & !usual & first.wrapping_sub(1);
             if unusual != 0 {
@@ -242,11 +241,8 @@ impl<'p> Parser<'p> {
             }
             if first != 0 {
                 let end = at + first.trailing_zeros() as usize;
-                if quotes & first != 0 {
+                if byte_at(self.bytes, end) == b'"' {
                     return Ok(end + 1);
-                }
-                if escaped & first != 0 {
-                    self.escape(end - 1)?;
                 }
                 return Err(self.expected(end, "no raw control character in a string"));
             }
@@ -429,8 +425,8 @@ fn quote_in(chunk: [u8; 16]) -> Option<usize> {
 
 /// What stands in 64 bytes of a string, a bit for each.
 struct StringBlock {
-    quotes: u64,
-    controls: u64,
+    /// Quotes and control characters: what ends a string, for better or worse, unless it is escaped.
+    ends: u64,
     /// What a backslash stands before that is not escaped itself.
     escaped: u64,
     /// Most of what may be escaped: a quote, a backslash, `n` and `t`.
@@ -442,12 +438,16 @@ struct StringBlock {
 impl StringBlock {
     #[inline]
     fn new(bytes: &[u8; 64], carry: u64) -> Self {
-        let is = |byte: u8| block_mask(bytes, |chunk| chunk.cmp_eq(u8x16::splat(byte)));
-        let (quotes, slashes) = (is(b'"'), is(b'\\'));
+        let is = |chunk: u8x16, byte: u8| chunk.cmp_eq(u8x16::splat(byte));
         let last_control = u8x16::splat(0x1f);
-        let controls = block_mask(bytes, |chunk| chunk.max(last_control).cmp_eq(last_control));
+        let ends =
+            block_mask(bytes, |chunk| is(chunk, b'"') | chunk.max(last_control).cmp_eq(last_control));
+        let slashes = block_mask(bytes, |chunk| is(chunk, b'\\'));
+        let usual = block_mask(bytes, |chunk| {
+            is(chunk, b'"') | is(chunk, b'\\') | is(chunk, b'n') | is(chunk, b't')
+        });
         let Escapes { escaped, next: carry } = Escapes::new(slashes, carry);
-        Self { quotes, controls, escaped, usual: quotes | slashes | is(b'n') | is(b't'), carry }
+        Self { ends, escaped, usual, carry }
     }
 }
 
