@@ -444,12 +444,10 @@ impl StringBlock {
     fn new(bytes: &[u8; 64], carry: u64) -> Self {
         let is = |chunk: u8x16, byte: u8| chunk.cmp_eq(u8x16::splat(byte));
         let last_control = u8x16::splat(0x1f);
-        let ends =
-            block_mask(bytes, |chunk| is(chunk, b'"') | chunk.max(last_control).cmp_eq(last_control));
+        let ends = block_mask(bytes, |chunk| is(chunk, b'"') | chunk.max(last_control).cmp_eq(last_control));
         let slashes = block_mask(bytes, |chunk| is(chunk, b'\\'));
-        let usual = block_mask(bytes, |chunk| {
-            is(chunk, b'"') | is(chunk, b'\\') | is(chunk, b'n') | is(chunk, b't')
-        });
+        let usual =
+            block_mask(bytes, |chunk| is(chunk, b'"') | is(chunk, b'\\') | is(chunk, b'n') | is(chunk, b't'));
         let Escapes { escaped, next: carry } = Escapes::new(slashes, carry);
         Self { ends, escaped, usual, carry }
     }

@@ -120,6 +120,8 @@ impl Entries {
     /// Writes an event of an item, or lets it wait.
     fn event_of_item(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         let waits_for = match event {
+            // Nearly always: of the innermost item, and nothing waits.
+            _ if self.waiting.is_empty() && event.item() == self.nodes.last().map(|node| node.item) => None,
             Event::ItemStarted(head) => self.waiting.start_waits_for(self.holder(head)),
             Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
                 self.waiting.piece_waits_for(*item)
