@@ -221,6 +221,7 @@ impl<'t> Val<'t> {
         let known = mark.get();
         if known.claim == Claim::Free {
             self.tape.remember(self.at);
+            return mark.set(Mark { claim, unsaid: None });
         }
         // Who claims a value again for the same field does not undo that it could not be said.
         let unsaid = known.unsaid.filter(|_| known.claim.field() == claim.field());
