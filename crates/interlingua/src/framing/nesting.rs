@@ -37,15 +37,16 @@ impl Nesting {
                 &padded
             });
             let Escapes { escaped, next } = Escapes::new(which_are(block, b'\\'), self.escaped);
-            let strings = between(which_are(block, b'"') & !escaped) ^ self.string;
-            // Most blocks are in the middle of a long text.
-            if strings != u64::MAX
-                && let Some((found, mark)) = self.walk(block, !strings)
-            {
-                (self.string, self.escaped) = (0, 0);
-                return Some((at + found, mark));
+            let quotes = which_are(block, b'"') & !escaped;
+            // Most blocks are in the middle of a long text, and say nothing here.
+            if quotes != 0 || self.string == 0 {
+                let strings = between(quotes) ^ self.string;
+                if let Some((found, mark)) = self.walk(block, !strings) {
+                    (self.string, self.escaped) = (0, 0);
+                    return Some((at + found, mark));
+                }
+                self.string = if strings >> 63 == 0 { 0 } else { u64::MAX };
             }
-            self.string = if strings >> 63 == 0 { 0 } else { u64::MAX };
             self.escaped = if rest.len() < 64 { escaped >> rest.len() & 1 } else { next };
             at += 64;
         }

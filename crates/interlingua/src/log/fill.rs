@@ -56,7 +56,7 @@ impl<'f> Fill<'f, '_> {
                 };
                 for (name, member) in val.members() {
                     let native = object.and_then(|object| object.get(name.as_escaped()));
-                    if native.is_some() || may_have_tildes(member) {
+                    if native.is_some() || has_tildes(member) {
                         self.path.push(PlaceStep::Member(name));
                         self.value(member, native);
                         self.path.pop();
@@ -178,17 +178,12 @@ const CLASSES: usize = 8;
 
 /// Whether a kept value has a hole in it.
 pub fn has_hole(val: Val<'_>) -> bool {
-    may_have_tildes(val) && val.strings().any(is_hole)
+    val.strings().any(is_hole)
 }
 
-/// Whether a string in the value may begin with a tilde.
-fn may_have_tildes(val: Val<'_>) -> bool {
-    let text = val.text();
-    match val.kind() {
-        Kind::String => text.as_bytes()[1] == b'~',
-        Kind::Object | Kind::Array => memchr::memmem::find(text.as_bytes(), b"\"~").is_some(),
-        Kind::Null | Kind::Bool | Kind::Number => false,
-    }
+/// Whether a string in the value begins with a tilde.
+fn has_tildes(val: Val<'_>) -> bool {
+    val.strings().any(|string| string.text().as_bytes().get(1) == Some(&b'~'))
 }
 
 #[cfg(test)]

@@ -72,34 +72,38 @@ impl<'p> Parser<'p> {
             } else {
                 Name::NONE
             };
-            at = match byte_at(bytes, at) {
+            let (end, kind) = match byte_at(bytes, at) {
                 b'"' => {
                     let plain = skip_plain(bytes, at + 1);
                     let end = if byte_at(bytes, plain) == b'"' { plain + 1 } else { self.string_end(plain)? };
-                    self.push(at, end, name, Kind::String)?
+                    (end, Kind::String)
                 }
                 bracket @ (b'{' | b'[') => {
                     let object = bracket == b'{';
-                    let node = self.nodes.len() as u32;
                     let kind = if object { Kind::Object } else { Kind::Array };
                     if self.open.len() >= self.depth {
                         return Err(self.broken(Fault::TooDeep { at }));
                     }
-                    at = space(bytes, self.push(at, at + 1, name, kind)?);
-                    if byte_at(bytes, at) != if object { b'}' } else { b']' } {
+                    let first = space(bytes, at + 1);
+                    if byte_at(bytes, first) != if object { b'}' } else { b']' } {
+                        let node = self.nodes.len() as u32;
+                        self.push(at, first, name, kind)?;
                         self.filled += 1;
                         self.open.push(inside);
                         inside = OpenContainer { node, object, names: 0 };
+                        at = first;
                         continue;
                     }
-                    self.close(node, at + 1)
+                    (first + 1, kind)
                 }
-                b'-' | b'0'..=b'9' => self.number(at, name)?,
-                b't' => self.word(at, name, b"true", Kind::Bool)?,
-                b'f' => self.word(at, name, b"false", Kind::Bool)?,
-                b'n' => self.word(at, name, b"null", Kind::Null)?,
+                b'-' | b'0'..=b'9' => (self.number_end(at)?, Kind::Number),
+                b't' => (self.word_end(at, b"true")?, Kind::Bool),
+                b'f' => (self.word_end(at, b"false")?, Kind::Bool),
+                b'n' => (self.word_end(at, b"null")?, Kind::Null),
                 _ => return Err(self.expected(at, "a value")),
             };
+            self.push(at, end, name, kind)?;
+            at = end;
             // A value ended before `at`: close what closes, then go to the next value.
             loop {
                 if let Some(next) = directly_after(b',', bytes, at)
@@ -135,9 +139,9 @@ impl<'p> Parser<'p> {
         self.nodes.len() as u32 - self.filled
     }
 
-    /// Adds a value; returns where it ends.
+    /// Adds a value.
     #[inline]
-    fn push(&mut self, start: usize, end: usize, name: Name, kind: Kind) -> Result<usize, Broken> {
+    fn push(&mut self, start: usize, end: usize, name: Name, kind: Kind) -> Result<(), Broken> {
         let number = self.nodes.len();
         if number >= self.most {
             return Err(self.broken(Fault::TooManyValues { at: start }));
@@ -150,7 +154,7 @@ impl<'p> Parser<'p> {
             kind,
             mark: Cell::new(Mark::FREE),
         });
-        Ok(end)
+        Ok(())
     }
 
     /// Closes a container; `end` is the byte after its bracket.
@@ -232,9 +236,8 @@ impl<'p> Parser<'p> {
         // Up to where escapes have been read: the second half of a pair is read with the first.
         let mut read = 0;
         while let Some(block) = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
-            let StringBlock { quotes, controls, escaped, usual, carry: next } =
-                StringBlock::new(block, carry);
-            let stop = (quotes & !escaped) | controls;
+            let StringBlock { ends, escaped, usual, carry: next } = StringBlock::new(block, carry);
+            let stop = ends & !escaped;
             let first = stop & stop.wrapping_neg();
             let unusual = escaped & !usual & first.wrapping_sub(1);
             if unusual != 0 {
@@ -242,11 +245,8 @@ impl<'p> Parser<'p> {
             }
             if first != 0 {
                 let end = at + first.trailing_zeros() as usize;
-                if quotes & first != 0 {
+                if byte_at(self.bytes, end) == b'"' {
                     return Ok(end + 1);
-                }
-                if escaped & first != 0 {
-                    self.escape(end - 1)?;
                 }
                 return Err(self.expected(end, "no raw control character in a string"));
             }
@@ -314,7 +314,7 @@ impl<'p> Parser<'p> {
         Ok(unit)
     }
 
-    fn number(&mut self, start: usize, name: Name) -> Result<usize, Broken> {
+    fn number_end(&mut self, start: usize) -> Result<usize, Broken> {
         let mut at = start + usize::from(byte_at(self.bytes, start) == b'-');
         at = match byte_at(self.bytes, at) {
             b'0' => at + 1,
@@ -335,7 +335,7 @@ impl<'p> Parser<'p> {
         if (whole > 18 || exponent) && self.number_overflow.is_none() {
             self.watch_overflow(start, at, at == start + whole);
         }
-        self.push(start, at, name, Kind::Number)
+        Ok(at)
     }
 
     #[cold]
@@ -360,7 +360,7 @@ impl<'p> Parser<'p> {
         if at == start { Err(self.expected(at, "a digit")) } else { Ok(at) }
     }
 
-    fn word(&mut self, start: usize, name: Name, word: &[u8], kind: Kind) -> Result<usize, Broken> {
+    fn word_end(&mut self, start: usize, word: &[u8]) -> Result<usize, Broken> {
         let end = start + word.len();
         let have = &self.bytes[start..end.min(self.bytes.len())];
         if have != word {
@@ -370,7 +370,7 @@ impl<'p> Parser<'p> {
                 self.expected(start, "a value")
             });
         }
-        self.push(start, end, name, kind)
+        Ok(end)
     }
 
     #[cold]
@@ -429,8 +429,8 @@ fn quote_in(chunk: [u8; 16]) -> Option<usize> {
 
 /// What stands in 64 bytes of a string, a bit for each.
 struct StringBlock {
-    quotes: u64,
-    controls: u64,
+    /// Quotes and control characters: what ends a string, for better or worse, unless it is escaped.
+    ends: u64,
     /// What a backslash stands before that is not escaped itself.
     escaped: u64,
     /// Most of what may be escaped: a quote, a backslash, `n` and `t`.
@@ -442,12 +442,14 @@ struct StringBlock {
 impl StringBlock {
     #[inline]
     fn new(bytes: &[u8; 64], carry: u64) -> Self {
-        let is = |byte: u8| block_mask(bytes, |chunk| chunk.cmp_eq(u8x16::splat(byte)));
-        let (quotes, slashes) = (is(b'"'), is(b'\\'));
+        let is = |chunk: u8x16, byte: u8| chunk.cmp_eq(u8x16::splat(byte));
         let last_control = u8x16::splat(0x1f);
-        let controls = block_mask(bytes, |chunk| chunk.max(last_control).cmp_eq(last_control));
+        let ends = block_mask(bytes, |chunk| is(chunk, b'"') | chunk.max(last_control).cmp_eq(last_control));
+        let slashes = block_mask(bytes, |chunk| is(chunk, b'\\'));
+        let usual =
+            block_mask(bytes, |chunk| is(chunk, b'"') | is(chunk, b'\\') | is(chunk, b'n') | is(chunk, b't'));
         let Escapes { escaped, next: carry } = Escapes::new(slashes, carry);
-        Self { quotes, controls, escaped, usual: quotes | slashes | is(b'n') | is(b't'), carry }
+        Self { ends, escaped, usual, carry }
     }
 }
 

@@ -144,15 +144,13 @@ impl<'t> Val<'t> {
         let mut at = self.at + 1;
         while at < end {
             let node = &tape.nodes[at as usize];
-            let hash = node.name.hash;
-            if wanted.bits >> (hash & 63) & 1 != 0 {
-                let slot = wanted.hashes.iter().position(|wanted| *wanted == hash);
-                if let Some(slot) = slot
-                    && found[slot].is_none()
-                    && self.is_named(node, &wanted.names[slot].bytes[..wanted.names[slot].len])
-                {
-                    found[slot] = Some(Val { tape, at });
-                }
+            let number = wanted.number_of(node.name.hash);
+            if let (Some(name), Some(found)) = (wanted.names.get(number), found.get_mut(number))
+                && name.hash == node.name.hash
+                && found.is_none()
+                && self.is_named(node, &name.bytes[..name.len])
+            {
+                *found = Some(Val { tape, at });
             }
             at = node.next;
         }
@@ -223,6 +221,7 @@ impl<'t> Val<'t> {
         let known = mark.get();
         if known.claim == Claim::Free {
             self.tape.remember(self.at);
+            return mark.set(Mark { claim, unsaid: None });
         }
         // Who claims a value again for the same field does not undo that it could not be said.
         let unsaid = known.unsaid.filter(|_| known.claim.field() == claim.field());
@@ -395,12 +394,13 @@ impl std::fmt::Debug for Val<'_> {
     }
 }
 
-/// Names to look for, with their hashes. Make one as a constant.
+/// Names to look for. Make one as a constant.
 pub(crate) struct WantedNames<const N: usize> {
     names: [WantedName; N],
-    hashes: [u32; N],
-    /// A bit for the end of each hash: most other names are told apart by it.
-    bits: u64,
+    /// The number of the name whose hash leads here; no name has the number `N`.
+    numbers: [u8; 128],
+    /// Leads each of the names to a place of its own.
+    factor: u32,
 }
 
 impl<const N: usize> WantedNames<N> {
@@ -410,17 +410,38 @@ impl<const N: usize> WantedNames<N> {
 
     /// The same names with another byte for each underscore.
     pub(crate) const fn spelled(names: [&'static str; N], underscore: u8) -> Self {
-        let mut wanted = [WantedName { bytes: [0; 32], len: 0 }; N];
-        let (mut hashes, mut bits) = ([0; N], 0);
+        let mut wanted = [WantedName { bytes: [0; 32], len: 0, hash: 0 }; N];
         let mut at = 0;
         while at < N {
             wanted[at] = WantedName::spelled(names[at].as_bytes(), underscore);
-            hashes[at] = hash_of(wanted[at].bytes.split_at(wanted[at].len).0);
-            bits |= 1 << (hashes[at] & 63);
             at += 1;
         }
-        Self { names: wanted, hashes, bits }
+        let mut factor = 1;
+        loop {
+            let mut numbers = [N as u8; 128];
+            let mut at = 0;
+            while at < N && numbers[place(wanted[at].hash, factor)] == N as u8 {
+                numbers[place(wanted[at].hash, factor)] = at as u8;
+                at += 1;
+            }
+            if at == N {
+                return Self { names: wanted, numbers, factor };
+            }
+            factor += 2;
+        }
     }
+
+    /// The number of the only name that may have that hash.
+    #[inline]
+    fn number_of(&self, hash: u32) -> usize {
+        usize::from(self.numbers[place(hash, self.factor)])
+    }
+}
+
+/// Where in a table of 128 a hash leads.
+#[inline]
+const fn place(hash: u32, factor: u32) -> usize {
+    (hash.wrapping_mul(factor) >> 25) as usize
 }
 
 /// A name to look for: the first bytes are it. None is longer.
@@ -428,6 +449,7 @@ impl<const N: usize> WantedNames<N> {
 struct WantedName {
     bytes: [u8; 32],
     len: usize,
+    hash: u32,
 }
 
 impl WantedName {
@@ -438,7 +460,7 @@ impl WantedName {
             bytes[at] = if name[at] == b'_' { underscore } else { name[at] };
             at += 1;
         }
-        Self { bytes, len: name.len() }
+        Self { bytes, len: name.len(), hash: hash_of(bytes.split_at(name.len()).0) }
     }
 }
 

@@ -23,22 +23,61 @@ struct ClaudeLine<'t> {
     time: Option<Val<'t>>,
     /// `true`, if a subagent says it.
     sidechain: Option<Val<'t>>,
+    /// What it repeats about the session.
+    session: ToldOfSession<'t>,
+    /// `true`, if a summary stands there for the conversation.
+    summary: Option<Val<'t>>,
+    /// `true`, if the program says it in the user's name.
+    meta: Option<Val<'t>>,
+    origin: Option<Val<'t>>,
+    /// Details of the result in it.
+    result: Option<Val<'t>>,
+}
+
+/// What a line repeats about the session.
+struct ToldOfSession<'t> {
+    id: Option<Val<'t>>,
+    cwd: Option<Val<'t>>,
+    version: Option<Val<'t>>,
+    branch: Option<Val<'t>>,
+    title: Option<Val<'t>>,
+    mode: Option<Val<'t>>,
 }
 
 impl<'t> ClaudeLine<'t> {
     fn new(root: Val<'t>) -> Self {
-        const WANTED: WantedNames<6> =
-            WantedNames::new(["type", "message", "uuid", "parentUuid", "timestamp", "isSidechain"]);
-        let [kind, message, id, parent, time, sidechain] = root.find(&WANTED);
-        let sidechain = sidechain.filter(|sidechain| sidechain.bool() == Some(true));
-        Self { root, kind, message, id, parent, time, sidechain }
+        const WANTED: WantedNames<16> = WantedNames::new([
+            "type",
+            "message",
+            "uuid",
+            "parentUuid",
+            "timestamp",
+            "isSidechain",
+            "isCompactSummary",
+            "isMeta",
+            "origin",
+            "toolUseResult",
+            "sessionId",
+            "cwd",
+            "version",
+            "gitBranch",
+            "customTitle",
+            "permissionMode",
+        ]);
+        let [kind, message, id, parent, time, sidechain, summary, meta, origin, result, session @ ..] =
+            root.find(&WANTED);
+        let [session_id, cwd, version, branch, title, mode] = session;
+        let session = ToldOfSession { id: session_id, cwd, version, branch, title, mode };
+        let is_true = |flag: &Val<'_>| flag.bool() == Some(true);
+        let [sidechain, summary, meta] = [sidechain, summary, meta].map(|flag| flag.filter(is_true));
+        Self { root, kind, message, id, parent, time, sidechain, session, summary, meta, origin, result }
     }
 }
 
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let line = ClaudeLine::new(doc.root);
-        let names_session = self.session(doc.root, out);
+        let names_session = self.session(&line.session, out);
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
         if !names_session && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
@@ -59,10 +98,8 @@ impl Reader for ClaudeReader {
 
 impl ClaudeReader {
     /// What each line repeats about the session. Returns whether it names it.
-    fn session(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
-        const WANTED: WantedNames<6> =
-            WantedNames::new(["sessionId", "cwd", "version", "gitBranch", "customTitle", "permissionMode"]);
-        let [id, cwd, version, branch, title, mode] = line.find(&WANTED);
+    fn session(&mut self, told: &ToldOfSession<'_>, out: &mut Events<'_>) -> bool {
+        let ToldOfSession { id, cwd, version, branch, title, mode } = *told;
         // Outside a repository the branch is empty.
         let is_branch = |branch: &Str<'_>| !branch.is_empty() || self.session.known().branch.is_some();
         let told = Session {
@@ -170,15 +207,13 @@ fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>) {
 
 /// Whose words a line of the user holds, where that shows: about a third of them are not the user's.
 fn origin(line: &ClaudeLine<'_>, content: Option<Val<'_>>) -> Option<Origin> {
-    let marked = |name| line.root.get(name).filter(|mark| mark.bool() == Some(true));
-    for (name, origin) in [("isCompactSummary", Origin::Summary), ("isMeta", Origin::Harness)] {
-        if let Some(mark) = marked(name) {
+    for (mark, origin) in [(line.summary, Origin::Summary), (line.meta, Origin::Harness)] {
+        if let Some(mark) = mark {
             mark.note(Field::ItemOrigin);
             return Some(origin);
         }
     }
-    if let Some(kind) = line.root.get("origin").and_then(|origin| origin.note_str("kind", Field::ItemOrigin))
-    {
+    if let Some(kind) = line.origin.and_then(|origin| origin.note_str("kind", Field::ItemOrigin)) {
         return Some(if kind.is("human") { Origin::Own } else { Origin::Harness });
     }
     let text = content
@@ -203,7 +238,7 @@ fn read_content(content: Val<'_>, line: &ClaudeLine<'_>, message: ItemId, out: &
         return blocks::read_content(content, message, out);
     }
     // With several results nobody knows whose the details are.
-    let beside = line.root.get("toolUseResult").filter(|_| results == 1);
+    let beside = line.result.filter(|_| results == 1);
     for (number, block) in content.elements().enumerate() {
         if is_result(&block) {
             let duration = beside.and_then(|beside| beside.note_u64("durationMs", Field::ResultDuration));

@@ -120,6 +120,8 @@ impl Entries {
     /// Writes an event of an item, or lets it wait.
     fn event_of_item(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         let waits_for = match event {
+            // Nearly always: of the innermost item, and nothing waits.
+            _ if self.waiting.is_empty() && event.item() == self.nodes.last().map(|node| node.item) => None,
             Event::ItemStarted(head) => self.waiting.start_waits_for(self.holder(head)),
             Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
                 self.waiting.piece_waits_for(*item)
@@ -381,15 +383,20 @@ impl Entries {
             self.summary.overview.model(model);
         }
         let mut news = id.is_none() || time.is_some() || answer.is_some() || cost.is_some();
+        let mut more = *usage;
         if let Some(id) = id {
             let (response, first) = self.tally.response(id);
             news |= first || stop.as_ref().is_some_and(|stop| response.stops(stop));
             if let Some(usage) = usage {
                 shrunk(usage, &response.usage).for_each(|field| out.lose(field, Reason::Merged));
+                more = Some(response.increase(usage));
             }
         }
-        let more = usage.map(|usage| self.tally.increase(id.as_ref(), &usage));
-        let counts_alone = Turn { usage: None, ..turn.clone() } == Turn::default();
+        if let Some(more) = &more {
+            self.tally.add(more);
+        }
+        let names_nothing = id.is_none() && model.is_none() && stop.is_none();
+        let counts_alone = names_nothing && time.is_none() && answer.is_none() && cost.is_none();
         if counts_alone && more.as_ref().is_some_and(|more| !is_some(more)) {
             // Nothing used is nothing to write; the line still has its zeros.
             for (field, _) in Usage::default().counts() {
@@ -412,8 +419,7 @@ impl Entries {
         }
         out.json.key("token-usage").object();
         write_usage(more.as_ref(), turn, out);
-        let model = model.clone().filter(|_| !same_model);
-        put_response(&Turn { model, ..turn.clone() }, &mut out.json);
+        put_response(turn, model.as_ref().filter(|_| !same_model), &mut out.json);
         out.json.end_object();
     }
 

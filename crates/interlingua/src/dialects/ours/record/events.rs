@@ -5,7 +5,7 @@
 use super::read::ReadEntry;
 use super::usage::{Tally, named_counts, read_counts};
 use super::words::{usual_stop, usual_word};
-use crate::json::JsonWriter;
+use crate::json::{JsonWriter, Str};
 use crate::model::{Event, Field, Neutral, Spelling, Turn, Usage};
 use crate::tape::{Kind, Val};
 
@@ -84,21 +84,16 @@ pub(super) fn taken<'t, T: Neutral<'t>>(map: Val<'t>, name: &str, field: Field) 
 }
 
 /// Writes which response an entry's usage is of and why it stopped: shortly, as nearly all are, and the rest in the
-/// model's own words.
-pub(super) fn put_response(response: &Turn<'_>, json: &mut JsonWriter<'_>) {
-    json.opt_str("response-id", response.id.as_ref()).opt_str("model-id", response.model.as_ref());
-    let usual_word = response.stop.as_ref().and_then(usual_word);
+/// model's own words. `model` is the one that answers, unless the entry names it.
+pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &mut JsonWriter<'_>) {
+    let Turn { id, model: _, time, answer, stop, usage: _, cost: _ } = response;
+    json.opt_str("response-id", id.as_ref()).opt_str("model-id", model);
+    let usual_word = stop.as_ref().and_then(usual_word);
     json.opt_str("stop-reason", usual_word);
-    let rest = Turn {
-        id: None,
-        model: None,
-        stop: response.stop.as_ref().filter(|_| usual_word.is_none()).cloned(),
-        usage: None,
-        cost: None,
-        ..response.clone()
-    };
-    if rest != Turn::default() {
+    let stop = stop.as_ref().filter(|_| usual_word.is_none());
+    if time.is_some() || answer.is_some() || stop.is_some() {
         json.key("response");
+        let rest = Turn { time: time.clone(), answer: *answer, stop: stop.cloned(), ..Turn::default() };
         rest.write(Spelling::Kebab, json);
     }
 }

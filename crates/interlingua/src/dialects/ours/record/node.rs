@@ -164,7 +164,11 @@ impl EntryNode {
         now: Option<&Raw<'_>>,
         json: &mut JsonWriter<'_>,
     ) -> (Self, bool) {
-        let ItemHead { id, kind, author, native_id, parent, time, model, shape, .. } = head;
+        #[rustfmt::skip]
+        let ItemHead {
+            id, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model, answer,
+            shape,
+        } = head;
         let node_kind = NodeKind::of(head);
         let mut called = None;
         match kind {
@@ -202,8 +206,11 @@ impl EntryNode {
         json.opt_str("id", native_id.as_ref());
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
-        // These two have the schema's own names.
-        head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
+        let has_more = origin.is_some() || replaces.is_some() || agent.is_some();
+        if has_more || parent_call.is_some() || answer.is_some() {
+            // These two have the schema's own names.
+            head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
+        }
         (Self { call: called, ..Self::new(*id, node_kind, *shape) }, has_time)
     }
 
@@ -562,12 +569,14 @@ fn call_key(id: &Str<'_>) -> u64 {
 /// Writes how the item ended.
 pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut JsonWriter<'_>) {
     // In the schema `status` is the agent's own word.
-    let ItemTail { status, native_status, is_error, .. } = tail;
+    let ItemTail { id: _, status, native_status, is_error, exit_code, duration } = tail;
     json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
     if words::usual_status(native_status.as_ref(), *is_error) != *status {
         json.key("outcome").literal(status.word());
     }
-    tail.write_members(&["status", "native_status", "is_error"], Spelling::Kebab, json);
+    if exit_code.is_some() || duration.is_some() {
+        tail.write_members(&["status", "native_status", "is_error"], Spelling::Kebab, json);
+    }
 }
 
 /// Whether the schema takes it for a time.

@@ -104,6 +104,13 @@ pub(super) struct Response {
 }
 
 impl Response {
+    /// Takes in a report. Returns what that adds to what is known.
+    pub(super) fn increase(&mut self, usage: &Usage) -> Usage {
+        let more = usage.increase_over(&self.usage);
+        self.usage = self.usage.and(&more);
+        more
+    }
+
     /// Takes in why the response stopped. Returns whether that is news.
     pub(super) fn stops(&mut self, stop: &Stop<'_>) -> bool {
         let Stop { class, raw, sequence, detail } = stop;
@@ -126,7 +133,8 @@ impl Tally {
 
     /// The response of that id, and whether it is heard of for the first time.
     pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
-        let key = (hash(0, id.as_escaped().as_bytes()) >> 32) as u32;
+        // The lower half: what ids differ in stands at their end, and reaches no other.
+        let key = hash(0, id.as_escaped().as_bytes()) as u32;
         // Without a way out in between, all are compared at once.
         let among = self.keys.iter().filter(|known| **known == key).count() > 0;
         let is_it = |(known, response): (&u32, &Response)| *known == key && response.id == id.as_escaped();
@@ -150,17 +158,14 @@ impl Tally {
 
     /// What a report adds to what is known of the response.
     pub(super) fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Usage {
-        let more = match id {
-            Some(id) => {
-                let known = &mut self.response(id).0.usage;
-                let more = usage.increase_over(known);
-                *known = known.and(&more);
-                more
-            }
-            None => *usage,
-        };
-        self.turn = self.turn.and(&more);
+        let more = id.map_or(*usage, |id| self.response(id).0.increase(usage));
+        self.add(&more);
         more
+    }
+
+    /// The responses of this turn have told so much more.
+    pub(super) fn add(&mut self, more: &Usage) {
+        self.turn = self.turn.and(more);
     }
 
     /// What a response must have reported to add `more`.
