@@ -7,10 +7,13 @@ use crate::error::Code;
 use crate::json::Str;
 use crate::model::{Author, Event, Field, ItemHead, ItemKind, ItemTail, Of, Part, Status, ToolResult};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::Val;
+use crate::tape::{Member, Val, WantedNames};
 use crate::wire::note_blanks;
 
 pub(in super::super) struct ChatRequestReader;
+
+/// What says which message it is, and what a result is made of.
+const MEMBERS: WantedNames<4> = WantedNames::new(["role", "content", "tool_call_id", "name"]);
 
 impl Reader for ChatRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
@@ -21,14 +24,15 @@ impl Reader for ChatRequestReader {
         };
         let mut reader = MessageReader::whole();
         for message in messages.elements() {
-            let [role, content] = message.get_all(["role", "content"]);
+            let [role, content, call, name] = message.find(&MEMBERS);
             // A role we do not know stays where it is, with all it says.
             let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
                 continue;
             };
             if author == Author::Tool {
                 role.note(Field::Structure);
-                tool_result(message, content, out);
+                note_blanks(message);
+                tool_result([content, call, name], out);
                 continue;
             }
             role.note(Field::ItemAuthor);
@@ -40,11 +44,9 @@ impl Reader for ChatRequestReader {
     }
 }
 
-fn tool_result(message: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
-    note_blanks(message);
-    let [call, name] = message.get_all(["tool_call_id", "name"]);
-    let call_id = call.and_then(|call| call.take_text(Field::ResultCallId));
-    let result = ToolResult { call_id, name: name.and_then(|name| name.take_text(Field::ResultName)) };
+fn tool_result([content, call, name]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
+    let call_id = call.take_text(Field::ResultCallId);
+    let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.shape = shape(content);
     let id = out.start(head);
