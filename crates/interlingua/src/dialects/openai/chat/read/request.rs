@@ -12,9 +12,6 @@ use crate::wire::note_blanks;
 
 pub(in super::super) struct ChatRequestReader;
 
-/// What says which message it is, and what a result is made of.
-const MEMBERS: WantedNames<4> = WantedNames::new(["role", "content", "tool_call_id", "name"]);
-
 impl Reader for ChatRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
@@ -24,19 +21,20 @@ impl Reader for ChatRequestReader {
         };
         let mut reader = MessageReader::whole();
         for message in messages.elements() {
-            let [role, content, call, name] = message.find(&MEMBERS);
             // A role we do not know stays where it is, with all it says.
-            let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
+            let Some((role, author)) =
+                message.get("role").and_then(|role| Some((role, ROLES.value(&role.str()?)?)))
+            else {
                 continue;
             };
             if author == Author::Tool {
                 role.note(Field::Structure);
-                note_blanks(message);
-                tool_result([content, call, name], out);
+                tool_result(message, out);
                 continue;
             }
             role.note(Field::ItemAuthor);
-            let head = ItemHead { shape: shape(content), ..out.head(ItemKind::Message, author) };
+            let head =
+                ItemHead { shape: shape(message.get("content")), ..out.head(ItemKind::Message, author) };
             reader.begin_with(head, out);
             reader.read(message, out);
             reader.end(Status::Completed, out);
@@ -44,7 +42,10 @@ impl Reader for ChatRequestReader {
     }
 }
 
-fn tool_result([content, call, name]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
+fn tool_result(message: Val<'_>, out: &mut Events<'_>) {
+    const MEMBERS: WantedNames<3> = WantedNames::new(["tool_call_id", "name", "content"]);
+    note_blanks(message);
+    let [call, name, content] = message.find(&MEMBERS);
     let call_id = call.take_text(Field::ResultCallId);
     let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
