@@ -36,6 +36,7 @@ impl Lifecycle {
     }
 
     /// Judges an event and remembers what it opens and closes.
+    #[inline]
     pub fn observe(&mut self, event: &Event<'_>) -> Verdict {
         match event {
             Event::ItemStarted(head) => {

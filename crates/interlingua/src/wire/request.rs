@@ -128,7 +128,7 @@ impl<T: RequestForm> RequestWriter<T> {
             self.end_assistant(out);
         }
         if let ItemKind::ToolResult(ToolResult { call_id, name: _ }) = kind {
-            let id = call_id.as_ref().map(result_id::<T>);
+            let id = call_id.as_ref().map(|id| self.result_id(id));
             self.result_of = self.pairs.answered(id.as_ref(), out.ledger).unwrap_or_default();
         }
         self.open.insert(*id, to);
@@ -225,11 +225,15 @@ impl<T: RequestForm> RequestWriter<T> {
         }
         self.form.settle(next, out);
     }
-}
 
-/// The id of a call as its result names it.
-fn result_id<'a, T: RequestForm>(id: &'a Str<'_>) -> Str<'a> {
-    aliases::alias(id, T::PROFILE.ids.letters, T::PROFILE.ids.most)
+    /// The id of a call as its result names it.
+    fn result_id<'a>(&self, id: &'a Str<'_>) -> Str<'a> {
+        // Those that wait are ids that the target takes.
+        if self.pairs.is_first(id) {
+            return id.reborrow();
+        }
+        aliases::alias(id, T::PROFILE.ids.letters, T::PROFILE.ids.most)
+    }
 }
 
 impl<T: RequestForm> Writer for RequestWriter<T> {
@@ -241,7 +245,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
             ItemKind::ToolCall(call) => client_runs(call.kind),
             ItemKind::ToolResult(result) => {
                 let around = head.within.and_then(|message| self.open.get(message));
-                let id = result.call_id.as_ref().map(result_id::<T>);
+                let id = result.call_id.as_ref().map(|id| self.result_id(id));
                 match around {
                     // A result that the provider itself produced, inside its answer.
                     Some(Destination::Assistant) => Err(Reason::NoSlot),
