@@ -198,7 +198,8 @@ impl AssistantWriter {
     }
 
     fn item_grew(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        let of = self.items.get(delta.item).map_or(Of::Message, |item| item.of);
+        let unknown = OpenItem { of: Of::Message, waits: None };
+        let OpenItem { of, waits } = self.items.get(delta.item).copied().unwrap_or(unknown);
         if let Err(reason) = self.takes(of, delta, form) {
             return out.lose_part(of, &delta.value, reason);
         }
@@ -206,28 +207,30 @@ impl AssistantWriter {
             return self.grow(delta, form, out);
         }
         let delta = delta.clone().into_owned();
-        match self.waiting_item(delta.item) {
+        match self.waiting_item(waits) {
             Some((deltas, _)) => deltas.push(delta),
             None => self.waiting.push_back(WaitingUtterance::OfMessage(delta)),
         }
     }
 
     fn item_completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        if let Some((_, end)) = self.waiting_item(tail.id) {
+        let waits = self.items.remove(tail.id).and_then(|item| item.waits);
+        if let Some((_, end)) = self.waiting_item(waits) {
             *end = Some(tail.clone().into_owned());
-        } else {
-            self.complete(tail, form, out);
+            return;
+        }
+        self.complete(tail, form, out);
+        if !self.waiting.is_empty() {
             self.release(form, out);
         }
-        self.items.remove(tail.id);
     }
 
-    /// The pieces and the end of an item that waits.
+    /// The pieces and the end of the item of that number, if it still waits.
     fn waiting_item(
         &mut self,
-        item: ItemId,
+        number: Option<u64>,
     ) -> Option<(&mut Vec<Delta<'static>>, &mut Option<ItemTail<'static>>)> {
-        let place = self.items.get(item)?.waits?.checked_sub(self.released)?;
+        let place = number?.checked_sub(self.released)?;
         match self.waiting.get_mut(usize::try_from(place).ok()?)? {
             WaitingUtterance::Item { deltas, tail, .. } => Some((deltas, tail)),
             WaitingUtterance::OfMessage(_) => None,

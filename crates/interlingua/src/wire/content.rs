@@ -181,6 +181,10 @@ impl WireContent {
         let text = held.get(TEXT.len()..).unwrap_or_default();
         match (self.parts, self.others) {
             (0, _) => _ = json.literal(mark),
+            // The part holds the string with its quotes, and ends with a brace.
+            (1, 0) if mark.is_empty() => {
+                json.values(held.get(TEXT.len() - 1..held.len() - 1).unwrap_or_default());
+            }
             (1, 0) => {
                 json.open_string().piece(&Str::escaped(mark));
                 // The quote and the brace at the end are those of the part.

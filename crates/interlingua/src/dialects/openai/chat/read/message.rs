@@ -76,8 +76,9 @@ impl MessageReader {
     }
 
     /// Starts the message.
-    pub(super) fn begin_with(&mut self, head: ItemHead<'_>, out: &mut Events<'_>) {
-        self.message = Some(out.start(ItemHead { answer: self.answer, ..head }));
+    pub(super) fn begin_with(&mut self, mut head: ItemHead<'_>, out: &mut Events<'_>) {
+        head.answer = self.answer;
+        self.message = Some(out.start(head));
         (self.last_entry, self.facts) = (None, AnswerFacts::default());
     }
 

@@ -5,7 +5,7 @@ use super::content::{read_content, shape};
 use super::message::MessageReader;
 use crate::error::Code;
 use crate::json::Str;
-use crate::model::{Author, Event, Field, ItemHead, ItemKind, ItemTail, Of, Part, Status, ToolResult};
+use crate::model::{Author, Event, Field, ItemKind, ItemTail, Of, Part, Status, ToolResult};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Member, Val, WantedNames};
 use crate::wire::note_blanks;
@@ -33,8 +33,8 @@ impl Reader for ChatRequestReader {
                 continue;
             }
             role.note(Field::ItemAuthor);
-            let head =
-                ItemHead { shape: shape(message.get("content")), ..out.head(ItemKind::Message, author) };
+            let mut head = out.head(ItemKind::Message, author);
+            head.shape = shape(message.get("content"));
             reader.begin_with(head, out);
             reader.read(message, out);
             reader.end(Status::Completed, out);
