@@ -35,7 +35,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
 /// Reads a message's content: a string, or blocks. Unknown blocks stay where they are.
 pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     if let Some(text) = content.take_text(Field::MessageText) {
-        out.delta(message, 0, Part::Text(text));
+        return out.delta(message, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {
         read_block(block, number as u32, message, out);

@@ -20,6 +20,7 @@ pub(super) struct MessagesRequestReader;
 
 impl Reader for MessagesRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        const MEMBERS: WantedNames<2> = WantedNames::new(["role", "content"]);
         let root = doc.root;
         out.event(&Event::Request(Box::new(settings::read(root))));
         if let Some(system) = root.get("system").filter(|system| !system.is_null()) {
@@ -28,7 +29,6 @@ impl Reader for MessagesRequestReader {
         let Some(messages) = root.get("messages") else {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };
-        const MEMBERS: WantedNames<2> = WantedNames::new(["role", "content"]);
         for message in messages.elements() {
             // A role we do not know stays where it is, with all it says.
             if let [Some(role), Some(content)] = message.find(&MEMBERS)

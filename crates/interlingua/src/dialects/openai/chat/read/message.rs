@@ -103,7 +103,7 @@ impl MessageReader {
                     value.note(Field::Structure);
                     continue;
                 }
-                "content" | "refusal" if value.is("") => {
+                "content" | "refusal" if value.text() == "\"\"" => {
                     value.note(Field::Structure);
                     continue;
                 }
