@@ -230,11 +230,12 @@ fn last_words<'a, const N: usize>(one: &'a [u8], two: &'a [u8]) -> Option<(&'a [
 
 /// Appends `text` to `out` as the inside of a JSON string.
 pub fn escape_into(text: &str, out: &mut String) {
-    escape_pieces(text, &mut |piece| out.push_str(piece));
+    escape_pieces(text, |piece| out.push_str(piece));
 }
 
 /// Hands out `text` as the inside of a JSON string, piece by piece and without a copy.
-pub(crate) fn escape_pieces(text: &str, out: &mut dyn FnMut(&str)) {
+#[inline]
+pub(crate) fn escape_pieces(text: &str, mut out: impl FnMut(&str)) {
     let mut clean_from = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escape = match byte {
@@ -245,7 +246,9 @@ pub(crate) fn escape_pieces(text: &str, out: &mut dyn FnMut(&str)) {
                 None => continue,
             },
         };
-        out(&text[clean_from..at]);
+        if clean_from < at {
+            out(&text[clean_from..at]);
+        }
         out(escape);
         clean_from = at + 1;
     }

@@ -333,7 +333,7 @@ impl JsonWriter<'_> {
 
     /// A piece of an open string, of plain text of any length, escaped on the way.
     pub(crate) fn plain_piece(&mut self, text: &str) -> &mut Self {
-        escape_pieces(text, &mut |piece| self.bytes(piece.as_bytes()));
+        escape_pieces(text, |piece| self.bytes(piece.as_bytes()));
         self
     }
 

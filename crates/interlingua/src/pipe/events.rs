@@ -59,6 +59,7 @@ impl Order {
         self.most_output = self.most_output.saturating_add((bytes as u64).saturating_mul(self.growth));
     }
 
+    #[inline]
     fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
         match self.lifecycle.observe(event) {
             Verdict::Pass => self.pass(event, writer, out),
@@ -78,24 +79,33 @@ impl Order {
         if let Event::ItemStarted(head) = event
             && let Err(reason) = writer.takes(head)
         {
-            let of = Of::item(&head.kind);
-            self.refused.insert(head.id, (of, reason));
-            if self.refused_lately.len() == 64 {
-                self.refused_lately.pop_front();
-            }
-            self.refused_lately.push_back(head.id);
-            return out.lose_event(of, event, reason);
+            self.refuse(head, reason);
         }
-        if !self.refused.is_empty()
-            && let Some(id) = event.item()
-            && let Some(&(of, reason)) = self.refused.get(&id)
-        {
-            if let Event::ItemCompleted(_) = event {
-                self.refused.remove(&id);
-            }
-            return out.lose_event(of, event, reason);
+        if self.refused.is_empty() || !self.lose_refused(event, out) {
+            writer.event(event, out);
         }
-        writer.event(event, out);
+    }
+
+    /// Remembers an item that the target has no place for.
+    #[cold]
+    fn refuse(&mut self, head: &ItemHead<'_>, reason: Reason) {
+        self.refused.insert(head.id, (Of::item(&head.kind), reason));
+        if self.refused_lately.len() == 64 {
+            self.refused_lately.pop_front();
+        }
+        self.refused_lately.push_back(head.id);
+    }
+
+    /// Gives up an event of an item that the target has no place for; returns whether it is one.
+    #[cold]
+    fn lose_refused(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
+        let Some(id) = event.item() else { return false };
+        let Some(&(of, reason)) = self.refused.get(&id) else { return false };
+        if let Event::ItemCompleted(_) = event {
+            self.refused.remove(&id);
+        }
+        out.lose_event(of, event, reason);
+        true
     }
 
     /// Gives up an event because too much was written already.

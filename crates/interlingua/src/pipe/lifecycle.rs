@@ -3,9 +3,10 @@
 //! Start before delta before completed; every started item is completed; a turn that began ends. What a source leaves
 //! open when it stops is closed here as interrupted, so no writer has to wonder.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
+use super::OpenItems;
 use crate::json::Str;
 use crate::ledger::Identity;
 use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
@@ -13,9 +14,7 @@ use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
 /// What is open.
 #[derive(Debug)]
 pub struct Lifecycle {
-    /// In the order they began, which is that of their numbers. Items end at either end of it: of many calls at once, the
-    /// first ends first.
-    items: VecDeque<ItemId>,
+    items: OpenItems<()>,
     turn: Option<()>,
     /// How many may be open at once.
     most: usize,
@@ -32,39 +31,36 @@ pub enum Verdict {
 
 impl Lifecycle {
     /// Nothing is open; so many items may be.
-    pub const fn new(most: usize) -> Self {
-        Self { items: VecDeque::new(), turn: None, most }
+    pub fn new(most: usize) -> Self {
+        Self { items: OpenItems::default(), turn: None, most }
     }
 
     /// Judges an event and remembers what it opens and closes.
+    #[inline]
     pub fn observe(&mut self, event: &Event<'_>) -> Verdict {
         match event {
             Event::ItemStarted(head) => {
-                let Err(at) = self.find(head.id) else { return Verdict::Refuse("item started twice") };
-                if head.within.is_some_and(|message| self.find(message).is_err()) {
+                if self.items.get(head.id).is_some() {
+                    return Verdict::Refuse("item started twice");
+                }
+                if head.within.is_some_and(|message| self.items.get(message).is_none()) {
                     return Verdict::Refuse("item started within a message that is not open");
                 }
                 if self.items.len() >= self.most {
                     return Verdict::Refuse("too many items open at once");
                 }
-                self.items.insert(at, head.id);
+                self.items.insert(head.id, ());
             }
-            Event::ItemDelta(delta) if self.find(delta.item).is_err() => {
+            Event::ItemDelta(delta) if self.items.get(delta.item).is_none() => {
                 return Verdict::Refuse("delta for an item that is not open");
             }
-            // Nearly always it is the one that began last.
-            Event::ItemCompleted(tail) if self.items.back() == Some(&tail.id) => {
-                self.items.pop_back();
+            Event::ItemCompleted(tail) if self.items.remove(tail.id).is_none() => {
+                return Verdict::Refuse("completed an item that is not open");
             }
-            Event::ItemCompleted(tail) => match self.find(tail.id) {
-                Ok(at) => {
-                    self.items.remove(at);
-                }
-                Err(_) => return Verdict::Refuse("completed an item that is not open"),
-            },
             Event::TurnStarted(_) => self.turn = Some(()),
             Event::TurnEnded(_) | Event::Error(_) => self.turn = None,
             Event::ItemDelta(_)
+            | Event::ItemCompleted(_)
             | Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
@@ -80,16 +76,6 @@ impl Lifecycle {
         Verdict::Pass
     }
 
-    /// Where an open item stands, or would stand. Most events are about the item that began last.
-    fn find(&self, item: ItemId) -> Result<usize, usize> {
-        match self.items.back() {
-            Some(last) if *last == item => Ok(self.items.len() - 1),
-            Some(last) if *last < item => Err(self.items.len()),
-            Some(_) => self.items.binary_search(&item),
-            None => Err(0),
-        }
-    }
-
     /// What must still be said when the source stops: innermost items first, then the turn.
     pub fn closing(&mut self) -> impl Iterator<Item = Event<'static>> + use<> {
         let items = std::mem::take(&mut self.items);
@@ -103,8 +89,7 @@ impl Lifecycle {
             })
         });
         items
-            .into_iter()
-            .rev()
+            .into_ids()
             .map(|id| {
                 Event::ItemCompleted(ItemTail {
                     id,

@@ -11,11 +11,13 @@
 mod events;
 mod exchange;
 pub mod lifecycle;
+mod open_items;
 mod remembered;
 mod target;
 
 pub use events::Events;
 pub use exchange::{AnswerPipe, CallOutcome, Exchange, RequestSummary};
+pub(crate) use open_items::OpenItems;
 pub(crate) use remembered::Remembered;
 pub use target::Target;
 
@@ -265,6 +267,10 @@ impl Pipe {
             out.write(last);
             return ledger.report();
         };
+        // What is said in other words is about as long.
+        if let Some(memory) = out.memory() {
+            memory.reserve(last.len() + last.len() / 8);
+        }
         emit.emit(out).begin_push();
         framer.last(last, &mut |frame| stages.frame(frame, Target::new(emit.emit(out), ledger)));
         stages.finish(Target::new(emit.emit(out), ledger));

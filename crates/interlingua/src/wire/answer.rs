@@ -16,7 +16,7 @@ use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Of, Says, Stop, StopClass, Turn,
     Usage,
 };
-use crate::pipe::{Events, Target, Writer};
+use crate::pipe::{Events, OpenItems, Target, Writer};
 
 /// What an answer that is being read has used so far. Counts are totals: the last ones stand.
 #[derive(Default)]
@@ -113,7 +113,7 @@ pub(crate) struct AnswerWriter<T> {
     /// The answers beside the first, by their number.
     others: HashMap<u64, AssistantWriter, BuildHasherDefault<Identity>>,
     /// Which of them an open item belongs to; those of the first answer are not here.
-    items: HashMap<ItemId, u64, BuildHasherDefault<Identity>>,
+    items: OpenItems<u64>,
     progress: Progress,
     /// Whether counts are told after the head.
     tells_usage: bool,
@@ -137,7 +137,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
             head: ResponseHead::default(),
             assistant: AssistantWriter::new(T::PROFILE),
             others: HashMap::default(),
-            items: HashMap::default(),
+            items: OpenItems::default(),
             progress: Progress::Nothing,
             tells_usage: !(T::USAGE_ON_REQUEST && options.usage_unasked),
         }
@@ -195,8 +195,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
 
     /// An event of an item of any of the answers.
     fn item(&mut self, item: ItemId, event: &Event<'_>, out: &mut Target<'_>) {
-        let answer = if self.items.is_empty() { None } else { self.items.get(&item) };
-        match answer.and_then(|answer| Some((*answer, self.others.get_mut(answer)?))) {
+        match self.items.get(item).and_then(|answer| Some((*answer, self.others.get_mut(answer)?))) {
             Some((answer, other)) => other.event(event, self.form.assistant(answer), out),
             None => self.assistant.event(event, self.form.assistant(0), out),
         }
@@ -310,7 +309,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
             Event::ItemCompleted(tail) => {
                 lose_status(tail, out);
                 self.item(tail.id, event, out);
-                self.items.remove(&tail.id);
+                self.items.remove(tail.id);
             }
             Event::TurnStarted(turn) => {
                 self.learn(turn, out);

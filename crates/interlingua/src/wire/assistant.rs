@@ -4,8 +4,7 @@
 //! pieces of a stream. Things that overlap in the source (parallel calls) go out one after the other, in the order they
 //! began. What has no place is booked when it comes, before anything waits.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasherDefault;
+use std::collections::VecDeque;
 
 use super::aliases;
 use super::arguments;
@@ -13,12 +12,12 @@ use super::content::{HeldText, is_blank};
 use super::profile::{ArgumentForm, BlankText, FreeText, Marks, Profile, Refusals};
 use super::words::AnswerFacts;
 use crate::json::Str;
-use crate::ledger::{Identity, Reason};
+use crate::ledger::Reason;
 use crate::model::{
     Args, Arrival, CacheMark, CallKind, Citation, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail,
     Of, Opaque, OpaqueKind, Part, Status, ToolCall,
 };
-use crate::pipe::Target;
+use crate::pipe::{OpenItems, Target};
 use crate::tape::TapeBuf;
 
 /// How something an assistant says begins.
@@ -74,9 +73,7 @@ pub(crate) trait AssistantForm {
 /// The one engine behind every assistant's message.
 pub(crate) struct AssistantWriter {
     profile: &'static Profile,
-    items: HashMap<ItemId, OpenItem, BuildHasherDefault<Identity>>,
-    /// The item that grew last, which is nearly always the one that grows next.
-    latest: Option<(ItemId, Of)>,
+    items: OpenItems<OpenItem>,
     /// Whose pieces are written now; pieces of a message are written while there is none.
     current: Option<(ItemId, Current)>,
     waiting: VecDeque<WaitingUtterance>,
@@ -135,8 +132,7 @@ impl AssistantWriter {
     pub(crate) fn new(profile: &'static Profile) -> Self {
         Self {
             profile,
-            items: HashMap::default(),
-            latest: None,
+            items: OpenItems::default(),
             current: None,
             waiting: VecDeque::new(),
             released: 0,
@@ -198,19 +194,12 @@ impl AssistantWriter {
             let head = head.clone().into_owned();
             self.waiting.push_back(WaitingUtterance::Item { head, deltas: Vec::new(), tail: None });
         }
-        self.latest = Some((head.id, item.of));
         self.items.insert(head.id, item);
     }
 
     fn item_grew(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        let of = match self.latest {
-            Some((item, of)) if item == delta.item => of,
-            _ => {
-                let of = self.items.get(&delta.item).map_or(Of::Message, |item| item.of);
-                self.latest = Some((delta.item, of));
-                of
-            }
-        };
+        let unknown = OpenItem { of: Of::Message, waits: None };
+        let OpenItem { of, waits } = self.items.get(delta.item).copied().unwrap_or(unknown);
         if let Err(reason) = self.takes(of, delta, form) {
             return out.lose_part(of, &delta.value, reason);
         }
@@ -218,29 +207,30 @@ impl AssistantWriter {
             return self.grow(delta, form, out);
         }
         let delta = delta.clone().into_owned();
-        match self.waiting_item(delta.item) {
+        match self.waiting_item(waits) {
             Some((deltas, _)) => deltas.push(delta),
             None => self.waiting.push_back(WaitingUtterance::OfMessage(delta)),
         }
     }
 
     fn item_completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        if let Some((_, end)) = self.waiting_item(tail.id) {
+        let waits = self.items.remove(tail.id).and_then(|item| item.waits);
+        if let Some((_, end)) = self.waiting_item(waits) {
             *end = Some(tail.clone().into_owned());
-        } else {
-            self.complete(tail, form, out);
+            return;
+        }
+        self.complete(tail, form, out);
+        if !self.waiting.is_empty() {
             self.release(form, out);
         }
-        self.items.remove(&tail.id);
-        self.latest = None;
     }
 
-    /// The pieces and the end of an item that waits.
+    /// The pieces and the end of the item of that number, if it still waits.
     fn waiting_item(
         &mut self,
-        item: ItemId,
+        number: Option<u64>,
     ) -> Option<(&mut Vec<Delta<'static>>, &mut Option<ItemTail<'static>>)> {
-        let place = self.items.get(&item)?.waits?.checked_sub(self.released)?;
+        let place = number?.checked_sub(self.released)?;
         match self.waiting.get_mut(usize::try_from(place).ok()?)? {
             WaitingUtterance::Item { deltas, tail, .. } => Some((deltas, tail)),
             WaitingUtterance::OfMessage(_) => None,

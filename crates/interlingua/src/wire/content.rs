@@ -48,8 +48,8 @@ pub(crate) struct WireContent {
     blank: Vec<HeldText>,
 }
 
-/// The part that looks the same everywhere.
-const TEXT: &str = "{\"type\":\"text\",\"text\":";
+/// The part that looks the same everywhere, up to its text.
+const TEXT: &str = "{\"type\":\"text\",\"text\":\"";
 
 impl WireContent {
     pub(crate) fn new(blank_text: BlankText) -> Self {
@@ -79,9 +79,7 @@ impl WireContent {
             self.parts += 1;
             self.open = true;
             let mut json = self.held.hold();
-            json.begin_raw();
-            json.bytes(TEXT.as_bytes());
-            json.bytes(b"\"");
+            json.up_to_value(TEXT);
             for held in self.blank.drain(..) {
                 json.piece(&held.text());
             }
@@ -151,6 +149,13 @@ impl WireContent {
         if std::mem::take(&mut self.open) {
             self.held.hold().close_string().end_object();
         }
+        if !self.blank.is_empty() {
+            self.lose_blank(out);
+        }
+    }
+
+    #[cold]
+    fn lose_blank(&mut self, out: &mut Target<'_>) {
         for held in self.blank.drain(..) {
             held.lose(Field::MessageText, Reason::Refused, out);
         }
@@ -162,7 +167,7 @@ impl WireContent {
 
     /// Whether the first part is a text that begins so.
     pub(crate) fn begins_with(&self, mark: &str) -> bool {
-        self.held.bytes().get(TEXT.len() + 1..).is_some_and(|text| text.starts_with(mark.as_bytes()))
+        self.held.bytes().get(TEXT.len()..).is_some_and(|text| text.starts_with(mark.as_bytes()))
     }
 
     /// Writes the content, which has ended, where a string may stand in for one text, and forgets it.
@@ -173,9 +178,13 @@ impl WireContent {
     /// The same with a mark at the beginning of the first part, which is a text if there is a mark.
     pub(crate) fn write_marked(&mut self, mark: &str, json: &mut JsonWriter<'_>) {
         let held = self.held.bytes();
-        let text = held.get(TEXT.len() + 1..).unwrap_or_default();
+        let text = held.get(TEXT.len()..).unwrap_or_default();
         match (self.parts, self.others) {
             (0, _) => _ = json.literal(mark),
+            // The part holds the string with its quotes, and ends with a brace.
+            (1, 0) if mark.is_empty() => {
+                json.values(held.get(TEXT.len() - 1..held.len() - 1).unwrap_or_default());
+            }
             (1, 0) => {
                 json.open_string().piece(&Str::escaped(mark));
                 // The quote and the brace at the end are those of the part.
@@ -184,9 +193,7 @@ impl WireContent {
             }
             _ if mark.is_empty() => _ = json.array().values(held).end_array(),
             _ => {
-                json.array().begin_raw();
-                json.bytes(TEXT.as_bytes());
-                json.bytes(b"\"");
+                json.array().up_to_value(TEXT);
                 json.bytes(mark.as_bytes());
                 json.bytes(text);
                 json.end_array();

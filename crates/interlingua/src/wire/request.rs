@@ -3,9 +3,6 @@
 //! [`RequestWriter`] knows which item goes where: results after their calls and before anything else, an assistant's items
 //! in one turn, no call without a result. A [`RequestForm`] writes that down.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
 use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
 use super::content::WireContent;
@@ -13,12 +10,12 @@ use super::profile::{BlankText, Profile, client_runs};
 use super::settings::PART_MARK;
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
 use crate::json::Str;
-use crate::ledger::{Identity, Leftover, Reason};
+use crate::ledger::{Leftover, Reason};
 use crate::model::{
     Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, Of, Part, Request, Status,
     ToolResult,
 };
-use crate::pipe::{Target, Writer};
+use crate::pipe::{OpenItems, Target, Writer};
 
 /// Writes a request down.
 pub(crate) trait RequestForm: Default + Send {
@@ -76,7 +73,7 @@ pub(crate) struct RequestWriter<T> {
     result_of: String,
     result: WireContent,
     pairs: Pairing,
-    open: HashMap<ItemId, Destination, BuildHasherDefault<Identity>>,
+    open: OpenItems<Destination>,
 }
 
 impl<T: RequestForm> Default for RequestWriter<T> {
@@ -91,7 +88,7 @@ impl<T: RequestForm> Default for RequestWriter<T> {
             result_of: String::new(),
             result: WireContent::new(T::PROFILE.blank_text),
             pairs: Pairing::default(),
-            open: HashMap::default(),
+            open: OpenItems::default(),
         }
     }
 }
@@ -131,7 +128,7 @@ impl<T: RequestForm> RequestWriter<T> {
             self.end_assistant(out);
         }
         if let ItemKind::ToolResult(ToolResult { call_id, name: _ }) = kind {
-            let id = call_id.as_ref().map(result_id::<T>);
+            let id = call_id.as_ref().map(|id| self.result_id(id));
             self.result_of = self.pairs.answered(id.as_ref(), out.ledger).unwrap_or_default();
         }
         self.open.insert(*id, to);
@@ -139,7 +136,7 @@ impl<T: RequestForm> RequestWriter<T> {
 
     fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
-        let Some(to) = self.open.get(item).copied() else { return };
+        let Some(to) = self.open.get(*item).copied() else { return };
         let (content, call) = match to {
             Destination::Assistant => {
                 self.begin_assistant(out);
@@ -180,7 +177,7 @@ impl<T: RequestForm> RequestWriter<T> {
 
     fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let ItemTail { id, is_error, .. } = tail;
-        let Some(to) = self.open.remove(id) else { return };
+        let Some(to) = self.open.remove(*id) else { return };
         let (author, waited) = match to {
             Destination::Assistant => return self.assistant.event(event, self.form.assistant(), out),
             Destination::Result => {
@@ -228,11 +225,15 @@ impl<T: RequestForm> RequestWriter<T> {
         }
         self.form.settle(next, out);
     }
-}
 
-/// The id of a call as its result names it.
-fn result_id<'a, T: RequestForm>(id: &'a Str<'_>) -> Str<'a> {
-    aliases::alias(id, T::PROFILE.ids.letters, T::PROFILE.ids.most)
+    /// The id of a call as its result names it.
+    fn result_id<'a>(&self, id: &'a Str<'_>) -> Str<'a> {
+        // Those that wait are ids that the target takes.
+        if self.pairs.is_first(id) {
+            return id.reborrow();
+        }
+        aliases::alias(id, T::PROFILE.ids.letters, T::PROFILE.ids.most)
+    }
 }
 
 impl<T: RequestForm> Writer for RequestWriter<T> {
@@ -243,8 +244,8 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
             ItemKind::Message | ItemKind::Reasoning => Ok(()),
             ItemKind::ToolCall(call) => client_runs(call.kind),
             ItemKind::ToolResult(result) => {
-                let around = head.within.and_then(|message| self.open.get(&message));
-                let id = result.call_id.as_ref().map(result_id::<T>);
+                let around = head.within.and_then(|message| self.open.get(message));
+                let id = result.call_id.as_ref().map(|id| self.result_id(id));
                 match around {
                     // A result that the provider itself produced, inside its answer.
                     Some(Destination::Assistant) => Err(Reason::NoSlot),

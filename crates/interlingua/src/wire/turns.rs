@@ -117,7 +117,8 @@ impl Pairing {
         None
     }
 
-    fn is_first(&self, id: &Str<'_>) -> bool {
+    /// Whether the call of that id was made first of those in the list.
+    pub(crate) fn is_first(&self, id: &Str<'_>) -> bool {
         self.order.front().is_some_and(|first| first == id.as_escaped())
     }
 

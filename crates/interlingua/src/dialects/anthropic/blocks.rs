@@ -7,7 +7,7 @@ use crate::model::{
     Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, Words, issuers,
 };
 use crate::pipe::{Events, Target};
-use crate::tape::{Kind, Val, WantedNames};
+use crate::tape::{Kind, Member, Val, WantedNames};
 use crate::wire::is_blank;
 use crate::wire::settings::{CacheWords, PART_MARK};
 use crate::wire::words::StopWords;
@@ -18,7 +18,11 @@ pub(super) const CACHE: CacheWords =
 
 /// How many of the content's blocks are parts of the message itself, not items within it.
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
-    let own = |block: &Val<'_>| is_text(*block) || media_place(*block).is_some();
+    let own = |block: &Val<'_>| match block.str_or_empty("type") {
+        "text" => is_str(block.get("text")),
+        "image" | "document" => media_place(*block).is_some(),
+        _ => false,
+    };
     match content {
         // Most lists have one block, whatever it is.
         Some(list) if list.elements().nth(1).is_some() && list.elements().filter(own).nth(1).is_some() => {
@@ -31,7 +35,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
 /// Reads a message's content: a string, or blocks. Unknown blocks stay where they are.
 pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     if let Some(text) = content.take_text(Field::MessageText) {
-        out.delta(message, 0, Part::Text(text));
+        return out.delta(message, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {
         read_block(block, number as u32, message, out);
@@ -40,9 +44,18 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'
 
 /// Reads one whole block of `message`, which is its part `number`.
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Events<'_>) {
-    let members = block.find(&MEMBERS);
+    read_members(block, &block.find(&MEMBERS), number, message, out);
+}
+
+fn read_members(
+    block: Val<'_>,
+    members: &BlockMembers<'_>,
+    number: u32,
+    message: ItemId,
+    out: &mut Events<'_>,
+) {
     let Some(item) = open_members(block, members, Extent::Whole, number, message, out) else { return };
-    let [kind, .., input, mark] = members;
+    let [kind, .., input, mark] = *members;
     // Only calls have input: what another block has under that name stays where it is.
     let is_call =
         || kind.and_then(|kind| kind.str()).is_some_and(|kind| kind.as_escaped().ends_with("tool_use"));
@@ -54,8 +67,19 @@ pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut
 }
 
 /// What most blocks are made of.
-const MEMBERS: WantedNames<8> =
-    WantedNames::new(["type", "text", "id", "name", "tool_use_id", "content", "input", CACHE.name]);
+const MEMBERS: WantedNames<9> = WantedNames::new([
+    "type",
+    "text",
+    "id",
+    "name",
+    "tool_use_id",
+    "content",
+    "is_error",
+    "input",
+    CACHE.name,
+]);
+
+type BlockMembers<'t> = [Option<Val<'t>>; 9];
 
 /// What a log tells of a result beside its block.
 #[derive(Clone, Copy, Default)]
@@ -73,11 +97,13 @@ pub(crate) fn read_result_block(
     detail: ResultDetail,
     out: &mut Events<'_>,
 ) {
-    if is_str(block.get("tool_use_id")) {
-        block.note_str("type", Field::Structure);
-        read_result(block, message, detail, out);
+    let members = &block.find(&MEMBERS);
+    let [tag, _, _, _, answers, ..] = *members;
+    if is_str(answers) {
+        tag.note_text(Field::Structure);
+        read_result(members, message, detail, out);
     } else {
-        read_block(block, number, message, out);
+        read_members(block, members, number, message, out);
     }
 }
 
@@ -98,18 +124,18 @@ pub(super) fn open_block(
     message: ItemId,
     out: &mut Events<'_>,
 ) -> Option<ItemId> {
-    open_members(block, block.find(&MEMBERS), extent, number, message, out)
+    open_members(block, &block.find(&MEMBERS), extent, number, message, out)
 }
 
-fn open_members<'t>(
-    block: Val<'t>,
-    members: [Option<Val<'t>>; 8],
+fn open_members(
+    block: Val<'_>,
+    members: &BlockMembers<'_>,
     extent: Extent,
     number: u32,
     message: ItemId,
     out: &mut Events<'_>,
 ) -> Option<ItemId> {
-    let [tag, text, id, name, answers, content, input, mark] = members;
+    let [tag, text, id, name, answers, content, _, input, mark] = *members;
     let says = |text: &Str<'_>| extent == Extent::Whole || !text.is_empty();
     let tag = tag?;
     let kind = tag.str()?;
@@ -136,7 +162,8 @@ fn open_members<'t>(
         "tool_use" | "server_tool_use" | "mcp_tool_use"
             if is_str(id) || is_str(name) || said(input).is_some() =>
         {
-            let mut head = out.head(ItemKind::ToolCall(call(block, kind)), Author::Assistant);
+            let call = named_call(block, id, name, kind);
+            let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
             tag.note(Field::CallKind);
             head.within = Some(message);
             Some(out.start(head))
@@ -152,7 +179,7 @@ fn open_members<'t>(
             && (is_str(answers) || said(content).is_some()) =>
         {
             tag.note(Field::Structure);
-            read_result(block, message, ResultDetail::default(), out);
+            read_result(members, message, ResultDetail::default(), out);
             None
         }
         // Anything else keeps its bytes and its name; the report will show it.
@@ -221,8 +248,13 @@ fn read_mark(mark: Option<Val<'_>>, item: ItemId, part: u32, out: &mut Events<'_
 
 /// The call a `tool_use` block makes, without its input.
 pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
+    let [id, name] = block.get_all(["id", "name"]);
+    named_call(block, id, name, kind)
+}
+
+fn named_call<'t>(block: Val<'t>, id: Option<Val<'t>>, name: Option<Val<'t>>, kind: &str) -> ToolCall<'t> {
     ToolCall {
-        call_id: block.take_str("id", Field::CallId),
+        call_id: id.take_text(Field::CallId),
         kind: match kind {
             "server_tool_use" => CallKind::Server,
             "mcp_tool_use" => CallKind::Mcp,
@@ -233,20 +265,18 @@ pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
         } else {
             None
         },
-        name: block.take_str("name", Field::CallName).unwrap_or_default(),
+        name: name.take_text(Field::CallName).unwrap_or_default(),
     }
 }
 
-fn read_result(block: Val<'_>, message: ItemId, detail: ResultDetail, out: &mut Events<'_>) {
-    const MEMBERS: WantedNames<4> = WantedNames::new(["tool_use_id", "content", "is_error", CACHE.name]);
-    let [call, content, is_error, mark] = block.find(&MEMBERS);
+fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail, out: &mut Events<'_>) {
+    let [.., call, content, is_error, _, mark] = *members;
     let content = said(content);
     // A list of texts and media is read part by part; any other content is one JSON value.
     let list = content.is_some_and(|list| {
         list.kind() == Kind::Array && list.elements().all(|part| is_text(part) || media_place(part).is_some())
     });
-    let call_id = call.and_then(|call| call.take_text(Field::ResultCallId));
-    let result = ToolResult { call_id, name: None };
+    let result = ToolResult { call_id: call.take_text(Field::ResultCallId), name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.within = Some(message);
     head.shape = if list { Shape::List } else { Shape::One };

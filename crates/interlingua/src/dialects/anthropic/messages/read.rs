@@ -12,7 +12,7 @@ use crate::json::Str;
 use crate::ledger::Identity;
 use crate::model::{Args, Author, Event, Failure, Field, ItemId, ItemKind, Part, Stop, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Val};
+use crate::tape::{Claim, Val, WantedNames};
 use crate::wire::answer::CountsSoFar;
 use crate::wire::{note_blanks, note_tag};
 
@@ -20,6 +20,7 @@ pub(super) struct MessagesRequestReader;
 
 impl Reader for MessagesRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        const MEMBERS: WantedNames<2> = WantedNames::new(["role", "content"]);
         let root = doc.root;
         out.event(&Event::Request(Box::new(settings::read(root))));
         if let Some(system) = root.get("system").filter(|system| !system.is_null()) {
@@ -30,7 +31,7 @@ impl Reader for MessagesRequestReader {
         };
         for message in messages.elements() {
             // A role we do not know stays where it is, with all it says.
-            if let [Some(role), Some(content)] = message.get_all(["role", "content"])
+            if let [Some(role), Some(content)] = message.find(&MEMBERS)
                 && let Some(author) = role.str().and_then(|role| ROLES.value(&role))
             {
                 role.note(Field::ItemAuthor);

@@ -127,23 +127,22 @@ impl AssistantForm for BlockList {
     }
 
     fn close(&mut self, out: &mut Target<'_>) {
-        let (thinking, signature) = (std::mem::take(&mut self.thinking), self.signature.take());
         match self.open {
             OpenBlock::Text => self.close_text(out),
             OpenBlock::Redacted => {}
-            OpenBlock::Thinking if signature.is_none() && self.rules == BlockRules::Request => {
-                for text in thinking.iter().rev() {
+            OpenBlock::Thinking if self.signature.is_none() && self.rules == BlockRules::Request => {
+                for text in self.thinking.drain(..).rev() {
                     text.lose(Field::ReasoningText, Reason::Refused, out);
                 }
             }
             OpenBlock::Thinking => {
                 let mut json = self.content.part(out);
                 json.up_to_value(r#"{"type":"thinking","thinking":"#).open_string();
-                for text in &thinking {
+                for text in self.thinking.drain(..) {
                     json.piece(&text.text());
                 }
-                json.close_string().key("signature").literal(signature.as_deref().unwrap_or_default());
-                json.end_object();
+                let signature = self.signature.take().unwrap_or_default();
+                json.close_string().key("signature").literal(&signature).end_object();
             }
             OpenBlock::ToolUse => {
                 let mut json = self.content.more();

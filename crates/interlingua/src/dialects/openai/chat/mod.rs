@@ -99,11 +99,11 @@ const CACHE: CacheWords =
 
 /// The words of `role`. A writer says `system` for a developer, and a result has `tool` written beside its id.
 const ROLES: Words<Author> = Words(&[
-    (Author::System, "system"),
-    (Author::Developer, "developer"),
     (Author::User, "user"),
     (Author::Assistant, "assistant"),
     (Author::Tool, "tool"),
+    (Author::System, "system"),
+    (Author::Developer, "developer"),
     // The way of 2023, without ids.
     (Author::Tool, "function"),
 ]);

@@ -23,7 +23,7 @@ pub(super) fn read_content(
     each: &mut dyn FnMut(u32, Part<'_>, &mut Events<'_>),
 ) {
     if let Some(text) = content.take_text(of.text()) {
-        each(0, Part::Text(text), out);
+        return each(0, Part::Text(text), out);
     }
     for (number, part) in content.elements().enumerate() {
         let Some(tag) = part.get("type").filter(|tag| tag.kind() == Kind::String) else { continue };

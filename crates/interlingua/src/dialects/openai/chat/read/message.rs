@@ -9,7 +9,7 @@ use crate::model::{
     OpaqueKind, Part, Status, ToolCall, issuers,
 };
 use crate::pipe::Events;
-use crate::tape::{Claim, Kind, Val};
+use crate::tape::{Claim, Kind, Member, Val};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{is_blank, note_blanks};
 
@@ -24,7 +24,9 @@ pub(super) struct MessageReader {
     thought: Option<Thought>,
     /// The number of the last entry of `reasoning_details`.
     last_entry: Option<u64>,
-    /// Calls that are not complete. Of a whole message that is the last one: only its end may be missing.
+    /// The last call of a whole message: only its end may be missing.
+    last_call: Option<ItemId>,
+    /// Calls that come in fragments.
     calls: Vec<Call>,
     /// The last call with each index, and the call with each id.
     by_index: HashMap<u64, usize>,
@@ -74,8 +76,9 @@ impl MessageReader {
     }
 
     /// Starts the message.
-    pub(super) fn begin_with(&mut self, head: ItemHead<'_>, out: &mut Events<'_>) {
-        self.message = Some(out.start(ItemHead { answer: self.answer, ..head }));
+    pub(super) fn begin_with(&mut self, mut head: ItemHead<'_>, out: &mut Events<'_>) {
+        head.answer = self.answer;
+        self.message = Some(out.start(head));
         (self.last_entry, self.facts) = (None, AnswerFacts::default());
     }
 
@@ -100,7 +103,7 @@ impl MessageReader {
                     value.note(Field::Structure);
                     continue;
                 }
-                "content" | "refusal" if value.is("") => {
+                "content" | "refusal" if value.text() == "\"\"" => {
                     value.note(Field::Structure);
                     continue;
                 }
@@ -149,7 +152,7 @@ impl MessageReader {
             self.call(entry, place as u64, message, out);
         }
         if let Some(lone) = lone {
-            self.fragment((None, None), CallKind::Function, Some(lone), message, out);
+            self.call_or_fragment((None, None), CallKind::Function, Some(lone), message, out);
         }
     }
 
@@ -305,14 +308,13 @@ impl MessageReader {
                 value.note(Field::Structure);
             }
         }
-        self.fragment((index.map(|(_, number)| number), id), kind, inner, message, out);
+        self.call_or_fragment((index.map(|(_, number)| number), id), kind, inner, message, out);
     }
 
-    /// A call or a fragment of one. Fragments belong together by index; servers that leave it out, give every call the same
-    /// one, or send id and name late are understood too. `inner` holds the name and the arguments.
-    fn fragment(
+    /// `inner` holds the name and the arguments.
+    fn call_or_fragment(
         &mut self,
-        (index, id): (Option<u64>, Option<Val<'_>>),
+        place: (Option<u64>, Option<Val<'_>>),
         kind: CallKind,
         inner: Option<Val<'_>>,
         message: ItemId,
@@ -320,9 +322,52 @@ impl MessageReader {
     ) {
         self.end_thought(out);
         self.facts.calls = true;
-        if self.whole {
-            self.end_calls(Status::Completed, message, out);
+        let (mut name, mut arguments) = (None, None);
+        for (member, value) in inner.into_iter().flat_map(|inner| inner.members()) {
+            match member.as_escaped() {
+                _ if is_blank(value) => _ = value.note(Field::Structure),
+                "name" => name = name.or(Some(value)),
+                "arguments" | "input" => arguments = arguments.or(Some(value)),
+                _ => {}
+            }
         }
+        if self.whole {
+            self.whole_call(place.1, kind, name, arguments, message, out);
+        } else {
+            self.fragment(place, kind, name, arguments, message, out);
+        }
+    }
+
+    fn whole_call(
+        &mut self,
+        id: Option<Val<'_>>,
+        kind: CallKind,
+        name: Option<Val<'_>>,
+        arguments: Option<Val<'_>>,
+        message: ItemId,
+        out: &mut Events<'_>,
+    ) {
+        self.end_calls(Status::Completed, message, out);
+        let call_id = id.take_text(Field::CallId);
+        let name = name.take_text(Field::CallName).unwrap_or_default();
+        let item = start_call(ToolCall { call_id, kind, namespace: None, name }, message, self.answer, out);
+        if let Some(args) = arguments.and_then(take_arguments) {
+            out.delta(item, 0, Part::Args(args));
+        }
+        self.last_call = Some(item);
+    }
+
+    /// A fragment of a call. Fragments belong together by index; servers that leave it out, give every call the same
+    /// one, or send id and name late are understood too.
+    fn fragment(
+        &mut self,
+        (index, id): (Option<u64>, Option<Val<'_>>),
+        kind: CallKind,
+        name: Option<Val<'_>>,
+        arguments: Option<Val<'_>>,
+        message: ItemId,
+        out: &mut Events<'_>,
+    ) {
         let at = self.known_call(index, id).unwrap_or_else(|| {
             let (id, name, arguments) = (String::new(), String::new(), String::new());
             self.calls.push(Call { index, id, name, kind, item: None, arguments });
@@ -331,25 +376,15 @@ impl MessageReader {
         let Some(call) = self.calls.get_mut(at) else { return };
         // Id and name come once; servers that repeat them in each fragment mean the same call.
         let is_new = learn(id, Field::CallId, &mut call.id);
-        if !self.whole {
-            index.map(|index| self.by_index.insert(index, at));
-            is_new.then(|| self.by_id.insert(call.id.clone(), at));
-        }
-        let mut arguments = None;
-        for (name, value) in inner.into_iter().flat_map(|inner| inner.members()) {
-            match name.as_escaped() {
-                _ if is_blank(value) => _ = value.note(Field::Structure),
-                "name" => _ = learn(Some(value), Field::CallName, &mut call.name),
-                "arguments" | "input" => arguments = arguments.or(Some(value)),
-                _ => {}
-            }
-        }
+        index.map(|index| self.by_index.insert(index, at));
+        is_new.then(|| self.by_id.insert(call.id.clone(), at));
+        learn(name, Field::CallName, &mut call.name);
         if !call.id.is_empty() && !call.name.is_empty() {
             call.start(message, self.answer, out);
         }
         match (call.item, arguments.and_then(take_arguments)) {
             // A function's arguments are JSON, but a piece of them is not; free text is what it is.
-            (Some(item), Some(args)) if self.whole || call.kind != CallKind::Function => {
+            (Some(item), Some(args)) if call.kind != CallKind::Function => {
                 out.delta(item, 0, Part::Args(args));
             }
             (Some(item), Some(args)) => out.piece(item, 0, Part::Args(args)),
@@ -391,6 +426,9 @@ impl MessageReader {
     }
 
     fn end_calls(&mut self, last: Status, message: ItemId, out: &mut Events<'_>) {
+        if let Some(call) = self.last_call.take() {
+            out.event(&Event::ItemCompleted(ItemTail::new(call, last)));
+        }
         let count = self.calls.len();
         for (number, mut call) in self.calls.drain(..).enumerate() {
             let id = call.start(message, self.answer, out);
@@ -414,9 +452,7 @@ impl Call {
             namespace: None,
             name: Str::escaped(&self.name),
         };
-        let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
-        (head.within, head.answer) = (Some(message), answer);
-        let item = out.start(head);
+        let item = start_call(call, message, answer, out);
         self.item = Some(item);
         if !self.arguments.is_empty() {
             // They came in pieces, and more may follow.
@@ -425,6 +461,12 @@ impl Call {
         }
         item
     }
+}
+
+fn start_call(call: ToolCall<'_>, message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -> ItemId {
+    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+    (head.within, head.answer) = (Some(message), answer);
+    out.start(head)
 }
 
 /// (A piece of) arguments, if it says anything. An object is against the rules, but some servers send one.

@@ -5,9 +5,9 @@ use super::content::{read_content, shape};
 use super::message::MessageReader;
 use crate::error::Code;
 use crate::json::Str;
-use crate::model::{Author, Event, Field, ItemHead, ItemKind, ItemTail, Of, Part, Status, ToolResult};
+use crate::model::{Author, Event, Field, ItemKind, ItemTail, Of, Part, Status, ToolResult};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::Val;
+use crate::tape::{Member, Val, WantedNames};
 use crate::wire::note_blanks;
 
 pub(in super::super) struct ChatRequestReader;
@@ -21,18 +21,20 @@ impl Reader for ChatRequestReader {
         };
         let mut reader = MessageReader::whole();
         for message in messages.elements() {
-            let [role, content] = message.get_all(["role", "content"]);
             // A role we do not know stays where it is, with all it says.
-            let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
+            let Some((role, author)) =
+                message.get("role").and_then(|role| Some((role, ROLES.value(&role.str()?)?)))
+            else {
                 continue;
             };
             if author == Author::Tool {
                 role.note(Field::Structure);
-                tool_result(message, content, out);
+                tool_result(message, out);
                 continue;
             }
             role.note(Field::ItemAuthor);
-            let head = ItemHead { shape: shape(content), ..out.head(ItemKind::Message, author) };
+            let mut head = out.head(ItemKind::Message, author);
+            head.shape = shape(message.get("content"));
             reader.begin_with(head, out);
             reader.read(message, out);
             reader.end(Status::Completed, out);
@@ -40,11 +42,12 @@ impl Reader for ChatRequestReader {
     }
 }
 
-fn tool_result(message: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
+fn tool_result(message: Val<'_>, out: &mut Events<'_>) {
+    const MEMBERS: WantedNames<3> = WantedNames::new(["tool_call_id", "name", "content"]);
     note_blanks(message);
-    let [call, name] = message.get_all(["tool_call_id", "name"]);
-    let call_id = call.and_then(|call| call.take_text(Field::ResultCallId));
-    let result = ToolResult { call_id, name: name.and_then(|name| name.take_text(Field::ResultName)) };
+    let [call, name, content] = message.find(&MEMBERS);
+    let call_id = call.take_text(Field::ResultCallId);
+    let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.shape = shape(content);
     let id = out.start(head);
