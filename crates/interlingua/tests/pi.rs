@@ -126,7 +126,7 @@ fn calls_made_at_once_stand_in_one_message_before_their_results() {
         result("c"),
         said("last"),
     ];
-    let log: String = log.iter().map(|line| format!("{line}\n")).collect();
+    let log = log.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     let (out, report) = convert("codex", "pi", &log);
     assert_eq!(report.leaves, report.mapped + report.kept + report.lost);
     let content = |line: &Value| {

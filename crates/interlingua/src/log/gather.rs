@@ -17,6 +17,7 @@ pub struct GatheredItems {
     numbers: HashMap<ItemId, usize, BuildHasherDefault<Identity>>,
     /// Where each part stands in the content of its item, by both their numbers.
     parts: HashMap<u64, usize, BuildHasherDefault<Identity>>,
+    has_call: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +42,12 @@ impl GatheredItems {
         self.items.clear();
         self.numbers.clear();
         self.parts.clear();
+        self.has_call = false;
+    }
+
+    /// Whether one of them is a call.
+    pub fn has_call(&self) -> bool {
+        self.has_call
     }
 
     /// The item that stands alone.
@@ -71,6 +78,7 @@ impl GatheredItems {
 
     fn add(&mut self, head: &ItemHead<'_>, around: Option<usize>, clock: Option<Raw<'static>>) {
         let (at, tail) = (self.items.len(), ItemTail::new(head.id, Status::Completed));
+        self.has_call |= matches!(head.kind, ItemKind::ToolCall(_));
         if let Some(around) = around.and_then(|around| self.items.get_mut(around)) {
             around.content.push(ContentNode::Item(at));
         }

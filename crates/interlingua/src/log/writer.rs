@@ -126,8 +126,6 @@ pub struct LogWriter<F> {
     restoring: bool,
     /// They were, when the item at hand began.
     root_restoring: bool,
-    /// The item at hand is, or holds, a call that waits for its result.
-    has_call: bool,
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
@@ -145,7 +143,6 @@ impl<F: LogForm> LogWriter<F> {
             restored: false,
             restoring: false,
             root_restoring: false,
-            has_call: false,
             now: None,
             queue: OneByOne::default(),
         }
@@ -214,7 +211,6 @@ impl<F: LogForm> LogWriter<F> {
             time.clone()
         });
         let is_call = matches!(head.kind, ItemKind::ToolCall(_));
-        self.has_call |= is_call;
         if joins {
             return self.items.join(head);
         }
@@ -228,7 +224,8 @@ impl<F: LogForm> LogWriter<F> {
 
     /// Whether an item joins the message at hand.
     fn joins(&self, head: &ItemHead<'_>) -> bool {
-        let with = self.items.root().filter(|_| F::RULES.calls_together && self.has_call && !self.restored);
+        let with =
+            self.items.root().filter(|_| F::RULES.calls_together && self.items.has_call() && !self.restored);
         with.map(GatheredItem::head).is_some_and(|with| {
             !self.restoring
                 && !self.root_restoring
@@ -314,7 +311,6 @@ impl<F: LogForm> LogWriter<F> {
             }
         }
         self.items.clear();
-        self.has_call = false;
         self.said.clear();
     }
 }
