@@ -212,6 +212,7 @@ impl<F: LogForm> LogWriter<F> {
         });
         let is_call = matches!(head.kind, ItemKind::ToolCall(_));
         if joins {
+            out.ledger.note("what followed a call joined its message");
             return self.items.join(head);
         }
         if is_call && !is_within && !self.restoring && F::RULES.calls_together {

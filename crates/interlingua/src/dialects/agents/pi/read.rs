@@ -69,6 +69,7 @@ impl PiReader {
                 session.start = start.map(|start| start.note(Field::SessionStart));
             }
             "session_info" => session.title = line.note_str("name", Field::SessionTitle),
+            // Other lines say nothing of the session itself.
             _ => {}
         }
         // Files of the first versions say it in their head.

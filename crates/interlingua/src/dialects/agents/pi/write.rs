@@ -116,26 +116,24 @@ fn message<'g>(
     log: &mut LogBuilder<'_, '_>,
 ) -> (&'static str, NativeObject<'g>) {
     let mut rest = NativeObject::new();
-    match (item.head().author, item.head().origin) {
-        (Author::Assistant, _) => {
-            rest.put("message", answer(item, blocks, log));
-            return ("message", rest);
+    let ItemHead { author, origin, .. } = item.head();
+    if *author == Author::Assistant {
+        rest.put("message", answer(item, blocks, log));
+        return ("message", rest);
+    }
+    if *author == Author::User && *origin == Some(Origin::Summary) {
+        if let Some(text) = item.only_text() {
+            // Nothing before it is kept: it stands for all of that.
+            rest.put("summary", text).put("firstKeptEntryId", log.id_of(item));
+            rest.put("tokensBefore", Raw::new("0"));
+            log.note("made up how much stood before a summary");
+            return ("compaction", rest);
         }
-        (Author::User, Some(Origin::Summary)) => {
-            if let Some(text) = item.only_text() {
-                // Nothing before it is kept: it stands for all of that.
-                rest.put("summary", text).put("firstKeptEntryId", log.id_of(item));
-                rest.put("tokensBefore", Raw::new("0"));
-                log.note("made up how much stood before a summary");
-                return ("compaction", rest);
-            }
-            // A summary is one text; anything more is a message like any other.
-            log.lose(Field::ItemOrigin, Reason::Narrowed);
-        }
-        _ => {}
+        // A summary is one text; anything more is a message like any other.
+        log.lose(Field::ItemOrigin, Reason::Narrowed);
     }
     let content = blocks.into_iter().collect::<NativeValue<'_>>();
-    if item.head().author == Author::User && item.head().origin != Some(Origin::Harness) {
+    if *author == Author::User && *origin != Some(Origin::Harness) {
         let mut message = NativeObject::new();
         message.literal("role", "user").put("content", content);
         rest.put("message", message);
@@ -184,6 +182,7 @@ fn answer<'g>(
     let mut message = NativeObject::new();
     message.literal("role", "assistant").put("content", blocks.into_iter().collect::<NativeValue<'_>>());
     message.literal("api", api).put("provider", provider);
+    log.note("made up the usage of an answer: nothing was counted");
     message.put("model", log.model_of(item)).put("usage", Raw::new(UNCOUNTED)).literal("stopReason", stop);
     message
 }

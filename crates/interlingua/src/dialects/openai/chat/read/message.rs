@@ -328,6 +328,7 @@ impl MessageReader {
                 _ if is_blank(value) => _ = value.note(Field::Structure),
                 "name" => name = name.or(Some(value)),
                 "arguments" | "input" => arguments = arguments.or(Some(value)),
+                // Anything else stays where it is.
                 _ => {}
             }
         }
