@@ -163,3 +163,12 @@ fn calls_made_at_once_stand_in_one_message_before_their_results() {
         at += back[at..].find(text).unwrap_or_else(|| panic!("`{text}` is missing after byte {at}: {back}"));
     }
 }
+
+#[test]
+fn arguments_that_are_a_string_keep_an_escaped_quote_at_their_end() {
+    let line = json!({"type": "message", "id": "m", "parentId": null, "timestamp": "2026-11-15T08:00:01.000Z", "message": {
+        "role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "look", "arguments": "say \"hi\""}]}});
+    let (out, _) = convert("pi", "claude-code", &line.to_string());
+    let input = lines(&out).iter().find_map(|line| line["message"]["content"][0].get("input").cloned());
+    assert_eq!(input, Some(json!({"input": "say \"hi\""})), "{out}");
+}

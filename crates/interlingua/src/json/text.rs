@@ -149,6 +149,11 @@ impl<'a> Raw<'a> {
         &self.0
     }
 
+    /// The text, if it is a string. One quote goes at each end: an escaped one may stand beside it.
+    pub fn text(&self) -> Option<Str<'_>> {
+        self.0.strip_prefix('"')?.strip_suffix('"').map(Str::escaped)
+    }
+
     /// The value for a line of its own: only spacing between values can hold a line break.
     pub fn one_line(&self) -> Raw<'_> {
         if self.0.contains(['\n', '\r']) {

@@ -56,10 +56,10 @@ fn arguments_object<'g>(
 ) -> NativeValue<'g> {
     let text = match arguments_of(item) {
         Some(NativeValue::Text(text)) => text,
-        // A JSON value that is a string is text.
-        Some(NativeValue::Json(json)) if json.as_str().starts_with('"') => {
-            Str::escaped(json.as_str().trim_matches('"')).into_owned()
-        }
+        Some(NativeValue::Json(json)) => match json.text() {
+            Some(text) => text.into_owned(),
+            None => return json.into(),
+        },
         Some(object) => return object,
         None => return NativeObject::default().into(),
     };

@@ -121,7 +121,8 @@ impl LogFile {
             };
             self.another_agent += usize::from(field == Field::SessionAgent && text != self.rules.dialect);
             // The leaf is found by its text, with or without quotes.
-            self.learn_fact(field, &Str::escaped(text.trim_matches('"')), &json, out);
+            let bare = Raw::new(text);
+            self.learn_fact(field, &bare.text().unwrap_or(Str::escaped(text)), &json, out);
         });
     }
 

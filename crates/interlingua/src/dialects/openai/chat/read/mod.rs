@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{ERRORS, STOPS};
 use crate::error::Code;
-use crate::json::Str;
+use crate::json::Raw;
 use crate::model::{Event, Field, Status, Stop, StopClass, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
@@ -147,7 +147,8 @@ impl ChunkReader {
 
     fn count(&mut self, usage: Option<Val<'_>>, out: &mut Events<'_>) {
         if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
-            let id = Str::escaped(self.head[0].trim_matches('"'));
+            let head = Raw::new(&self.head[0]);
+            let id = head.text().unwrap_or_default();
             self.counts.add(read_usage(usage), Some(id).filter(|_| self.begun), out);
         }
     }
