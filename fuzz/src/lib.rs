@@ -140,7 +140,8 @@ fn events(data: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
     for line in lines {
         if line.is_empty() {
             if let Some(data) = data.take() {
-                events.push((name.clone(), data));
+                // An event with an empty name is one without.
+                events.push((name.take().filter(|name| !name.is_empty()), data));
             }
             name = None;
             continue;
