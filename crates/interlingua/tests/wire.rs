@@ -491,10 +491,21 @@ fn p58_an_ending_with_the_assistant_is_noted() {
 
 #[test]
 fn p59_sampling_is_not_sent_where_it_is_refused() {
-    let (out, report) = convert(C, A, Role::Request, &fixture(C, "request/media.json"));
-    assert!(out.get("temperature").is_none());
-    assert!(lost(&report, "/temperature", Reason::Refused) && lost(&report, "/seed", Reason::NoSlot));
-    assert_eq!(out["max_tokens"], 4096);
+    for (model, sent) in
+        [("claude-opus-5-5", None), ("claude-3-5-haiku", Some(0.2)), ("one-of-tomorrow", Some(0.2))]
+    {
+        let request = json!({"model": model, "temperature": 0.2, "seed": 1, "messages": [{"role": "user", "content": "x"}]});
+        let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
+        assert_eq!(out.get("temperature").and_then(|number| number.as_f64()), sent, "{model}");
+        assert_eq!(lost(&report, "/temperature", Reason::Refused), sent.is_none(), "{model}");
+        assert!(lost(&report, "/seed", Reason::NoSlot));
+        assert_eq!(out["max_tokens"], 4096);
+    }
+    // A range that is too wide for the target is not refused as a whole.
+    let request = json!({"model": "m", "temperature": 1.7, "messages": [{"role": "user", "content": "x"}]});
+    let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
+    assert_eq!(out["temperature"], json!(1));
+    assert!(lost(&report, "/temperature", Reason::Refused) && noted(&report, "temperature lowered"));
 }
 
 #[test]
@@ -1010,7 +1021,6 @@ const CHANGES: &[(&str, &str, &[&str])] = &[
             "/tools/0/type",
             "/tools/0/custom",
             "/tools/0/function",
-            "/temperature",
             "/seed",
             "/n",
             "/max_completion_tokens",

@@ -6,6 +6,7 @@ use crate::model::SaysTable;
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Limits;
+use crate::wire::backends::Backend;
 
 pub mod agents;
 pub mod anthropic;
@@ -172,6 +173,8 @@ impl Role {
 pub struct Options {
     /// How large a frame may get.
     pub limits: Limits,
+    /// The server that a request is for; without one, the vendor of the dialect.
+    pub backend: Option<&'static Backend>,
     /// Whether universal events carry the agent's own line.
     pub include_raw: bool,
     /// Whether a stream that tells what was used only to who asked for it should leave it out.

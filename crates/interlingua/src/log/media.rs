@@ -28,7 +28,7 @@ impl MediaRules {
         from_assistant: bool,
         out: &mut Target<'_>,
     ) -> Result<Media<'m>, Reason> {
-        let Media { media_type, source, name, context: _, citable: _ } = media;
+        let Media { media_type, source, name, context: _, citable: _, detail: _ } = media;
         let known = media_type.as_ref().map(Str::decode);
         let takes = |known: &str| self.types.iter().any(|begin| known.starts_with(begin));
         let document = known.as_deref() == Some("application/pdf");

@@ -33,6 +33,8 @@ macro_rules! said_by_no_log {
             | crate::model::Field::ItemAnswer
             | crate::model::Field::MediaContext
             | crate::model::Field::MediaCitable
+            | crate::model::Field::MediaDetail
+            | crate::model::Field::ItemPhase
             | crate::model::Field::FilePath
             | crate::model::Field::FileAction
             | crate::model::Field::FileDiff

@@ -147,6 +147,8 @@ fields! {
         StreamAnswer = Settings "request/stream",
         /// [`super::Request::stream_usage`]
         StreamUsage = Settings "request/stream_usage",
+        /// [`super::Request::store`]
+        StoreAnswer = Settings "request/store",
         /// [`super::Tool::kind`]
         ToolKind = Settings "request/tool/kind",
         /// [`super::Tool::vendor_type`]
@@ -161,8 +163,20 @@ fields! {
         ToolStrict = Settings "request/tool/strict",
         /// [`super::Tool::config`]
         ToolConfig = Settings "request/tool/config",
+        /// [`super::Tool::service`]
+        ToolService = Settings "request/tool/service",
+        /// [`super::Tool::namespace`]
+        ToolNamespace = Settings "request/tool/namespace",
+        /// [`super::Tool::output_schema`]
+        ToolOutputSchema = Settings "request/tool/output_schema",
+        /// [`super::Tool::grammar`]
+        ToolGrammar = Settings "request/tool/grammar",
+        /// [`super::Tool::deferred`]
+        ToolDeferred = Settings "request/tool/deferred",
         /// [`super::Request::tool_choice`]
         ToolChoice = Settings "request/tool_choice",
+        /// [`super::Request::allowed_tools`]
+        AllowedTools = Settings "request/allowed_tools",
         /// [`super::Request::parallel_calls`]
         ParallelCalls = Settings "request/parallel_calls",
         /// [`super::Reasoning::effort`]
@@ -183,6 +197,8 @@ fields! {
         FormatName = Settings "request/format/name",
         /// The schema of [`super::Format::Schema`]
         FormatSchema = Settings "request/format/schema",
+        /// The description of [`super::Format::Schema`]
+        FormatDescription = Settings "request/format/description",
         /// The strictness of [`super::Format::Schema`]
         FormatStrict = Settings "request/format/strict",
         /// [`super::Request::user`]
@@ -254,6 +270,8 @@ fields! {
         ItemModel = Session "item/model",
         /// [`super::ItemHead::answer`]
         ItemAnswer = Conversation "item/answer",
+        /// [`super::ItemHead::phase`]
+        ItemPhase = Conversation "item/phase",
         /// [`super::ItemTail::status`] and [`super::ItemTail::native_status`]
         ItemStatus = Bookkeeping "item/status",
     }
@@ -308,6 +326,8 @@ fields! {
         MediaContext = Conversation "media/context",
         /// [`super::Media::citable`]
         MediaCitable = Settings "media/citable",
+        /// [`super::Media::detail`]
+        MediaDetail = Settings "media/detail",
         /// [`super::FileRef::path`]
         FilePath = Conversation "file/path",
         /// [`super::FileRef::action`]
@@ -419,6 +439,8 @@ fields! {
         ErrorMessage = Failure "error/message",
         /// [`super::Failure::request_id`]
         ErrorRequestId = Failure "error/request_id",
+        /// [`super::Failure::retry_after`]
+        ErrorRetryAfter = Failure "error/retry_after",
     }
 }
 

@@ -65,6 +65,8 @@ pub struct ItemHead<'a> {
     pub model: Option<Str<'a>>,
     /// Which of several answers to one request it belongs to, from 0; `None` where there is one.
     pub answer: Option<u64>,
+    /// Whether an assistant's message is a comment on the way or the answer, in the provider's own word.
+    pub phase: Option<Str<'a>>,
     /// What its content will look like, so that no writer has to wait and see.
     pub shape: Shape,
 }
@@ -86,6 +88,7 @@ impl<'a> ItemHead<'a> {
             time: None,
             model: None,
             answer: None,
+            phase: None,
             shape: Shape::One,
         }
     }
@@ -109,6 +112,8 @@ said! {
         pub model: Option<Str<'a>> => ItemModel,
         /// [`ItemHead::answer`]
         pub answer: Option<u64> => ItemAnswer,
+        /// [`ItemHead::phase`]
+        pub phase: Option<Str<'a>> => ItemPhase,
     }
 }
 
@@ -118,7 +123,7 @@ impl<'a> ItemHead<'a> {
         #[rustfmt::skip]
         let Self {
             id: _, kind: _, author: _, origin, within: _, native_id: _, parent: _, replaces, agent, parent_call, time,
-            model, answer, shape: _,
+            model, answer, phase, shape: _,
         } = self;
         Circumstances {
             origin: *origin,
@@ -128,20 +133,23 @@ impl<'a> ItemHead<'a> {
             time: time.clone(),
             model: model.clone(),
             answer: *answer,
+            phase: phase.clone(),
         }
     }
 
     /// The same head with these.
     #[must_use]
     pub(crate) fn with(self, circumstances: Circumstances<'a>) -> Self {
-        let Circumstances { origin, replaces, agent, parent_call, time, model, answer } = circumstances;
-        Self { origin, replaces, agent, parent_call, time, model, answer, ..self }
+        let Circumstances { origin, replaces, agent, parent_call, time, model, answer, phase } =
+            circumstances;
+        Self { origin, replaces, agent, parent_call, time, model, answer, phase, ..self }
     }
 }
 
 #[rustfmt::skip]
 owned!(ItemHead {
-    id, kind, author, origin, within, native_id, parent, replaces, agent, parent_call, time, model, answer, shape
+    id, kind, author, origin, within, native_id, parent, replaces, agent, parent_call, time, model, answer, phase,
+    shape
 });
 
 impl EachField for ItemHead<'_> {
@@ -150,7 +158,7 @@ impl EachField for ItemHead<'_> {
         #[rustfmt::skip]
         let Self {
             id: _, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model,
-            answer, shape: _,
+            answer, phase, shape: _,
         } = self;
         match kind {
             ItemKind::Message => author.show(Field::ItemAuthor, show),
@@ -168,6 +176,7 @@ impl EachField for ItemHead<'_> {
         time.show(Field::ItemTime, show);
         model.show(Field::ItemModel, show);
         answer.show(Field::ItemAnswer, show);
+        phase.show(Field::ItemPhase, show);
     }
 }
 

@@ -34,7 +34,9 @@ pub use oversight::{Decision, Permission, Prompt, Question};
 pub use part::{
     Args, Arrival, CacheMark, Citation, Delta, FileRef, Media, MediaSource, Opaque, OpaqueKind, Part, issuers,
 };
-pub use request::{Format, Reasoning, Request, SchemaFormat, SettingMut, SettingRef, Tool, ToolChoice};
+pub use request::{
+    Format, Reasoning, Request, SchemaFormat, Service, SettingMut, SettingRef, Tool, ToolChoice,
+};
 pub use session::{Rewind, Session, SessionEnd, Time};
 pub use turn::{Failure, FailureClass, Stop, StopClass, Turn, Usage};
 pub use value::{Show, Value};

@@ -94,7 +94,7 @@ impl Part<'_> {
         match self {
             Part::Text(text) => show(of.text(), text),
             Part::Summary(text) => show(Field::ReasoningSummary, text),
-            Part::Media(Media { media_type, source, name, context, citable }) => {
+            Part::Media(Media { media_type, source, name, context, citable, detail }) => {
                 media_type.show(Field::MediaType, show);
                 let (MediaSource::Base64(place)
                 | MediaSource::Url(place)
@@ -104,6 +104,7 @@ impl Part<'_> {
                 name.show(Field::MediaName, show);
                 context.show(Field::MediaContext, show);
                 citable.show(Field::MediaCitable, show);
+                detail.show(Field::MediaDetail, show);
             }
             Part::Json(json) => show(of.json(), json),
             Part::Args(Args::Text(text)) => show(Field::CallArgs, text),
@@ -136,6 +137,8 @@ pub struct Media<'a> {
     pub context: Option<Str<'a>>,
     /// Whether the model should cite it.
     pub citable: Option<bool>,
+    /// How closely to look at it, in the dialect's own word.
+    pub detail: Option<Str<'a>>,
 }
 
 impl<'a> MediaSource<'a> {
@@ -153,11 +156,11 @@ impl<'a> MediaSource<'a> {
 impl<'a> Media<'a> {
     /// Media of which no more is known.
     pub const fn new(media_type: Option<Str<'a>>, source: MediaSource<'a>) -> Self {
-        Self { media_type, source, name: None, context: None, citable: None }
+        Self { media_type, source, name: None, context: None, citable: None, detail: None }
     }
 }
 
-owned!(Media { media_type, source, name, context, citable });
+owned!(Media { media_type, source, name, context, citable, detail });
 
 said! {
     /// A file that was read or changed.

@@ -1,6 +1,6 @@
 //! The settings of one model call. A setting is here when two dialects have it; numbers stay as they are spelled.
 
-use super::macros::{EachField, IntoOwned, Shown, owned, said, said_enum};
+use super::macros::{EachField, IntoOwned, Shown, Words, owned, said, said_enum, words};
 use super::neutral::{self, Neutral, PairFields, Spelling};
 use super::{CacheMark, CallKind, Field, Show, Value};
 use crate::json::{JsonWriter, Raw, Str};
@@ -38,6 +38,8 @@ said! {
         pub stream: Option<bool> => StreamAnswer,
         /// Whether a stream should tell what was used. Most tell it unasked.
         pub stream_usage: Option<bool> => StreamUsage,
+        /// Whether the provider should keep the answer.
+        pub store: Option<bool> => StoreAnswer,
         /// How to think.
         pub reasoning: Reasoning<'a> => each,
         /// How much to say: low, medium or high.
@@ -50,6 +52,8 @@ said! {
         pub tools: Vec<Tool<'a>> => each,
         /// Which of them must or may be used.
         pub tool_choice: Option<ToolChoice<'a>> => ToolChoice,
+        /// The names of the only tools among them that may be used; empty where all may.
+        pub allowed_tools: Vec<Str<'a>> => AllowedTools,
         /// Whether several calls may be made at once.
         pub parallel_calls: Option<bool> => ParallelCalls,
         /// An opaque name for the end user.
@@ -94,6 +98,16 @@ said! {
         pub strict: Option<bool> => ToolStrict,
         /// Settings of a tool that the vendor trained or runs itself: names and values.
         pub config: Vec<(Str<'a>, Raw<'a>)> => each,
+        /// What such a tool is for, where vendors have the same.
+        pub service: Option<Service> => ToolService,
+        /// The group of tools that its name belongs to.
+        pub namespace: Option<Str<'a>> => ToolNamespace,
+        /// JSON Schema of what it returns.
+        pub output_schema: Option<Raw<'a>> => ToolOutputSchema,
+        /// Which texts a tool that takes plain text takes, in the provider's own terms.
+        pub grammar: Option<Raw<'a>> => ToolGrammar,
+        /// Whether the model learns of it only by searching for tools.
+        pub deferred: Option<bool> => ToolDeferred,
         /// The provider should cache everything up to this tool.
         pub cache: Option<CacheMark<'a>> => each,
     }
@@ -105,8 +119,43 @@ said! {
         pub name: Option<Str<'a>> => FormatName,
         /// The schema.
         pub schema: Raw<'a> => FormatSchema,
+        /// What the answer is for, for the model.
+        pub description: Option<Str<'a>> => FormatDescription,
         /// Whether it must match exactly.
         pub strict: Option<bool> => FormatStrict,
+    }
+}
+
+impl<'a> SchemaFormat<'a> {
+    /// A schema of which no more is known.
+    pub const fn new(schema: Raw<'a>) -> Self {
+        Self { name: None, schema, description: None, strict: None }
+    }
+}
+
+words! {
+    /// What a vendor's own tool is for.
+    pub enum Service {
+        /// Finds pages.
+        WebSearch = "web_search",
+        /// Reads pages.
+        WebFetch = "web_fetch",
+        /// Runs code in a place of the provider's.
+        CodeExecution = "code_execution",
+        /// Finds passages in files that the provider holds.
+        FileSearch = "file_search",
+        /// Uses a screen, a keyboard and a mouse.
+        Computer = "computer",
+        /// Runs commands, at the client.
+        Shell = "shell",
+        /// Changes files, at the client.
+        Editor = "editor",
+        /// Finds tools whose description the model was not given.
+        ToolSearch = "tool_search",
+        /// Tools of an MCP server that the provider asks.
+        Mcp = "mcp",
+        /// Makes pictures.
+        ImageGeneration = "image_generation",
     }
 }
 
@@ -114,7 +163,13 @@ impl<'a> Tool<'a> {
     /// A tool of which no more is known.
     pub const fn new(kind: CallKind, name: Str<'a>) -> Self {
         let (vendor_type, description, schema, strict, cache) = (None, None, None, None, None);
-        Self { kind, vendor_type, name, description, schema, strict, config: Vec::new(), cache }
+        let (service, namespace, output_schema, grammar, deferred) = (None, None, None, None, None);
+        let config = Vec::new();
+        #[rustfmt::skip]
+        return Self {
+            kind, vendor_type, name, description, schema, strict, config, service, namespace, output_schema, grammar,
+            deferred, cache,
+        };
     }
 }
 
@@ -156,6 +211,8 @@ by_name! {
     StopTexts = Texts(stop),
     StreamAnswer = Flag(stream),
     StreamUsage = Flag(stream_usage),
+    StoreAnswer = Flag(store),
+    AllowedTools = Texts(allowed_tools),
     Effort = Text(reasoning.effort),
     ReasoningMode = Text(reasoning.mode),
     ReasoningBudget = Number(reasoning.budget),

@@ -52,6 +52,8 @@ said! {
         pub message: Str<'a> => ErrorMessage,
         /// The id of the failed request.
         pub request_id: Option<Str<'a>> => ErrorRequestId,
+        /// After how many milliseconds to try again, where the source tells.
+        pub retry_after: Option<u64> => ErrorRetryAfter,
     }
 }
 

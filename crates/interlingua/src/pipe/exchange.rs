@@ -46,6 +46,7 @@ use crate::model::{
 };
 use crate::tape::{Limits, TapeBuf};
 use crate::wire::aliases;
+use crate::wire::backends::{Backend, NameRule};
 
 /// One call of a model, there and back.
 #[derive(Debug)]
@@ -109,7 +110,8 @@ impl Exchange {
     pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
         let WriteSpec { make, says } = writes(self.backend, Role::Request)?;
         let options = Options { source: Some(self.client.name), ..self.options.clone() };
-        let student = Student { inner: make(&options), lessons: self.lessons.clone() };
+        let server = options.backend.or_else(|| Backend::of_dialect(self.backend.name));
+        let student = Student { inner: make(&options), lessons: self.lessons.clone(), server };
         let from = (self.client, Role::Request);
         let mut pipe = Pipe::with_writer_that_says(from, (Box::new(student), *says), &options)?;
         pipe.use_buffers(std::mem::take(&mut self.buffers));
@@ -210,18 +212,24 @@ struct Lessons {
 #[derive(Debug)]
 struct ToolLesson {
     kind: CallKind,
+    namespace: Option<Str<'static>>,
     name: Str<'static>,
 }
 
 impl Lessons {
-    fn learn(&mut self, request: &Request<'_>) {
+    /// Learns from a request to a backend with that rule for names.
+    fn learn(&mut self, request: &Request<'_>, names: NameRule) {
         self.stream = request.stream == Some(true);
         self.stream_usage = request.stream_usage == Some(true);
         self.model = request.model.clone().map(Str::into_owned);
         for tool in &request.tools {
-            let sent = aliases::sent_name(&tool.name);
+            let sent = aliases::sent_name(tool.namespace.as_ref(), &tool.name, names);
             if sent != tool.name || tool.kind == CallKind::FreeText {
-                let lesson = ToolLesson { kind: tool.kind, name: tool.name.clone().into_owned() };
+                let lesson = ToolLesson {
+                    kind: tool.kind,
+                    namespace: tool.namespace.clone().map(Str::into_owned),
+                    name: tool.name.clone().into_owned(),
+                };
                 self.tools.insert(sent.as_escaped().to_owned(), lesson);
             }
         }
@@ -232,6 +240,8 @@ impl Lessons {
 struct Student {
     inner: Box<dyn Writer>,
     lessons: SharedCell<Lessons>,
+    /// Who will be asked, if known.
+    server: Option<&'static Backend>,
 }
 
 impl Writer for Student {
@@ -241,7 +251,9 @@ impl Writer for Student {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if let Event::Request(request) = event {
-            self.lessons.look().learn(request);
+            let takes = self.server.map(|server| server.takes_of(request.model.as_ref()));
+            let names = takes.map_or(NameRule::TOOL, |takes| takes.tool_names);
+            self.lessons.look().learn(request, names);
             if request.stream_usage == Some(false) {
                 // The answer leaves it out for the client; whoever sends it on wants to know.
                 let mut asked = request.clone();
@@ -347,7 +359,12 @@ impl Teacher {
             drop(lessons);
             return self.inner.event(event, out);
         };
-        let as_client_has_it = ToolCall { name: lesson.name.clone(), kind: lesson.kind, ..call.clone() };
+        let as_client_has_it = ToolCall {
+            name: lesson.name.clone(),
+            namespace: lesson.namespace.clone().or_else(|| call.namespace.clone()),
+            kind: lesson.kind,
+            ..call.clone()
+        };
         if lesson.kind == CallKind::FreeText && call.kind == CallKind::Function {
             self.wrapped.insert(head.id, String::new());
         }

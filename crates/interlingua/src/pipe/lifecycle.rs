@@ -86,6 +86,7 @@ impl Lifecycle {
                 code: None,
                 message: Str::escaped("the stream ended before the response was complete"),
                 request_id: None,
+                retry_after: None,
             })
         });
         items

@@ -1,6 +1,6 @@
 //! Ids and names that a target accepts, made so that the same text always gives the same one.
 
-use super::profile::NameRule;
+use super::backends::NameRule;
 use crate::json::Str;
 use crate::ledger::{Ledger, Reason};
 use crate::model::{Field, ItemId};
@@ -13,26 +13,50 @@ pub enum Letters {
     Any,
     /// `[A-Za-z0-9_-]`
     Word,
+    /// `[A-Za-z0-9_.:-]`
+    Dotted,
 }
 
 /// The id or name itself if the target takes it; otherwise another one, always the same for the same text.
 ///
 /// The new one ends in a hash of the old, so that different texts stay different. It depends on nothing else: a
 /// gateway that holds the request can compute it again to find the tool a reply means.
-pub fn alias<'a>(text: &'a Str<'_>, letters: Letters, most: usize) -> Str<'a> {
+pub fn alias<'a>(text: &'a Str<'_>, rule: NameRule) -> Str<'a> {
     let escaped = text.as_escaped();
-    let word = |byte: u8| WORD[usize::from(byte)];
-    let fits = escaped.len() <= most && (letters == Letters::Any || escaped.bytes().all(word));
-    if fits && !escaped.is_empty() {
+    let takes = |byte: u8| rule.letters.takes(byte);
+    if rule.fits(escaped.len(), escaped.bytes().next()) && escaped.bytes().all(takes) {
         return text.reborrow();
     }
     let plain = text.decode();
-    if letters == Letters::Any && !plain.is_empty() && plain.chars().count() <= most {
+    if rule.letters == Letters::Any && rule.fits(plain.chars().count(), plain.bytes().next()) {
         return text.reborrow();
     }
-    let stem = plain.chars().take(most.saturating_sub(17).min(40));
-    let stem: String = stem.map(|c| if c.is_ascii() && word(c as u8) { c } else { '_' }).collect();
-    Str::from_plain(&format!("{stem}_{:016x}", fingerprint(plain.as_bytes())))
+    let stem = plain.chars().take(rule.most.saturating_sub(17).min(40));
+    let stem: String = stem.map(|c| if c.is_ascii() && WORD[c as usize] { c } else { '_' }).collect();
+    let mark =
+        if rule.letter_first && !stem.starts_with(|c: char| c.is_ascii_alphabetic()) { "_" } else { "" };
+    Str::from_plain(&format!("{mark}{stem}_{:016x}", fingerprint(plain.as_bytes())))
+}
+
+impl NameRule {
+    /// Whether that many characters, of which this is the first, are a name.
+    fn fits(&self, characters: usize, first: Option<u8>) -> bool {
+        let Some(first) = first else { return false };
+        let begins = !self.letter_first || first == b'_' || first.is_ascii_alphabetic();
+        begins && (self.least..=self.most).contains(&characters)
+    }
+}
+
+impl Letters {
+    /// Whether a byte of a name may stand there as it is.
+    const fn takes(self, byte: u8) -> bool {
+        match self {
+            // What is escaped, or is not ASCII, has fewer characters than bytes.
+            Letters::Any => byte.is_ascii() && byte != b'\\',
+            Letters::Word => WORD[byte as usize],
+            Letters::Dotted => WORD[byte as usize] || byte == b'.' || byte == b':',
+        }
+    }
 }
 
 /// The bytes that [`Letters::Word`] takes.
@@ -64,7 +88,7 @@ pub(crate) fn call_id<'a>(
     item: ItemId,
 ) -> Str<'a> {
     if let Some(id) = id.filter(|id| !id.is_empty()) {
-        return alias(id, rule.letters, rule.most);
+        return alias(id, rule);
     }
     let answer = answer.map(|id| format!("{:016x}_", fingerprint(id.as_escaped().as_bytes())));
     Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))
@@ -79,18 +103,25 @@ pub(crate) fn flat_name<'a>(
 ) -> Str<'a> {
     let Some(namespace) = namespace else { return tool_name(name, rule, ledger) };
     ledger.note("tool group put before the tool's name");
-    let joined = Str::from_plain(&format!("{}__{}", namespace.decode(), name.decode()));
-    tool_name(&joined, rule, ledger).into_owned()
+    tool_name(&joined_name(namespace, name), rule, ledger).into_owned()
 }
 
-/// What a backend is told that a tool is called.
-pub(crate) fn sent_name<'a>(name: &'a Str<'_>) -> Str<'a> {
-    alias(name, NameRule::TOOL.letters, NameRule::TOOL.most)
+/// What a backend with that rule is told that a tool is called.
+pub(crate) fn sent_name<'a>(namespace: Option<&Str<'_>>, name: &'a Str<'_>, rule: NameRule) -> Str<'a> {
+    match namespace {
+        None => alias(name, rule),
+        Some(namespace) => alias(&joined_name(namespace, name), rule).into_owned(),
+    }
+}
+
+/// The name of a tool of a group, where there are no groups.
+fn joined_name(namespace: &Str<'_>, name: &Str<'_>) -> Str<'static> {
+    Str::from_plain(&format!("{}__{}", namespace.decode(), name.decode()))
 }
 
 /// A tool name that the target takes.
 pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledger) -> Str<'a> {
-    let new = alias(name, rule.letters, rule.most);
+    let new = alias(name, rule);
     if new.as_escaped() != name.as_escaped() {
         ledger.note("tool name replaced by an alias the target takes");
     }
@@ -114,7 +145,7 @@ mod tests {
 
     #[test]
     fn an_alias_is_stable_fits_and_keeps_different_names_apart() {
-        let alias_of = |text: &str| alias(&Str::plain(text), Letters::Word, 64).as_escaped().to_owned();
+        let alias_of = |text: &str| alias(&Str::plain(text), NameRule::TOOL).as_escaped().to_owned();
         assert_eq!(alias_of("call_1-A"), "call_1-A");
         assert_eq!(alias_of("functions.haul:0"), alias_of("functions.haul:0"));
         assert_ne!(alias_of("a.b"), alias_of("a:b"));
@@ -128,6 +159,6 @@ mod tests {
             );
         }
         let dotted = Str::plain("functions.haul:0");
-        assert_eq!(alias(&dotted, Letters::Any, 64), dotted);
+        assert_eq!(alias(&dotted, NameRule { letters: Letters::Any, ..NameRule::TOOL }), dotted);
     }
 }

@@ -41,15 +41,16 @@ impl CountsSoFar {
 }
 
 /// Writes an answer down.
-pub(crate) trait AnswerForm: Default + Send {
+pub(crate) trait AnswerForm: Send {
     /// When the answer's id, model and time are written.
     const HEAD: HeadPlace;
     /// Whether there is a place for more than one answer.
     const SEVERAL: bool = false;
     /// Whether counts are told only to who asked for them.
     const USAGE_ON_REQUEST: bool = false;
-    const PROFILE: &'static Profile;
 
+    /// What clients of the dialect take, in its words.
+    fn profile(&self) -> &'static Profile;
     /// The turn begins; the head is known, as far as it is not written last.
     fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
     /// Where the answer of that number says what it says.
@@ -108,6 +109,7 @@ impl ResponseHead {
 /// Writes an answer.
 pub(crate) struct AnswerWriter<T> {
     form: T,
+    profile: &'static Profile,
     head: ResponseHead,
     assistant: AssistantWriter,
     /// The answers beside the first, by their number.
@@ -131,11 +133,13 @@ enum Progress {
 }
 
 impl<T: AnswerForm> AnswerWriter<T> {
-    pub(crate) fn new(options: &Options) -> Self {
+    pub(crate) fn new(form: T, options: &Options) -> Self {
+        let profile = form.profile();
         Self {
-            form: T::default(),
+            form,
+            profile,
             head: ResponseHead::default(),
-            assistant: AssistantWriter::new(T::PROFILE),
+            assistant: AssistantWriter::new(profile),
             others: HashMap::default(),
             items: OpenItems::default(),
             progress: Progress::Nothing,
@@ -219,7 +223,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         }
         let stop = turn.stop.as_ref();
         Stopped {
-            word: T::PROFILE.stops.word(stop, facts, out),
+            word: self.profile.stops.word(stop, facts, out),
             sequence: stop.and_then(|stop| stop.sequence.as_ref()),
             detail: stop.and_then(|stop| stop.detail.as_ref()),
         }
@@ -235,7 +239,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
             self.assistant.event(event, self.form.assistant(0), out);
             self.learn(turn, out);
-            lose_stop::<T>(turn.stop.as_ref(), Reason::Narrowed, out);
+            lose_stop(self.profile, turn.stop.as_ref(), Reason::Narrowed, out);
             self.fail(&UNREADABLE, out);
             if T::HEAD == HeadPlace::Last {
                 self.progress = Progress::Void;
@@ -298,7 +302,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
                 self.begin(out);
                 if let Some(answer) = head.answer.filter(|answer| *answer > 0) {
                     self.items.insert(head.id, answer);
-                    self.others.entry(answer).or_insert_with(|| AssistantWriter::new(T::PROFILE));
+                    self.others.entry(answer).or_insert_with(|| AssistantWriter::new(self.profile));
                 }
                 self.item(head.id, event, out);
             }
@@ -313,12 +317,12 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
             }
             Event::TurnStarted(turn) => {
                 self.learn(turn, out);
-                lose_stop::<T>(turn.stop.as_ref(), Reason::NoSlot, out);
+                lose_stop(self.profile, turn.stop.as_ref(), Reason::NoSlot, out);
                 self.begin(out);
             }
             Event::Usage(turn) => {
                 self.learn(turn, out);
-                lose_stop::<T>(turn.stop.as_ref(), Reason::NoSlot, out);
+                lose_stop(self.profile, turn.stop.as_ref(), Reason::NoSlot, out);
             }
             Event::TurnEnded(turn) if !T::SEVERAL && turn.answer.is_some_and(|answer| answer > 0) => {
                 out.lose_event(Of::Message, event, Reason::NoSlot);
@@ -354,17 +358,17 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
 }
 
 /// Whether an answer says anything of the field. If not, its leaf was booked with its frame, and once is enough.
-fn says_some<T: AnswerForm>(field: Field) -> bool {
-    !matches!((T::PROFILE.says)(field), Says::No(_))
+fn says_some(profile: &Profile, field: Field) -> bool {
+    !matches!((profile.says)(field), Says::No(_))
 }
 
 /// Books why an answer stopped.
-fn lose_stop<T: AnswerForm>(stop: Option<&Stop<'_>>, reason: Reason, out: &mut Target<'_>) {
+fn lose_stop(profile: &Profile, stop: Option<&Stop<'_>>, reason: Reason, out: &mut Target<'_>) {
     let Some(Stop { raw, sequence, detail, .. }) = stop else { return };
     for (field, text) in [(Field::StopReason, raw), (Field::StopSequence, sequence)] {
-        out.lose_some(field, text.as_ref().filter(|_| says_some::<T>(field)), reason);
+        out.lose_some(field, text.as_ref().filter(|_| says_some(profile, field)), reason);
     }
-    if let Some(detail) = detail.as_ref().filter(|_| says_some::<T>(Field::StopDetail)) {
+    if let Some(detail) = detail.as_ref().filter(|_| says_some(profile, Field::StopDetail)) {
         out.lose_raw(Field::StopDetail, detail, reason);
     }
 }
@@ -376,4 +380,5 @@ const UNREADABLE: Failure<'static> = Failure {
     code: None,
     message: Str::escaped("the response could not be read"),
     request_id: None,
+    retry_after: None,
 };

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::aliases;
 use super::arguments;
+use super::backends::{Capabilities, NameRule};
 use super::content::{HeldText, is_blank};
 use super::profile::{ArgumentForm, BlankText, FreeText, Marks, Profile, Refusals};
 use super::words::AnswerFacts;
@@ -73,6 +74,8 @@ pub(crate) trait AssistantForm {
 /// The one engine behind every assistant's message.
 pub(crate) struct AssistantWriter {
     profile: &'static Profile,
+    ids: NameRule,
+    names: NameRule,
     items: OpenItems<OpenItem>,
     /// Whose pieces are written now; pieces of a message are written while there is none.
     current: Option<(ItemId, Current)>,
@@ -132,6 +135,8 @@ impl AssistantWriter {
     pub(crate) fn new(profile: &'static Profile) -> Self {
         Self {
             profile,
+            ids: profile.answer_ids,
+            names: NameRule::ANY,
             items: OpenItems::default(),
             current: None,
             waiting: VecDeque::new(),
@@ -144,6 +149,11 @@ impl AssistantWriter {
             answer: None,
             tape: TapeBuf::default(),
         }
+    }
+
+    /// The target is a backend with rules for ids and names.
+    pub(crate) fn obey(&mut self, takes: &Capabilities) {
+        (self.ids, self.names) = (takes.call_ids, takes.tool_names);
     }
 
     /// A new message begins.
@@ -289,11 +299,11 @@ impl AssistantWriter {
         match &head.kind {
             ItemKind::Reasoning => self.current = Some((head.id, Current::Reasoning)),
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
-                let id = aliases::call_id(call_id.as_ref(), self.profile.ids, self.answer.as_ref(), head.id);
+                let id = aliases::call_id(call_id.as_ref(), self.ids, self.answer.as_ref(), head.id);
                 if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
                     out.ledger.note("tool call id replaced by one the target takes");
                 }
-                let name = aliases::flat_name(namespace.as_ref(), name, self.profile.names, out.ledger);
+                let name = aliases::flat_name(namespace.as_ref(), name, self.names, out.ledger);
                 let free_text = *kind == CallKind::FreeText && self.profile.free_text == FreeText::Native;
                 let wrapped = *kind == CallKind::FreeText && !free_text;
                 self.close(form, out);

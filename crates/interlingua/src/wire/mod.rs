@@ -8,8 +8,10 @@
 //! assistant  what an assistant says, one thing after the other; an AssistantForm writes it down
 //! content    parts being gathered, a string or a list
 //! settings   tables of settings, read and written by the same row
+//! thinking   how hard to think, in the form a backend takes
 //! words      tables of stop reasons and errors
-//! profile    what a backend or a client takes
+//! profile    what backends and clients of a dialect take, in its words
+//! backends   what servers and their models take: data
 //! says       what every dialect says because the kit writes it
 //! aliases    ids and names that every target accepts
 //! arguments  arguments of calls, as text and as objects
@@ -20,12 +22,14 @@ pub(crate) mod aliases;
 pub(crate) mod answer;
 pub(crate) mod arguments;
 pub(crate) mod assistant;
+pub mod backends;
 pub(crate) mod content;
 pub(crate) mod media;
 pub(crate) mod profile;
 pub(crate) mod request;
 pub(crate) mod says;
 pub(crate) mod settings;
+pub(crate) mod thinking;
 pub(crate) mod turns;
 pub(crate) mod words;
 

@@ -1,30 +1,17 @@
-//! What a backend or a client takes, and in which words: one static per use of a dialect, so that a flavour of it is
-//! another static.
+//! In which words a dialect says what backends and clients take: one static per use of a dialect, so that a flavour of
+//! it is another static. What depends on the server and the model is data ([`super::backends`]).
 
-use super::aliases::Letters;
+use super::backends::{Backend, NameRule};
 use super::settings::{CacheWords, Setting};
 use super::words::StopWords;
 use crate::json::Str;
 use crate::ledger::Reason;
-use crate::model::{CallKind, Opaque, SaysTable, Tool};
-
-/// Which ids or names a target takes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NameRule {
-    pub(crate) letters: Letters,
-    /// The most characters.
-    pub(crate) most: usize,
-}
-
-impl NameRule {
-    /// What every backend takes as the name of a tool.
-    pub(crate) const TOOL: Self = Self { letters: Letters::Word, most: 64 };
-    /// What a client takes: the names in an answer are its own, or those that the backend gave.
-    pub(crate) const ANY: Self = Self { letters: Letters::Any, most: usize::MAX };
-}
+use crate::model::{CallKind, Opaque, SaysTable, Service, Tool};
 
 /// What a backend or a client takes.
 pub(crate) struct Profile {
+    /// The vendor of the dialect, for requests that name no other backend.
+    pub(crate) vendor: &'static Backend,
     /// What is said there.
     pub(crate) says: SaysTable,
     /// Settings that are one value.
@@ -33,10 +20,8 @@ pub(crate) struct Profile {
     pub(crate) cache: &'static CacheWords,
     /// Why an answer stopped.
     pub(crate) stops: &'static StopWords,
-    /// Ids of calls.
-    pub(crate) ids: NameRule,
-    /// Names of tools.
-    pub(crate) names: NameRule,
+    /// Ids of calls in an answer; those of a request depend on the backend.
+    pub(crate) answer_ids: NameRule,
     /// Signatures and encrypted state.
     pub(crate) opaque: OpaquePolicy,
     /// A text by which the model declines.
@@ -49,8 +34,21 @@ pub(crate) struct Profile {
     pub(crate) blank_text: BlankText,
     /// Whether an assistant's texts, or its texts and calls, can be marked for the cache.
     pub(crate) marks: Marks,
-    /// Vendors' own types of tools that this one takes, by how they begin.
-    pub(crate) tool_types: &'static [(&'static str, CallKind)],
+    /// The vendor's own tools.
+    pub(crate) own_tools: &'static [OwnTool],
+}
+
+/// A tool that the vendor trained or runs itself.
+#[derive(Debug)]
+pub(crate) struct OwnTool {
+    /// How its type begins.
+    pub(crate) begins: &'static str,
+    /// Who runs it.
+    pub(crate) kind: CallKind,
+    /// What it is for.
+    pub(crate) service: Option<Service>,
+    /// The type and the name it gets in place of another vendor's tool for the same.
+    pub(crate) stands_in: Option<(&'static str, &'static str)>,
 }
 
 /// What to do with signatures and encrypted state.
@@ -126,15 +124,22 @@ impl Profile {
     /// Whether a tool may be offered there: one that the client runs and can be described, or one of the target's own.
     pub(crate) fn offers(&self, tool: &Tool<'_>) -> bool {
         match &tool.vendor_type {
-            Some(vendor_type) => self.own_type(vendor_type).is_some(),
+            Some(vendor_type) => {
+                self.own_type(vendor_type).is_some() || self.stand_in(tool.service).is_some()
+            }
             None => client_runs(tool.kind).is_ok(),
         }
     }
 
-    /// Who runs a tool of that type, if it is one of the target's own.
-    pub(crate) fn own_type(&self, vendor_type: &Str<'_>) -> Option<CallKind> {
-        let own = |(prefix, _): &&(&str, CallKind)| vendor_type.as_escaped().starts_with(prefix);
-        self.tool_types.iter().find(own).map(|(_, kind)| *kind)
+    /// The tool of that type, if it is one of the target's own.
+    pub(crate) fn own_type(&self, vendor_type: &Str<'_>) -> Option<&'static OwnTool> {
+        self.own_tools.iter().find(|own| vendor_type.as_escaped().starts_with(own.begins))
+    }
+
+    /// The type and the name of the target's own tool for the same as another vendor's.
+    pub(crate) fn stand_in(&self, service: Option<Service>) -> Option<(&'static str, &'static str)> {
+        let same = |own: &&OwnTool| service.is_some() && own.service == service && own.stands_in.is_some();
+        self.own_tools.iter().find(same)?.stands_in
     }
 }
 

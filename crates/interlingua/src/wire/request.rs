@@ -5,10 +5,12 @@
 
 use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
+use super::backends::{Backend, Capabilities};
 use super::content::WireContent;
 use super::profile::{BlankText, Profile, client_runs};
 use super::settings::PART_MARK;
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
+use crate::dialects::Options;
 use crate::json::Str;
 use crate::ledger::{Leftover, Reason};
 use crate::model::{
@@ -18,11 +20,11 @@ use crate::model::{
 use crate::pipe::{OpenItems, Target, Writer};
 
 /// Writes a request down.
-pub(crate) trait RequestForm: Default + Send {
-    const PROFILE: &'static Profile;
-
-    /// Opens the request and writes its settings.
-    fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>);
+pub(crate) trait RequestForm: Send {
+    /// What backends of the dialect take, in its words.
+    fn profile(&self) -> &'static Profile;
+    /// Opens the request and writes its settings, for a model that takes that.
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>);
     /// Where the assistant's turn says what it says.
     fn assistant(&mut self) -> &mut dyn AssistantForm;
     /// Writes the assistant's turn; returns whether it said anything.
@@ -61,6 +63,9 @@ pub(crate) struct GatheredMessage<'a> {
 /// Writes a request. Items of a source without settings (a log) get empty ones.
 pub(crate) struct RequestWriter<T> {
     form: T,
+    profile: &'static Profile,
+    backend: &'static Backend,
+    takes: &'static Capabilities,
     begun: bool,
     assistant: AssistantWriter,
     /// The assistant's turn is being gathered.
@@ -76,17 +81,23 @@ pub(crate) struct RequestWriter<T> {
     open: OpenItems<Destination>,
 }
 
-impl<T: RequestForm> Default for RequestWriter<T> {
-    fn default() -> Self {
+impl<T: RequestForm> RequestWriter<T> {
+    /// Writes for the backend of the options, or the vendor of the dialect.
+    pub(crate) fn new(form: T, options: &Options) -> Self {
+        let profile = form.profile();
+        let backend = options.backend.unwrap_or(profile.vendor);
         Self {
-            form: T::default(),
+            form,
+            profile,
+            backend,
+            takes: &backend.takes,
             begun: false,
-            assistant: AssistantWriter::new(T::PROFILE),
+            assistant: AssistantWriter::new(profile),
             speaking: false,
             spoke: false,
-            said: WireContent::new(T::PROFILE.blank_text),
+            said: WireContent::new(profile.blank_text),
             result_of: String::new(),
-            result: WireContent::new(T::PROFILE.blank_text),
+            result: WireContent::new(profile.blank_text),
             pairs: Pairing::default(),
             open: OpenItems::default(),
         }
@@ -96,7 +107,9 @@ impl<T: RequestForm> Default for RequestWriter<T> {
 impl<T: RequestForm> RequestWriter<T> {
     fn begin(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         self.begun = true;
-        self.form.settings(request, out);
+        self.takes = self.backend.takes_of(request.model.as_ref());
+        self.assistant.obey(self.takes);
+        self.form.settings(request, self.takes, out);
     }
 
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
@@ -121,7 +134,7 @@ impl<T: RequestForm> RequestWriter<T> {
                 out.ledger.note("assistant messages in a row joined");
             }
             if let ItemKind::ToolCall(call) = kind {
-                self.pairs.called(&aliases::call_id(call.call_id.as_ref(), T::PROFILE.ids, None, *id));
+                self.pairs.called(&aliases::call_id(call.call_id.as_ref(), self.takes.call_ids, None, *id));
             }
             self.assistant.event(event, self.form.assistant(), out);
         } else {
@@ -162,8 +175,8 @@ impl<T: RequestForm> RequestWriter<T> {
                 self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);
             }
             Part::Cache(mark) => {
-                if content.add_members(*item, *part, |json| T::PROFILE.cache.write(mark, json)) {
-                    T::PROFILE.cache.lose_rest(mark, PART_MARK, out);
+                if content.add_members(*item, *part, |json| self.profile.cache.write(mark, json)) {
+                    self.profile.cache.lose_rest(mark, PART_MARK, out);
                 } else {
                     out.lose_part(to.of(), value, Reason::NoSlot);
                 }
@@ -208,7 +221,7 @@ impl<T: RequestForm> RequestWriter<T> {
         self.spoke = false;
         self.assistant.close(self.form.assistant(), out);
         if !self.form.end_assistant(out) {
-            let refuses = T::PROFILE.blank_text == BlankText::Refuse;
+            let refuses = self.profile.blank_text == BlankText::Refuse;
             out.lose(Field::ItemAuthor, if refuses { Reason::Refused } else { Reason::Redundant });
             out.ledger.note("a turn that says nothing was left out");
         }
@@ -232,7 +245,7 @@ impl<T: RequestForm> RequestWriter<T> {
         if self.pairs.is_first(id) {
             return id.reborrow();
         }
-        aliases::alias(id, T::PROFILE.ids.letters, T::PROFILE.ids.most)
+        aliases::alias(id, self.takes.call_ids)
     }
 }
 

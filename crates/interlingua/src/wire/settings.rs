@@ -1,8 +1,9 @@
 //! Settings of a request: a row per setting, read and written by the same table; and what is said about tools.
 
 use super::aliases;
+use super::backends::Capabilities;
 use super::profile::Profile;
-use crate::json::{JsonWriter, Str};
+use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{CacheMark, Field, Request, Says, SettingMut, SettingRef, Tool, ToolChoice};
 use crate::pipe::Target;
@@ -20,8 +21,6 @@ pub(crate) struct Setting {
 pub(crate) enum SettingForm {
     /// As it is.
     AsIs,
-    /// A list, or one text alone, of no more than so many.
-    AtMost(usize),
     /// An end user's id of no more characters than that.
     UserId(usize),
     /// In words of the dialect, each after the model's; a word we do not know is read as it is and never written.
@@ -53,10 +52,7 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
                     .iter()
                     .find(|(_, word)| theirs.is(word))
                     .map_or(theirs, |(ours, _)| Str::escaped(ours)),
-                SettingForm::AsIs
-                | SettingForm::AtMost(_)
-                | SettingForm::UserId(_)
-                | SettingForm::OwnWords(_) => theirs,
+                SettingForm::AsIs | SettingForm::UserId(_) | SettingForm::OwnWords(_) => theirs,
             });
             text.is_some()
         }
@@ -81,16 +77,29 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
 }
 
 /// Writes every setting of the table that the target says anything of.
-pub(crate) fn write(request: &Request<'_>, profile: &Profile, out: &mut Target<'_>) {
+pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabilities, out: &mut Target<'_>) {
     for Setting { names, field, how } in profile.settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
-        if !matches!((profile.says)(*field), Says::No(_)) {
-            write_one(name, *field, how, setting, out);
+        if matches!((profile.says)(*field), Says::No(_)) {
+            continue;
         }
+        if !takes.takes(*field) {
+            lose_setting(*field, setting, out);
+            continue;
+        }
+        let name = if *field == Field::MaxTokens { &takes.max_tokens } else { name };
+        write_one(name, *field, how, setting, takes, out);
     }
 }
 
-fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_, '_>, out: &mut Target<'_>) {
+fn write_one(
+    name: &str,
+    field: Field,
+    how: &SettingForm,
+    setting: SettingRef<'_, '_>,
+    takes: &Capabilities,
+    out: &mut Target<'_>,
+) {
     match setting {
         SettingRef::Text(Some(text)) => match how {
             SettingForm::Words(words) => match words.iter().find(|(ours, _)| text.is(ours)) {
@@ -104,14 +113,24 @@ fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_
                 let user = aliases::user_id(text, *most, out);
                 out.json.key(name).str(&user);
             }
-            SettingForm::AsIs | SettingForm::AtMost(_) | SettingForm::OwnWords(_) => {
+            SettingForm::AsIs | SettingForm::OwnWords(_) => {
                 out.json.key(name).str(text);
             }
         },
+        SettingRef::Number(Some(number)) if field == Field::Temperature => {
+            let most = takes.max_temperature;
+            if number.as_str().parse::<f64>().is_ok_and(|asked| asked > most) {
+                out.lose_raw(field, number, Reason::Refused);
+                out.ledger.note("temperature lowered to the highest that the target takes");
+                out.json.key(name).raw(&Raw::new(&most.to_string()));
+            } else {
+                out.json.key(name).raw(number);
+            }
+        }
         SettingRef::Number(Some(number)) => _ = out.json.key(name).raw(number),
         SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
         SettingRef::Texts(texts) if !texts.is_empty() => {
-            let most = if let SettingForm::AtMost(most) = how { *most } else { usize::MAX };
+            let most = if field == Field::StopTexts { takes.max_stop_texts } else { usize::MAX };
             out.json.key(name).array();
             for text in texts.iter().take(most) {
                 out.json.str(text);
@@ -136,6 +155,20 @@ fn write_one(name: &str, field: Field, how: &SettingForm, setting: SettingRef<'_
     }
 }
 
+/// Gives up a setting that the backend refuses.
+fn lose_setting(field: Field, setting: SettingRef<'_, '_>, out: &mut Target<'_>) {
+    match setting {
+        SettingRef::Text(text) => out.lose_some(field, text.as_ref(), Reason::Refused),
+        SettingRef::Number(Some(number)) => out.lose_raw(field, number, Reason::Refused),
+        SettingRef::Flag(Some(_)) => out.lose(field, Reason::Refused),
+        SettingRef::Number(None) | SettingRef::Flag(None) => {}
+        SettingRef::Texts(texts) => texts.iter().for_each(|text| out.lose_str(field, text, Reason::Refused)),
+        SettingRef::Pairs(pairs) => {
+            pairs.iter().for_each(|(_, value)| out.lose_str(field, value, Reason::Refused));
+        }
+    }
+}
+
 /// A dialect's words for a choice among tools that names none.
 pub(crate) struct ChoiceWords {
     pub(crate) auto: &'static str,
@@ -154,6 +187,16 @@ impl ChoiceWords {
     }
 }
 
+/// Books what of another vendor's tool is not said by the target's own for the same.
+pub(crate) fn lose_for_stand_in(tool: &Tool<'_>, out: &mut Target<'_>) {
+    out.ledger.note("another vendor's tool replaced by the target's own for the same");
+    out.lose_some(Field::ToolType, tool.vendor_type.as_ref(), Reason::Narrowed);
+    out.lose_str(Field::ToolName, &tool.name, Reason::Narrowed);
+    for (_, value) in &tool.config {
+        out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
+    }
+}
+
 /// What is left of a choice among the tools that were written: at most one of the first two.
 #[derive(Default)]
 pub(crate) struct OfferedChoice<'a, 't> {
@@ -161,24 +204,38 @@ pub(crate) struct OfferedChoice<'a, 't> {
     pub(crate) tool: Option<&'a Tool<'t>>,
     /// Whether several calls may be made at once, where calls can be made.
     pub(crate) parallel: Option<bool>,
+    /// The names of the only tools that may be used are still to be said.
+    pub(crate) allowed: bool,
 }
 
 /// Writes the tools that the target takes and gives up the others, and what is said of the choice among them; returns the
 /// choice that is left.
 pub(crate) fn write_tools<'a, 't>(
     request: &'a Request<'t>,
-    profile: &Profile,
-    words: &ChoiceWords,
+    dialect: (&Profile, &ChoiceWords),
+    (takes, thinks): (&Capabilities, bool),
     out: &mut Target<'_>,
     mut write: impl FnMut(&Tool<'t>, &mut Target<'_>),
 ) -> OfferedChoice<'a, 't> {
+    let (profile, words) = dialect;
     let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
-    for tool in tools.iter().filter(|tool| !profile.offers(tool)) {
-        out.lose_all(tool, Reason::NoSlot);
+    let says_allowed = !matches!((profile.says)(Field::AllowedTools), Says::No(_) | Says::Emulated(_));
+    let is_allowed = |tool: &Tool<'_>| {
+        says_allowed || request.allowed_tools.is_empty() || request.allowed_tools.contains(&tool.name)
+    };
+    let is_offered = |tool: &&Tool<'_>| profile.offers(tool) && is_allowed(tool);
+    for tool in tools.iter().filter(|tool| !is_offered(tool)) {
+        out.lose_all(tool, if profile.offers(tool) { Reason::Refused } else { Reason::NoSlot });
+        if profile.offers(tool) {
+            out.ledger.note("tools that may not be used are not offered");
+        }
     }
-    let offered = || tools.iter().filter(|tool| profile.offers(tool));
+    let offered = || tools.iter().filter(is_offered);
     if offered().next().is_none() {
         lose_choice(choice, request.parallel_calls, out);
+        if says_allowed {
+            lose_setting(Field::AllowedTools, SettingRef::Texts(&request.allowed_tools), out);
+        }
         return OfferedChoice::default();
     }
     out.json.key("tools").array();
@@ -186,21 +243,29 @@ pub(crate) fn write_tools<'a, 't>(
         write(tool, out);
     }
     out.json.end_array();
-    let (word, tool) = match choice {
+    let (mut word, mut tool) = match choice {
         Some(ToolChoice::Auto) => (Some(words.auto), None),
         Some(ToolChoice::None) => (Some(words.none), None),
         Some(ToolChoice::Required) => (Some(words.required), None),
         Some(ToolChoice::Named(name)) => (None, offered().find(|tool| tool.name == *name)),
         None => (None, None),
     };
+    let forces = matches!(choice, Some(ToolChoice::Required | ToolChoice::Named(_)));
+    let may_force = takes.forced_calls && (takes.forced_calls_with_thinking || !thinks);
     if word.is_none() && tool.is_none() {
         lose_choice(choice, None, out);
+    } else if forces && !may_force {
+        lose_choice(choice, None, out);
+        out.ledger.note("a call cannot be demanded of this model: left to it");
+        (word, tool) = (Some(words.auto), None);
     }
-    let parallel = request.parallel_calls.filter(|_| choice != Some(&ToolChoice::None));
+    let parallel = request.parallel_calls;
+    let parallel =
+        parallel.filter(|_| choice != Some(&ToolChoice::None) && takes.takes(Field::ParallelCalls));
     if parallel.is_none() {
         lose_choice(None, request.parallel_calls, out);
     }
-    OfferedChoice { word, tool, parallel }
+    OfferedChoice { word, tool, parallel, allowed: says_allowed && !request.allowed_tools.is_empty() }
 }
 
 /// A dialect's words for a mark that asks the provider to cache everything up to there. Each dialect knows one sort of

@@ -108,7 +108,7 @@ impl ErrorWords {
             Some(FailureClass::InvalidRequest) | None if too_long() => FailureClass::ContextTooLong,
             class => class.unwrap_or(FailureClass::Other),
         };
-        Failure { class, status, code, message, request_id: None }
+        Failure { class, status, code, message, request_id: None, retry_after: None }
     }
 
     /// The class that a type or code says.

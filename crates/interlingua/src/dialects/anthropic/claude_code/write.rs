@@ -13,7 +13,8 @@ use crate::model::{
 };
 use crate::pipe::Target;
 use crate::tape::Val;
-use crate::wire::{self, Letters};
+use crate::wire;
+use crate::wire::backends::NameRule;
 
 /// Claude Code 2.1.197 waits for ever on a line without a version; this is the one whose resume was tried.
 const VERSION: &str = "2.1.325";
@@ -183,7 +184,7 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
 
 /// A part that is a block of its own.
 fn part_block<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
-    let Part::Media(Media { media_type, source, name, context: _, citable: _ }) = part else {
+    let Part::Media(Media { media_type, source, name, context: _, citable: _, detail: _ }) = part else {
         let mut block = NativeObject::typed("text");
         block.put_some("text", text_of(part));
         return block;
@@ -280,12 +281,12 @@ fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
 
 /// An id or a name in letters that the API takes.
 fn api_word(text: &Str<'_>, most: usize) -> Str<'static> {
-    wire::alias(text, Letters::Word, most).into_owned()
+    wire::alias(text, NameRule { most, ..NameRule::TOOL }).into_owned()
 }
 
 /// Gives up an id or a name of which the API would not take every letter.
 fn lose_if_replaced(text: &Str<'_>, said: &Str<'_>, most: usize, field: Field, out: &mut Target<'_>) {
-    if wire::alias(text, Letters::Word, most).as_escaped() != text.as_escaped() {
+    if wire::alias(text, NameRule { most, ..NameRule::TOOL }).as_escaped() != text.as_escaped() {
         out.ledger.note("id or name of a call replaced by one the API takes");
         out.lose_str(field, said, Reason::Refused);
     }

@@ -62,7 +62,7 @@ pub(super) fn failure(
         .or_else(|| subtype.and_then(|subtype| subtype.note_text(Field::ErrorCode)));
     let class = status.map_or(FailureClass::Other, FailureClass::of_status);
     let message = message.or_else(|| subtype.and_then(|subtype| subtype.str())).unwrap_or_default();
-    out.event(&Event::Error(Failure { class, status, code, message, request_id: None }));
+    out.event(&Event::Error(Failure { class, status, code, message, request_id: None, retry_after: None }));
 }
 
 /// A line that is not part of the conversation, with the one thing in it that people read.

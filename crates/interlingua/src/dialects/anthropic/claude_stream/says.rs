@@ -71,6 +71,8 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemAnswer
         | Field::MediaContext
         | Field::MediaCitable
+        | Field::MediaDetail
+        | Field::ItemPhase
         | Field::ResultExitCode
         | Field::ResultDuration => Says::No(Reason::NoSlot),
         citations!() => Says::No(Reason::NoSlot),

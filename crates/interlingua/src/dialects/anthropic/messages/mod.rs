@@ -8,12 +8,12 @@ mod write;
 use super::blocks;
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
-use crate::model::{Author, CallKind, FailureClass, Words, issuers};
+use crate::model::{Author, CallKind, FailureClass, Service, Words, issuers};
 use crate::sniff::Head;
-use crate::wire::Letters;
 use crate::wire::answer::AnswerWriter;
+use crate::wire::backends::{NameRule, builtin::ANTHROPIC};
 use crate::wire::profile::{
-    ArgumentForm, BlankText, FreeText, Marks, NameRule, OpaquePolicy, Profile, Refusals,
+    ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals,
 };
 use crate::wire::request::RequestWriter;
 use crate::wire::words::ErrorWords;
@@ -32,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::MessagesRequestReader)),
             write: Some(WriteSpec {
-                make: |_| Box::new(RequestWriter::<write::MessagesRequest>::default()),
+                make: |options| Box::new(RequestWriter::new(write::MessagesRequest::default(), options)),
                 says: says::request,
             }),
         },
@@ -41,7 +41,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::WholeAnswerReader)),
             write: Some(WriteSpec {
-                make: |options| Box::new(AnswerWriter::<write::WholeAnswer>::new(options)),
+                make: |options| Box::new(AnswerWriter::new(write::WholeAnswer::default(), options)),
                 says: says::answer,
             }),
         },
@@ -50,7 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::MessageEventsReader::default())),
             write: Some(WriteSpec {
-                make: |options| Box::new(AnswerWriter::<write::MessageEvents>::new(options)),
+                make: |options| Box::new(AnswerWriter::new(write::MessageEvents::default(), options)),
                 says: says::answer,
             }),
         },
@@ -60,37 +60,66 @@ pub static DIALECT: Dialect = Dialect {
 
 /// What the API takes.
 static BACKEND: Profile = Profile {
+    vendor: &ANTHROPIC,
     says: says::request,
     settings: settings::SETTINGS,
     cache: &blocks::CACHE,
     stops: &blocks::STOPS,
-    ids: NameRule { letters: Letters::Word, most: usize::MAX },
-    names: NameRule::TOOL,
+    answer_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
     opaque: OpaquePolicy::Withhold { unless: Some(issuers::ANTHROPIC) },
     refusals: Refusals::AsText,
     arguments: ArgumentForm::Object,
     free_text: FreeText::Wrapped,
     blank_text: BlankText::Refuse,
     marks: Marks::TextsAndCalls,
-    tool_types: &[
-        ("web_search_", CallKind::Server),
-        ("web_fetch_", CallKind::Server),
-        ("code_execution_", CallKind::Server),
-        ("tool_search_tool_", CallKind::Server),
-        ("advisor_", CallKind::Server),
-        ("mcp_toolset", CallKind::Mcp),
-        ("bash_", CallKind::Vendor),
-        ("text_editor_", CallKind::Vendor),
-        ("memory_", CallKind::Vendor),
-        ("computer_", CallKind::Vendor),
-        ("browser_", CallKind::Vendor),
+    own_tools: &[
+        OwnTool {
+            begins: "web_search_",
+            kind: CallKind::Server,
+            service: Some(Service::WebSearch),
+            stands_in: Some(("web_search_20250305", "web_search")),
+        },
+        OwnTool {
+            begins: "web_fetch_",
+            kind: CallKind::Server,
+            service: Some(Service::WebFetch),
+            stands_in: Some(("web_fetch_20250910", "web_fetch")),
+        },
+        OwnTool {
+            begins: "code_execution_",
+            kind: CallKind::Server,
+            service: Some(Service::CodeExecution),
+            stands_in: Some(("code_execution_20250825", "code_execution")),
+        },
+        OwnTool {
+            begins: "tool_search_tool_",
+            kind: CallKind::Server,
+            service: Some(Service::ToolSearch),
+            stands_in: Some(("tool_search_tool_bm25_20251119", "tool_search_tool_bm25")),
+        },
+        OwnTool { begins: "advisor_", kind: CallKind::Server, service: None, stands_in: None },
+        OwnTool { begins: "mcp_toolset", kind: CallKind::Mcp, service: Some(Service::Mcp), stands_in: None },
+        OwnTool { begins: "bash_", kind: CallKind::Vendor, service: Some(Service::Shell), stands_in: None },
+        OwnTool {
+            begins: "text_editor_",
+            kind: CallKind::Vendor,
+            service: Some(Service::Editor),
+            stands_in: None,
+        },
+        OwnTool { begins: "memory_", kind: CallKind::Vendor, service: None, stands_in: None },
+        OwnTool {
+            begins: "computer_",
+            kind: CallKind::Vendor,
+            service: Some(Service::Computer),
+            stands_in: None,
+        },
+        OwnTool { begins: "browser_", kind: CallKind::Vendor, service: None, stands_in: None },
     ],
 };
 
 /// What its clients take: anything that can be read.
 static CLIENT: Profile = Profile {
     says: says::answer,
-    names: NameRule::ANY,
     opaque: OpaquePolicy::Carry,
     blank_text: BlankText::Take,
     marks: Marks::Nothing,

@@ -15,21 +15,23 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::FormatSchema
         | Field::ResultIsError => Says::Exactly,
         Field::ToolName => {
-            Says::Emulated("letters that the API does not take are replaced, with a hash at the end")
+            Says::Less("odd letters are replaced; another vendor's tool gets the name of the API's own")
         }
         Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
         Field::ToolKind => Says::Less("a free-text tool becomes a function with one member"),
         Field::ToolType | Field::ToolConfig => Says::Less("tools of other vendors are lost"),
-        Field::ToolDescription | Field::ToolStrict => Says::Less("the vendor's own tools have none"),
+        Field::ToolDescription | Field::ToolStrict | Field::ToolDeferred => {
+            Says::Less("the vendor's own tools have none")
+        }
         Field::CallKind => {
             Says::Less("a free-text call becomes a function's; those the provider ran are lost")
         }
         Field::ToolSchema => Says::Less("a free-text tool has a schema of ours, the vendor's own have none"),
-        Field::Effort => Says::Less("`minimal` becomes `low`; words the API does not know are lost"),
+        Field::Effort => Says::Less("words the model does not take become the nearest, or a budget"),
         Field::ReasoningMode => {
             Says::Less("words the API does not know, and any beside thinking switched off")
         }
-        Field::ReasoningBudget => Says::Less("only thinking that is switched on has one"),
+        Field::ReasoningBudget => Says::Less("models that decide themselves get the nearest effort"),
         Field::ReasoningVisibility => Says::Less("words the API does not know, and any without a mode"),
         Field::AnswerFormat => Says::Less("only a schema has a place"),
         Field::EndUser => Says::Less("a longer one than 256 characters is replaced by a hash"),
@@ -60,8 +62,10 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::CitationState => {
             Says::Less("of the assistant, and of the API's own sorts, as far as each has it")
         }
-        // Newer models refuse both, and the third with them.
-        Field::Temperature | Field::TopP | Field::TopK => Says::No(Reason::Refused),
+        Field::Temperature | Field::TopP | Field::TopK => Says::Less("newer models refuse it"),
+        Field::ToolNamespace => Says::Emulated("put before the name"),
+        Field::AllowedTools => Says::Emulated("the other tools are not offered"),
+        Field::ToolService => Says::Less("only as far as the API has a tool for the same"),
         // Here an answer always matches its schema.
         Field::FormatStrict => Says::No(Reason::Redundant),
         Field::Seed
@@ -73,6 +77,11 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::Verbosity
         | Field::Modalities
         | Field::FormatName
+        | Field::FormatDescription
+        | Field::StoreAnswer
+        | Field::ToolOutputSchema
+        | Field::ToolGrammar
+        | Field::MediaDetail
         | Field::Metadata
         | Field::CacheKey => Says::No(Reason::NoSlot),
         // The place of a citation is the text block it stands in.
@@ -120,6 +129,7 @@ pub(super) const fn answer(field: Field) -> Says {
         Field::TurnTime
         | Field::Cost
         | Field::ErrorStatus
+        | Field::ErrorRetryAfter
         | Field::UsageInputAudio
         | Field::UsageOutputAudio => Says::No(Reason::NoSlot),
         kit_in_answer!() => in_answer(field),

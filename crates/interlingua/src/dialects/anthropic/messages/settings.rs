@@ -7,9 +7,12 @@ use crate::ledger::{Ledger, Reason};
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
 use crate::pipe::Target;
 use crate::tape::{Limits, TapeBuf, Val, WantedNames};
+use crate::wire::backends::Capabilities;
 use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, may_call, write_tools,
+    ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, lose_for_stand_in, may_call,
+    write_tools,
 };
+use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, settings};
 
 /// Settings that are one value. Sampling is gone from the current types and refused by newer models, but older clients
@@ -20,7 +23,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
     Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
     Setting { names: &["top_k"], field: Field::TopK, how: SettingForm::AsIs },
-    Setting { names: &["stop_sequences"], field: Field::StopTexts, how: SettingForm::AtMost(usize::MAX) },
+    Setting { names: &["stop_sequences"], field: Field::StopTexts, how: SettingForm::AsIs },
     Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
     Setting {
         names: &["service_tier"],
@@ -35,8 +38,6 @@ const MAX_TOKENS: u64 = 4096;
 const USER: usize = 256;
 /// The words of `tool_choice.type`, but for one that is named.
 const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "any" };
-/// The words of `output_config.effort`.
-const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 /// The words of `thinking.display`.
 const DISPLAYS: [&str; 2] = ["summarized", "omitted"];
 
@@ -58,7 +59,7 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
         let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
         let schema = format.take_raw("schema", Field::FormatSchema)?;
         kind.note(Field::AnswerFormat);
-        Some(Format::Schema(SchemaFormat { name: None, schema, strict: None }))
+        Some(Format::Schema(SchemaFormat::new(schema)))
     });
     request.user = root.get("metadata").and_then(|metadata| metadata.take_str("user_id", Field::EndUser));
     request.cache = root.get(CACHE.name).and_then(|mark| CACHE.read(mark, SETTINGS_MARK));
@@ -86,19 +87,34 @@ fn reasoning<'t>(root: Val<'t>, output: Option<Val<'t>>) -> Reasoning<'t> {
 
 /// A tool that the client describes, or one of the vendor's own types.
 fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
-    const MEMBERS: WantedNames<6> =
-        WantedNames::new(["type", "name", CACHE.name, "description", "input_schema", "strict"]);
-    let [kind, name, mark, description, schema, strict] = tool.find(&MEMBERS);
+    const MEMBERS: WantedNames<7> = WantedNames::new([
+        "type",
+        "name",
+        CACHE.name,
+        "description",
+        "input_schema",
+        "strict",
+        "defer_loading",
+    ]);
+    let [kind, name, mark, description, schema, strict, deferred] = tool.find(&MEMBERS);
     let kind = kind.filter(|kind| !kind.is_null());
     let name = name?.take_text(Field::ToolName)?;
     let cache = mark.and_then(|mark| CACHE.read(mark, SETTINGS_MARK));
     if let Some(kind) = kind.filter(|kind| !kind.is("custom")) {
         let vendor_type = kind.take_text(Field::ToolType)?;
-        let runs = BACKEND.own_type(&vendor_type).unwrap_or(CallKind::Vendor);
+        let known = BACKEND.own_type(&vendor_type);
+        let runs = known.map_or(CallKind::Vendor, |own| own.kind);
         let own = ["type", "name", CACHE.name];
         let config = tool.members().filter(|(member, _)| !own.iter().any(|own| member.is(own)));
         let config = config.map(|(member, value)| (member, value.take(Field::ToolConfig))).collect();
-        return Some(Tool { vendor_type: Some(vendor_type), config, cache, ..Tool::new(runs, name) });
+        let service = known.and_then(|own| own.service);
+        return Some(Tool {
+            vendor_type: Some(vendor_type),
+            config,
+            service,
+            cache,
+            ..Tool::new(runs, name)
+        });
     }
     if let Some(kind) = kind {
         kind.note(Field::ToolKind);
@@ -107,6 +123,7 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
         description: description.and_then(|text| text.take_text(Field::ToolDescription)),
         schema: schema.filter(|schema| !schema.is_null()).map(|schema| schema.take(Field::ToolSchema)),
         strict: strict.and_then(|strict| strict.bool().inspect(|_| _ = strict.take(Field::ToolStrict))),
+        deferred: deferred.and_then(|flag| flag.bool().inspect(|_| _ = flag.take(Field::ToolDeferred))),
         cache,
         ..Tool::new(CallKind::Function, name)
     })
@@ -126,9 +143,9 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
 }
 
 /// Opens the request and writes everything before `system` and `messages`.
-pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
+pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
-    settings::write(request, &BACKEND, out);
+    settings::write(request, &BACKEND, takes, out);
     if request.max_tokens.is_none() {
         out.ledger.note("no output limit given: 4096 tokens");
         out.json.key("max_tokens").u64(MAX_TOKENS);
@@ -136,8 +153,9 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     if request.stream_usage == Some(false) {
         out.lose(Field::StreamUsage, Reason::Narrowed);
     }
-    write_thinking(&request.reasoning, out);
-    write_output(request.reasoning.effort.as_ref(), request.format.as_ref(), out);
+    let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
+    write_thinking(&request.reasoning, &thinking, takes, out);
+    write_output(thinking.effort, request.format.as_ref(), out);
     if let Some(user) = &request.user {
         let user = aliases::user_id(user, USER, out);
         out.json.key("metadata").object().key("user_id").str(&user).end_object();
@@ -146,9 +164,11 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
         CACHE.lose_rest(mark, SETTINGS_MARK, out);
         CACHE.write(mark, &mut out.json);
     }
-    let mut tape = TapeBuf::default();
-    let write_tool = |tool: &Tool<'_>, out: &mut Target<'_>| write_tool(tool, &mut tape, out);
-    let OfferedChoice { word, tool, parallel } = write_tools(request, &BACKEND, &CHOICES, out, write_tool);
+    let (mut tape, names) = (TapeBuf::default(), takes.tool_names);
+    let write_tool = |tool: &Tool<'_>, out: &mut Target<'_>| write_tool(tool, takes, &mut tape, out);
+    let takes = (takes, thinking.thinks());
+    let OfferedChoice { word, tool, parallel, allowed: _ } =
+        write_tools(request, (&BACKEND, &CHOICES), takes, out, write_tool);
     // What the API does anyway need not be said.
     if word.is_none() && tool.is_none() && parallel.is_none() {
         return;
@@ -156,50 +176,56 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     let word = if tool.is_some() { "tool" } else { word.unwrap_or(CHOICES.auto) };
     out.json.key("tool_choice").object().key("type").literal(word);
     if let Some(tool) = tool {
-        out.json.key("name").str(&aliases::tool_name(&tool.name, BACKEND.names, out.ledger));
+        out.json.key("name").str(&aliases::flat_name(tool.namespace.as_ref(), &tool.name, names, out.ledger));
     }
     out.json.opt_bool("disable_parallel_tool_use", parallel.map(|parallel| !parallel)).end_object();
 }
 
 /// `thinking`. A budget switches it on; nothing but a budget may.
-fn write_thinking(reasoning: &Reasoning<'_>, out: &mut Target<'_>) {
-    let Reasoning { effort, mode, budget, visibility } = reasoning;
-    let is_off = effort.as_ref().is_some_and(|effort| effort.is("none"));
+fn write_thinking(
+    reasoning: &Reasoning<'_>,
+    plan: &ThinkingPlan<'_>,
+    takes: &Capabilities,
+    out: &mut Target<'_>,
+) {
+    let Reasoning { effort: _, mode, budget: _, visibility } = reasoning;
     let mode_is = |word: &str| mode.as_ref().is_some_and(|mode| mode.is(word));
-    let word = match budget {
-        _ if is_off => "disabled",
-        Some(_) if mode.is_none() || mode_is("enabled") => "enabled",
-        _ if mode_is("adaptive") => "adaptive",
-        _ if mode_is("between_tools") => "between_tools",
+    let mode_fits = mode_is("adaptive") || mode_is("between_tools");
+    let word = match &plan.budget {
+        _ if plan.off => "disabled",
+        Some(_) if !mode_fits => "enabled",
+        _ if mode_is("between_tools") && takes.thinking.adaptive => "between_tools",
+        // A model without budgets thinks as much as it finds right.
+        _ if takes.thinking.adaptive && (mode.is_some() || visibility.is_some()) => "adaptive",
         _ => "",
     };
-    let budget_fits = word == "enabled";
-    let display = visibility.as_ref().filter(|_| !word.is_empty() && !is_off);
-    let display = display.filter(|visibility| DISPLAYS.iter().any(|known| visibility.is(known)));
-    out.lose_some(Field::ReasoningMode, mode.as_ref().filter(|_| is_off || word.is_empty()), Reason::Refused);
-    if let Some(budget) = budget.as_ref().filter(|_| !budget_fits) {
+    let budget = plan.budget.as_ref().filter(|_| word == "enabled");
+    if let Some(budget) = plan.budget.as_ref().filter(|_| budget.is_none()) {
         out.lose_raw(Field::ReasoningBudget, budget, Reason::Refused);
     }
+    out.lose_some(Field::ReasoningMode, mode.as_ref().filter(|mode| !mode.is(word)), Reason::Refused);
+    let display = visibility.as_ref().filter(|_| !word.is_empty() && !plan.off);
+    let known = |visibility: &&Str<'_>| DISPLAYS.iter().any(|known| visibility.is(known));
+    // Summaries of every length are one.
+    let shown =
+        |visibility: &&Str<'_>| ["auto", "concise", "detailed"].iter().any(|word| visibility.is(word));
+    let emulated = display.filter(shown).map(|_| Str::escaped("summarized"));
+    let display = display.filter(known);
     let hidden = visibility.as_ref().filter(|_| display.is_none());
-    out.lose_some(Field::ReasoningVisibility, hidden, Reason::Refused);
+    out.lose_some(Field::ReasoningVisibility, hidden, Reason::Narrowed);
     if !word.is_empty() {
         out.json.key("thinking").object().key("type").literal(word);
-        out.json.opt_raw("budget_tokens", budget.as_ref().filter(|_| budget_fits));
-        out.json.opt_str("display", display).end_object();
+        out.json
+            .opt_raw("budget_tokens", budget)
+            .opt_str("display", display.or(emulated.as_ref()))
+            .end_object();
     }
 }
 
 /// `output_config`: how hard to think, and in which form to answer.
-fn write_output(effort: Option<&Str<'_>>, format: Option<&Format<'_>>, out: &mut Target<'_>) {
-    let effort = effort.filter(|effort| !effort.is("none"));
-    let mut word = effort.and_then(|effort| EFFORTS.into_iter().find(|known| effort.is(known)));
-    if effort.is_some_and(|effort| effort.is("minimal")) {
-        out.ledger.note("effort `minimal` raised to `low`");
-        word = Some("low");
-    }
-    out.lose_some(Field::Effort, effort.filter(|_| word.is_none()), Reason::Refused);
+fn write_output(effort: Option<&'static str>, format: Option<&Format<'_>>, out: &mut Target<'_>) {
     let schema = match format {
-        Some(Format::Schema(SchemaFormat { name: _, schema, strict })) => {
+        Some(Format::Schema(SchemaFormat { name: _, schema, description: _, strict })) => {
             // Here an answer always matches its schema.
             if *strict == Some(false) {
                 out.lose(Field::FormatStrict, Reason::Narrowed);
@@ -216,11 +242,11 @@ fn write_output(effort: Option<&Str<'_>>, format: Option<&Format<'_>>, out: &mut
         }
         None => None,
     };
-    if word.is_none() && schema.is_none() {
+    if effort.is_none() && schema.is_none() {
         return;
     }
     let json = out.json.key("output_config").object();
-    if let Some(word) = word {
+    if let Some(word) = effort {
         json.key("effort").literal(word);
     }
     if let Some(schema) = schema {
@@ -229,15 +255,29 @@ fn write_output(effort: Option<&Str<'_>>, format: Option<&Format<'_>>, out: &mut
     json.end_object();
 }
 
-fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, out: &mut Target<'_>) {
-    let Tool { kind, vendor_type, name, description, schema, strict, config, cache } = tool;
+fn write_tool(tool: &Tool<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &mut Target<'_>) {
+    // Neither results nor plain texts have a schema here, as the table says.
+    #[rustfmt::skip]
+    let Tool {
+        kind, vendor_type, name, description, schema, strict, config, service, namespace, output_schema: _,
+        grammar: _, deferred, cache,
+    } = tool;
+
     if let Some(mark) = cache {
         CACHE.lose_rest(mark, SETTINGS_MARK, out);
     }
-    let new = aliases::tool_name(name, BACKEND.names, out.ledger);
-    out.json.object().opt_str("type", vendor_type.as_ref()).key("name").str(&new);
+    let foreign = vendor_type.as_ref().filter(|kind| BACKEND.own_type(kind).is_none());
+    let stand_in = foreign.and_then(|_| BACKEND.stand_in(*service));
+    out.json.object();
+    if let Some((own_type, own_name)) = stand_in {
+        lose_for_stand_in(tool, out);
+        out.json.key("type").literal(own_type).key("name").literal(own_name);
+    } else {
+        let name = aliases::flat_name(namespace.as_ref(), name, takes.tool_names, out.ledger);
+        out.json.opt_str("type", vendor_type.as_ref()).key("name").str(&name);
+    }
     if vendor_type.is_some() {
-        for (name, value) in config {
+        for (name, value) in config.iter().filter(|_| stand_in.is_none()) {
             out.json.key(name.as_escaped()).raw(value);
         }
         out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
@@ -247,6 +287,9 @@ fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, out: &mut Target<'_>) {
         if strict.is_some() {
             out.lose(Field::ToolStrict, Reason::Refused);
         }
+        if deferred.is_some() {
+            out.lose(Field::ToolDeferred, Reason::Refused);
+        }
     } else {
         if *kind == CallKind::Vendor {
             out.lose(Field::ToolKind, Reason::Narrowed);
@@ -255,7 +298,7 @@ fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, out: &mut Target<'_>) {
             out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
         }
         out.json.opt_str("description", description.as_ref()).opt_bool("strict", *strict);
-        out.json.key("input_schema");
+        out.json.opt_bool("defer_loading", *deferred).key("input_schema");
         if *kind == CallKind::FreeText {
             if let Some(schema) = schema {
                 out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);

@@ -11,6 +11,7 @@ use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
+use crate::wire::backends::Capabilities;
 use crate::wire::content::{HeldText, WireContent};
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
@@ -185,10 +186,12 @@ impl Default for MessagesRequest {
 }
 
 impl RequestForm for MessagesRequest {
-    const PROFILE: &'static Profile = &BACKEND;
+    fn profile(&self) -> &'static Profile {
+        &BACKEND
+    }
 
-    fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
-        settings::write(request, out);
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+        settings::write(request, takes, out);
     }
 
     fn assistant(&mut self) -> &mut dyn AssistantForm {
@@ -305,7 +308,7 @@ impl MessagesRequest {
 
 /// Writes a picture or a document, or says why the API takes no such thing.
 fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
-    let Media { media_type, source, name, context, citable } = media;
+    let Media { media_type, source, name, context, citable, detail: _ } = media;
     let known = media_type.as_ref().map(Str::decode);
     let kind = match (known.as_deref(), source) {
         // Each provider has its own store of files.
@@ -367,7 +370,10 @@ impl Default for WholeAnswer {
 
 impl AnswerForm for WholeAnswer {
     const HEAD: HeadPlace = HeadPlace::Last;
-    const PROFILE: &'static Profile = &CLIENT;
+
+    fn profile(&self) -> &'static Profile {
+        &CLIENT
+    }
 
     fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
         &mut self.blocks
@@ -397,7 +403,10 @@ pub(super) struct MessageEvents {
 
 impl AnswerForm for MessageEvents {
     const HEAD: HeadPlace = HeadPlace::FirstWithCounts;
-    const PROFILE: &'static Profile = &CLIENT;
+
+    fn profile(&self) -> &'static Profile {
+        &CLIENT
+    }
 
     fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
         let json = out.json.frame("event: message_start\ndata: ");
@@ -539,7 +548,7 @@ fn write_stop(stop: &Stopped<'_>, json: &mut JsonWriter<'_>) {
 
 /// The body of an error, alone or as a stream event.
 fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
-    let Failure { class, status: _, code, message, request_id } = failure;
+    let Failure { class, status: _, code, message, request_id, retry_after: _ } = failure;
     let own = ERRORS.of_class(*class);
     out.lose_some(Field::ErrorCode, code.as_ref(), Reason::NoSlot);
     if own.is_none() {

@@ -11,9 +11,8 @@ use crate::model::{Author, FailureClass, StopClass, Words};
 use crate::sniff::Head;
 use crate::wire::Letters;
 use crate::wire::answer::AnswerWriter;
-use crate::wire::profile::{
-    ArgumentForm, BlankText, FreeText, Marks, NameRule, OpaquePolicy, Profile, Refusals,
-};
+use crate::wire::backends::{NameRule, builtin::OPENAI_CHAT};
+use crate::wire::profile::{ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, Profile, Refusals};
 use crate::wire::request::RequestWriter;
 use crate::wire::settings::CacheWords;
 use crate::wire::words::{ErrorWords, StopWords};
@@ -30,9 +29,9 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Request,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::request::ChatRequestReader)),
+            read: Some(|_| Box::new(read::request::ChatRequestReader(&CHAT))),
             write: Some(WriteSpec {
-                make: |_| Box::new(RequestWriter::<write::ChatRequest>::default()),
+                make: |options| Box::new(RequestWriter::new(write::ChatRequest::new(&CHAT), options)),
                 says: says::request,
             }),
         },
@@ -41,7 +40,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(read::CompletionReader)),
             write: Some(WriteSpec {
-                make: |options| Box::new(AnswerWriter::<write::Completion>::new(options)),
+                make: |options| Box::new(AnswerWriter::new(write::Completion::new(&CHAT), options)),
                 says: says::answer,
             }),
         },
@@ -50,7 +49,7 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Sse,
             read: Some(|_| Box::new(read::ChunkReader::default())),
             write: Some(WriteSpec {
-                make: |options| Box::new(AnswerWriter::<write::Chunks>::new(options)),
+                make: |options| Box::new(AnswerWriter::new(write::Chunks::new(&CHAT), options)),
                 says: says::answer,
             }),
         },
@@ -63,14 +62,27 @@ const ERROR_MARK: &str = "[tool error] ";
 /// Put before a good result that happens to begin with a mark, so that it is not mistaken for one.
 const OK_MARK: &str = "[tool ok] ";
 
+/// The ways in which vendors speak this dialect.
+pub(in super::super) struct Flavour {
+    /// What servers take.
+    backend: &'static Profile,
+    /// What clients take of a whole response.
+    client: &'static Profile,
+    /// What they take of a stream.
+    stream_client: &'static Profile,
+}
+
+/// As OpenAI does.
+static CHAT: Flavour = Flavour { backend: &BACKEND, client: &CLIENT, stream_client: &STREAM_CLIENT };
+
 /// What a server takes.
 static BACKEND: Profile = Profile {
+    vendor: &OPENAI_CHAT,
     says: says::request,
     settings: settings::SETTINGS,
     cache: &CACHE,
     stops: &STOPS,
-    ids: NameRule { letters: Letters::Any, most: 64 },
-    names: NameRule::TOOL,
+    answer_ids: NameRule { letters: Letters::Any, ..NameRule::TOOL },
     // A server that speaks this dialect issues no state.
     opaque: OpaquePolicy::Withhold { unless: None },
     refusals: Refusals::Apart,
@@ -78,17 +90,12 @@ static BACKEND: Profile = Profile {
     free_text: FreeText::Native,
     blank_text: BlankText::Take,
     marks: Marks::Texts,
-    tool_types: &[],
+    own_tools: &[],
 };
 
 /// What its clients take of a whole response.
-static CLIENT: Profile = Profile {
-    says: says::answer,
-    names: NameRule::ANY,
-    opaque: OpaquePolicy::Carry,
-    marks: Marks::Nothing,
-    ..BACKEND
-};
+static CLIENT: Profile =
+    Profile { says: says::answer, opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
 
 /// What they take of a stream, whose deltas are typed for functions only.
 static STREAM_CLIENT: Profile = Profile { free_text: FreeText::Wrapped, ..CLIENT };

@@ -10,20 +10,9 @@ pub(super) const fn request(field: Field) -> Says {
     match field {
         Field::RequestModel
         | Field::MaxTokens
-        | Field::Temperature
-        | Field::TopP
-        | Field::Seed
-        | Field::FrequencyPenalty
-        | Field::PresencePenalty
-        | Field::Logprobs
-        | Field::TopLogprobs
-        | Field::AnswerCount
         | Field::StreamAnswer
-        | Field::Verbosity
+        | Field::FormatDescription
         | Field::Modalities
-        | Field::Metadata
-        | Field::CacheKey
-        | Field::Effort
         | Field::AnswerFormat
         | Field::FormatName
         | Field::FormatSchema
@@ -31,7 +20,22 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::ReasoningText
         | Field::ResultText
         | Field::CallArgs => Says::Exactly,
+        Field::Temperature
+        | Field::TopP
+        | Field::Seed
+        | Field::FrequencyPenalty
+        | Field::PresencePenalty
+        | Field::Logprobs
+        | Field::TopLogprobs
+        | Field::AnswerCount
+        | Field::StoreAnswer
+        | Field::Verbosity
+        | Field::Metadata
+        | Field::CacheKey => Says::Less("some servers or models refuse it"),
         Field::StreamUsage => Says::Less("only of a stream"),
+        Field::Effort => Says::Less("words the model does not take become the nearest"),
+        Field::AllowedTools => Says::Less("only beside a choice among them"),
+        Field::ToolNamespace => Says::Emulated("put before the name"),
         Field::ToolDescription | Field::ToolSchema | Field::ToolStrict => {
             Says::Less("not of tools that a vendor trained or runs")
         }
@@ -52,6 +56,8 @@ pub(super) const fn request(field: Field) -> Says {
         ),
         Field::MediaType => Says::Less("media at an address, and texts, have no type of their own"),
         Field::MediaName => Says::Less("only PDF documents have one"),
+        Field::MediaDetail => Says::Less("only pictures have it"),
+        Field::ToolGrammar => Says::Less("only tools that take plain text have one"),
         Field::ResultIsError => {
             Says::Less("a failed result begins with `[tool error]`; that it went well is not said")
         }
@@ -59,6 +65,9 @@ pub(super) const fn request(field: Field) -> Says {
         Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
         Field::TopK
         | Field::ToolType
+        | Field::ToolService
+        | Field::ToolOutputSchema
+        | Field::ToolDeferred
         | Field::ToolConfig
         | Field::ReasoningMode
         | Field::ReasoningBudget
@@ -107,7 +116,8 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::StopDetail
         | Field::Cost
         | Field::ErrorStatus
-        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
+        | Field::ErrorRequestId
+        | Field::ErrorRetryAfter => Says::No(Reason::NoSlot),
         kit_in_answer!() => in_answer(field),
     }
 }

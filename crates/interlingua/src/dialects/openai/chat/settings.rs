@@ -1,14 +1,16 @@
 //! The settings of a request, read and written.
 
-use super::BACKEND;
+use super::Flavour;
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
 use crate::tape::Val;
+use crate::wire::backends::Capabilities;
 use crate::wire::settings::{
     ChoiceWords, OfferedChoice, Setting, SettingForm, is_offered, may_call, write_tools,
 };
+use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
 /// Settings that are one value.
@@ -28,9 +30,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["logprobs"], field: Field::Logprobs, how: SettingForm::AsIs },
     Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::AsIs },
     Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::AsIs },
-    Setting { names: &["stop"], field: Field::StopTexts, how: SettingForm::AtMost(4) },
+    Setting { names: &["stop"], field: Field::StopTexts, how: SettingForm::AsIs },
+    Setting { names: &["store"], field: Field::StoreAnswer, how: SettingForm::AsIs },
     Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
-    Setting { names: &["reasoning_effort"], field: Field::Effort, how: SettingForm::AsIs },
     Setting { names: &["verbosity"], field: Field::Verbosity, how: SettingForm::AsIs },
     Setting { names: &["modalities"], field: Field::Modalities, how: SettingForm::AsIs },
     Setting { names: &["user", "safety_identifier"], field: Field::EndUser, how: SettingForm::UserId(64) },
@@ -50,9 +52,9 @@ const TOOLS: Words<CallKind> = Words(&[(CallKind::Function, "function"), (CallKi
 const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "required" };
 
 /// Reads the settings.
-pub(super) fn read(root: Val<'_>) -> Request<'_> {
+pub(super) fn read<'t>(root: Val<'t>, flavour: &Flavour) -> Request<'t> {
     note_blanks(root);
-    let mut request = settings::read(root, &BACKEND);
+    let mut request = settings::read(root, flavour.backend);
     if let Some(options) = root.get("stream_options").filter(|_| request.stream == Some(true)) {
         request.stream_usage = options.take_bool("include_usage", Field::StreamUsage);
     }
@@ -60,7 +62,15 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
     let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
     let of_2023 = |inner| named(inner, CallKind::Function);
     request.tools = list("tools").filter_map(tool).chain(list("functions").filter_map(of_2023)).collect();
+    request.reasoning.effort = root.take_str("reasoning_effort", Field::Effort);
     let choice = root.get("tool_choice").or_else(|| root.get("function_call"));
+    let choice = match choice.and_then(|choice| choice.get("allowed_tools")) {
+        Some(allowed) => {
+            request.allowed_tools = allowed_tools(allowed, &request.tools);
+            allowed.get("mode")
+        }
+        None => choice,
+    };
     request.tool_choice = choice.and_then(|choice| tool_choice(choice, &request.tools));
     if may_call(request.tool_choice.as_ref(), &request.tools) {
         request.parallel_calls = root.take_bool("parallel_tool_calls", Field::ParallelCalls);
@@ -86,8 +96,26 @@ fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
         description: inner.take_str("description", Field::ToolDescription),
         schema: inner.take_raw("parameters", Field::ToolSchema),
         strict: inner.take_bool("strict", Field::ToolStrict),
+        grammar: inner
+            .get("format")
+            .filter(|_| kind == CallKind::FreeText)
+            .map(|it| it.take(Field::ToolGrammar)),
         ..Tool::new(kind, name)
     })
+}
+
+/// The names of the tools that may be used.
+fn allowed_tools<'t>(allowed: Val<'t>, tools: &[Tool<'_>]) -> Vec<Str<'t>> {
+    let mut names = Vec::new();
+    for tool in allowed.get("tools").into_iter().flat_map(|tools| tools.elements()) {
+        let inner = tool.get("function").or_else(|| tool.get("custom"));
+        let name = inner.and_then(|inner| inner.get("name")).filter(|name| is_offered(*name, tools));
+        if let Some(name) = name.and_then(|name| name.take_text(Field::AllowedTools)) {
+            note_tag(tool, "type", &["function", "custom"]);
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Which of the tools that we know to use; a choice among others stays where it is.
@@ -115,10 +143,10 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
             let inner = format.get("json_schema")?;
             let schema = inner.take_raw("schema", Field::FormatSchema)?;
             note_blanks(inner);
-            let name = inner.take_str("name", Field::FormatName);
             Format::Schema(SchemaFormat {
-                name,
+                name: inner.take_str("name", Field::FormatName),
                 schema,
+                description: inner.take_str("description", Field::FormatDescription),
                 strict: inner.take_bool("strict", Field::FormatStrict),
             })
         }
@@ -129,9 +157,9 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
 }
 
 /// Opens the request and writes everything before the first message.
-pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
+pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
-    settings::write(request, &BACKEND, out);
+    settings::write(request, flavour.backend, takes, out);
     if request.stream == Some(true) {
         // Every other API gives it unasked.
         let wanted = request.stream_usage.unwrap_or_else(|| {
@@ -142,16 +170,49 @@ pub(super) fn write(request: &Request<'_>, out: &mut Target<'_>) {
     } else if request.stream_usage.is_some() {
         out.lose(Field::StreamUsage, Reason::Refused);
     }
-    write_format(request.format.as_ref(), out);
-    let OfferedChoice { word, tool, parallel } = write_tools(request, &BACKEND, &CHOICES, out, write_tool);
-    if let Some(word) = word {
-        out.json.key("tool_choice").literal(word);
+    let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
+    if let Some(effort) = thinking.effort {
+        out.json.key("reasoning_effort").literal(effort);
     }
-    if let Some(tool) = tool {
+    write_format(request.format.as_ref(), out);
+    let OfferedChoice { word, tool, parallel, allowed } =
+        write_tools(request, (flavour.backend, &CHOICES), (takes, thinking.thinks()), out, |tool, out| {
+            write_tool(tool, takes, out);
+        });
+    let write_named = |tool: &Tool<'_>, out: &mut Target<'_>| {
         let kind = TOOLS.word(tool.kind).unwrap_or("function");
-        let name = aliases::tool_name(&tool.name, BACKEND.names, out.ledger);
-        out.json.key("tool_choice").object().key("type").literal(kind).key(kind).object();
-        out.json.key("name").str(&name).end_object().end_object();
+        let name = aliases::flat_name(tool.namespace.as_ref(), &tool.name, takes.tool_names, out.ledger);
+        out.json.object().key("type").literal(kind).key(kind).object().key("name").str(&name);
+        out.json.end_object().end_object();
+    };
+    match (word, tool) {
+        (Some(word), _) if allowed && word != CHOICES.none => {
+            out.json.key("tool_choice").object().key("type").literal("allowed_tools");
+            out.json.key("allowed_tools").object().key("mode").literal(word).key("tools").array();
+            for name in &request.allowed_tools {
+                match request.tools.iter().find(|tool| tool.name == *name) {
+                    Some(tool) => write_named(tool, out),
+                    None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
+                }
+            }
+            out.json.end_array().end_object().end_object();
+        }
+        (word, tool) => {
+            if let Some(word) = word {
+                out.json.key("tool_choice").literal(word);
+            }
+            if let Some(tool) = tool {
+                write_named(tool, {
+                    out.json.key("tool_choice");
+                    out
+                });
+            }
+            if allowed {
+                for name in &request.allowed_tools {
+                    out.lose_str(Field::AllowedTools, name, Reason::Redundant);
+                }
+            }
+        }
     }
     out.json.opt_bool("parallel_tool_calls", parallel).key("messages").array();
 }
@@ -162,9 +223,10 @@ fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
     match format {
         Format::Text => _ = json.literal("text"),
         Format::JsonObject => _ = json.literal("json_object"),
-        Format::Schema(SchemaFormat { name, schema, strict }) => {
+        Format::Schema(SchemaFormat { name, schema, description, strict }) => {
             json.literal("json_schema").key("json_schema").object();
             json.key("name").str(&name.clone().unwrap_or(Str::escaped("response")));
+            json.opt_str("description", description.as_ref());
             json.opt_bool("strict", *strict).key("schema").raw(schema).end_object();
             if name.is_none() {
                 out.ledger.note("schema of the answer called `response`");
@@ -174,16 +236,21 @@ fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
     out.json.end_object();
 }
 
-fn write_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
+fn write_tool(tool: &Tool<'_>, takes: &Capabilities, out: &mut Target<'_>) {
     // Marks for the cache and the settings of vendors' own tools have no place, as the table says.
-    let Tool { kind, vendor_type: _, name, description, schema, strict, config: _, cache: _ } = tool;
+    #[rustfmt::skip]
+    let Tool {
+        kind, vendor_type: _, name, description, schema, strict, config: _, service: _, namespace,
+        output_schema: _, grammar, deferred: _, cache: _,
+    } = tool;
     if *kind == CallKind::Vendor {
         out.lose(Field::ToolKind, Reason::Narrowed);
     }
-    let new = aliases::tool_name(name, BACKEND.names, out.ledger);
+    let new = aliases::flat_name(namespace.as_ref(), name, takes.tool_names, out.ledger);
     let kind = TOOLS.word(*kind).unwrap_or("function");
     let json = &mut out.json;
     json.object().key("type").literal(kind).key(kind).object().key("name").str(&new);
     json.opt_str("description", description.as_ref()).opt_raw("parameters", schema.as_ref());
+    json.opt_raw("format", grammar.as_ref());
     json.opt_bool("strict", *strict).end_object().end_object();
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BACKEND, CACHE, CLIENT, ERROR_MARK, ERRORS, OK_MARK, ROLES, STREAM_CLIENT, settings};
+use super::{CACHE, ERROR_MARK, ERRORS, Flavour, OK_MARK, ROLES, settings};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{
@@ -12,6 +12,7 @@ use crate::model::{
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
+use crate::wire::backends::Capabilities;
 use crate::wire::content::WireContent;
 use crate::wire::media::write_data_url;
 use crate::wire::profile::Profile;
@@ -248,8 +249,8 @@ impl ChatMessage {
 ///
 /// A user's message that holds results becomes `tool` messages, then a user message with the rest. `tool` messages
 /// take text only: what else a result holds follows, labelled, in one user message after all results of that turn.
-#[derive(Default)]
 pub(super) struct ChatRequest {
+    flavour: &'static Flavour,
     assistant: ChatMessage,
     /// Media of results, for the user message after them.
     media: WireContent,
@@ -258,11 +259,25 @@ pub(super) struct ChatRequest {
     deferred: JsonBuffer,
 }
 
-impl RequestForm for ChatRequest {
-    const PROFILE: &'static Profile = &BACKEND;
+impl ChatRequest {
+    pub(super) fn new(flavour: &'static Flavour) -> Self {
+        Self {
+            flavour,
+            assistant: ChatMessage::default(),
+            media: WireContent::default(),
+            media_count: 0,
+            deferred: JsonBuffer::default(),
+        }
+    }
+}
 
-    fn settings(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
-        settings::write(request, out);
+impl RequestForm for ChatRequest {
+    fn profile(&self) -> &'static Profile {
+        self.flavour.backend
+    }
+
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+        settings::write(request, self.flavour, takes, out);
     }
 
     fn assistant(&mut self) -> &mut dyn AssistantForm {
@@ -283,6 +298,7 @@ impl RequestForm for ChatRequest {
             out.ledger.note("text document written as text");
             out.lose_some(Field::MediaType, media.media_type.as_ref(), Reason::Narrowed);
             out.lose_some(Field::MediaName, media.name.as_ref(), Reason::NoSlot);
+            out.lose_some(Field::MediaDetail, media.detail.as_ref(), Reason::NoSlot);
             return content.text(delta.item, delta.part, text, out);
         }
         let mut part = JsonBuffer::default();
@@ -358,11 +374,12 @@ fn write_message(author: Author, content: &mut WireContent, json: &mut JsonWrite
 /// Writes a part with media, or says why the API takes no such thing.
 fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
     // What the model should know of a document, and whether to cite it, has no place, as the table says.
-    let Media { media_type, source, name, context: _, citable: _ } = media;
+    let Media { media_type, source, name, context: _, citable: _, detail } = media;
     let known = media_type.as_ref().map(Str::decode);
     let (kind, data) = match (known.as_deref(), source) {
         (kind, MediaSource::Url(url)) if kind.is_none_or(|kind| kind.starts_with("image/")) => {
-            json.up_to_value(r#"{"type":"image_url","image_url":{"url":"#).str(url).end_object().end_object();
+            json.up_to_value(r#"{"type":"image_url","image_url":{"url":"#).str(url);
+            json.opt_str("detail", detail.as_ref()).end_object().end_object();
             out.lose_some(Field::MediaType, media_type.as_ref(), Reason::Narrowed);
             out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
             return Ok(());
@@ -394,23 +411,36 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
             json.key("filename").str(&name.clone().unwrap_or(Str::escaped("document.pdf")));
             write_data_url(&media_type, data, json.key("file_data"));
         }
-        _ => write_data_url(&media_type, data, json.key("url")),
+        _ => {
+            write_data_url(&media_type, data, json.key("url"));
+            json.opt_str("detail", detail.as_ref());
+        }
     }
     json.end_object().end_object();
     out.lose_some(Field::MediaName, name.as_ref().filter(|_| part != "file"), Reason::NoSlot);
+    out.lose_some(Field::MediaDetail, detail.as_ref().filter(|_| part != "image_url"), Reason::NoSlot);
     Ok(())
 }
 
 /// A whole response, or an error in its place. Nothing is written before the end is known.
-#[derive(Default)]
 pub(super) struct Completion {
+    flavour: &'static Flavour,
     choices: BTreeMap<u64, (ChatMessage, Option<&'static str>)>,
+}
+
+impl Completion {
+    pub(super) const fn new(flavour: &'static Flavour) -> Self {
+        Self { flavour, choices: BTreeMap::new() }
+    }
 }
 
 impl AnswerForm for Completion {
     const HEAD: HeadPlace = HeadPlace::Last;
     const SEVERAL: bool = true;
-    const PROFILE: &'static Profile = &CLIENT;
+
+    fn profile(&self) -> &'static Profile {
+        self.flavour.client
+    }
 
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm {
         &mut self.choices.entry(answer).or_insert_with(|| (ChatMessage::answer(), None)).0
@@ -443,8 +473,8 @@ impl AnswerForm for Completion {
 /// A stream of chunks, each with the same head. Clients join the strings of deltas, so whatever is not meant to grow is
 /// said once: the role in the first chunk, id and name in a call's first fragment. Usage comes last, then `[DONE]`; after
 /// an error nothing.
-#[derive(Default)]
 pub(super) struct Chunks {
+    flavour: &'static Flavour,
     head: JsonBuffer,
     /// The answer that speaks.
     answer: u64,
@@ -461,11 +491,20 @@ struct ChunkedChoice {
     call: u64,
 }
 
+impl Chunks {
+    pub(super) fn new(flavour: &'static Flavour) -> Self {
+        Self { flavour, head: JsonBuffer::default(), answer: 0, choices: BTreeMap::new() }
+    }
+}
+
 impl AnswerForm for Chunks {
     const HEAD: HeadPlace = HeadPlace::First;
     const SEVERAL: bool = true;
     const USAGE_ON_REQUEST: bool = true;
-    const PROFILE: &'static Profile = &STREAM_CLIENT;
+
+    fn profile(&self) -> &'static Profile {
+        self.flavour.stream_client
+    }
 
     fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
         lose_time(head, out);
@@ -641,7 +680,7 @@ fn write_usage(head: &ResponseHead, json: &mut JsonWriter<'_>) {
 
 /// `{"error":{…}}`
 fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
-    let Failure { class, status: _, code, message, request_id: _ } = failure;
+    let Failure { class, status: _, code, message, request_id: _, retry_after: _ } = failure;
     let (kind, of_class) = ERRORS.of_class(*class).unwrap_or(("error", None));
     out.json.object().key("error").object().key("message").str(message).key("type").literal(kind);
     out.json.key("param").null().key("code");

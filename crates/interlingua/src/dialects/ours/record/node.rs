@@ -166,7 +166,7 @@ impl EntryNode {
     ) -> (Self, bool) {
         #[rustfmt::skip]
         let ItemHead {
-            id, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model, answer,
+            id, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model, answer, phase,
             shape,
         } = head;
         let node_kind = NodeKind::of(head);
@@ -207,7 +207,7 @@ impl EntryNode {
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
         let has_more = origin.is_some() || replaces.is_some() || agent.is_some();
-        if has_more || parent_call.is_some() || answer.is_some() {
+        if has_more || parent_call.is_some() || answer.is_some() || phase.is_some() {
             // These two have the schema's own names.
             head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
         }
@@ -654,7 +654,7 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
         Part::Json(value) | Part::Args(Args::Json(value)) => {
             json.key("json").raw(value);
         }
-        Part::Media(Media { media_type, source, name, context, citable }) => {
+        Part::Media(Media { media_type, source, name, context, citable, detail }) => {
             json.opt_str("media-type", media_type.as_ref()).opt_str("name", name.as_ref());
             let place = match source {
                 MediaSource::Base64(_) => "data",
@@ -664,6 +664,7 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
             };
             json.key(place).str(source.text());
             json.opt_str("context", context.as_ref()).opt_bool("citable", *citable);
+            json.opt_str("detail", detail.as_ref());
         }
         Part::Cache(mark) => mark.write(kebab, json.key("cache")),
         Part::File(file) => file.write_members(&[], kebab, json),

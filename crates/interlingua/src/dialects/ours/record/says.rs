@@ -35,6 +35,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemTime
         | Field::ItemModel
         | Field::ItemAnswer
+        | Field::ItemPhase
         | Field::ItemStatus => Says::Exactly,
         Field::MessageText
         | Field::MessageMedia
@@ -46,6 +47,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::MediaName
         | Field::MediaContext
         | Field::MediaCitable
+        | Field::MediaDetail
         | Field::FilePath
         | Field::FileAction
         | Field::FileDiff => Says::Exactly,

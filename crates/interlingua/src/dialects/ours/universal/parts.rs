@@ -277,7 +277,7 @@ fn put_output(result: &ToolResult<'_>, form: PartForm, output: &str, json: &mut 
 }
 
 fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
-    let Media { media_type, source, name, context, citable } = media;
+    let Media { media_type, source, name, context, citable, detail } = media;
     let image = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
     let path = if let MediaSource::Url(url) = source { url.reborrow() } else { Str::default() };
     json.object().key("type").literal(if image { "image" } else { "file_ref" }).key("path").str(&path);
@@ -292,4 +292,5 @@ fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
         MediaSource::Url(_) => json.key("url").bool(true),
     };
     json.opt_str("context", context.as_ref()).opt_bool("citable", *citable);
+    json.opt_str("detail", detail.as_ref());
 }

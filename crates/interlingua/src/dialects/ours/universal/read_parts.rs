@@ -143,6 +143,7 @@ fn read_media(of: Of, part: Val<'_>) -> Option<Part<'_>> {
         name: part.take_str("name", Field::MediaName),
         context: part.take_str("context", Field::MediaContext),
         citable: part.take_bool("citable", Field::MediaCitable),
+        detail: part.take_str("detail", Field::MediaDetail),
     }))
 }
 

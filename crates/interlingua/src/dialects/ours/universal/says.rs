@@ -12,7 +12,8 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemParentCall
         | Field::ItemTime
         | Field::ItemModel
-        | Field::ItemAnswer => Says::Less("reasoning within a message has none of its own"),
+        | Field::ItemAnswer
+        | Field::ItemPhase => Says::Less("reasoning within a message has none of its own"),
         Field::ItemStatus => {
             Says::Less("reasoning, and a message that only holds items, have none of their own")
         }
@@ -72,6 +73,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::MediaName
         | Field::MediaContext
         | Field::MediaCitable
+        | Field::MediaDetail
         | Field::FilePath
         | Field::FileAction
         | Field::FileDiff => Says::Exactly,

@@ -32,7 +32,7 @@ pub(super) fn read_content(
         let value = match tag.str().as_ref().map_or("", Str::as_escaped) {
             "text" => part.take_str("text", of.text()).map(Part::Text),
             "refusal" => part.take_str("refusal", Field::Refusal).map(Part::Refusal),
-            "image_url" => part.get("image_url").and_then(|image| picture(image.get("url")?, of)),
+            "image_url" => part.get("image_url").and_then(|image| picture(image, of)),
             "input_audio" => part.get("input_audio").and_then(|audio| sound(audio, of)),
             "file" => part.get("file").and_then(|inner| file(inner, of)),
             _ => None,
@@ -48,9 +48,12 @@ pub(super) fn read_content(
     }
 }
 
-fn picture(url: Val<'_>, of: Of) -> Option<Part<'_>> {
-    let media = data_url(url).or_else(|| Some(Media::new(None, MediaSource::Url(url.str()?))))?;
+/// A picture: some clients say no more of it than its address.
+fn picture(image: Val<'_>, of: Of) -> Option<Part<'_>> {
+    let url = image.get("url").unwrap_or(image);
+    let mut media = data_url(url).or_else(|| Some(Media::new(None, MediaSource::Url(url.str()?))))?;
     url.take(of.media());
+    media.detail = image.take_str("detail", Field::MediaDetail);
     Some(Part::Media(media))
 }
 

@@ -1,6 +1,6 @@
 //! Requests: the settings, then every message. What an assistant said is read as in an answer ([`MessageReader`]).
 
-use super::super::{ERROR_MARK, OK_MARK, ROLES, settings};
+use super::super::{ERROR_MARK, Flavour, OK_MARK, ROLES, settings};
 use super::content::{read_content, shape};
 use super::message::MessageReader;
 use crate::error::Code;
@@ -10,12 +10,12 @@ use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Member, Val, WantedNames};
 use crate::wire::note_blanks;
 
-pub(in super::super) struct ChatRequestReader;
+pub(in super::super) struct ChatRequestReader(pub(in super::super) &'static Flavour);
 
 impl Reader for ChatRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
-        out.event(&Event::Request(Box::new(settings::read(root))));
+        out.event(&Event::Request(Box::new(settings::read(root, self.0))));
         let Some(messages) = root.get("messages") else {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };

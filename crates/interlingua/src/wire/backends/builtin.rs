@@ -1,0 +1,349 @@
+//! The built-in backends: vendors, and common servers that speak their dialects.
+
+use super::{
+    Backend, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces, ThinkingForms,
+};
+use crate::model::Field;
+use crate::wire::Letters;
+
+/// The vendor of its dialect.
+pub(crate) static ANTHROPIC: Backend = Backend {
+    name: "anthropic",
+    dialect: "anthropic",
+    about: "Anthropic's own API",
+    takes: CLAUDE,
+    models: CLAUDE_MODELS,
+};
+
+/// The vendor of its dialect.
+pub(crate) static OPENAI_CHAT: Backend = Backend {
+    name: "openai",
+    dialect: "openai-chat",
+    about: "OpenAI's own API",
+    takes: CHAT,
+    models: CHAT_MODELS,
+};
+
+/// The first of a dialect is its vendor.
+pub(super) static BACKENDS: &[&Backend] = &[
+    &ANTHROPIC,
+    &Backend {
+        name: "bedrock",
+        dialect: "anthropic",
+        about: "Claude on Amazon Bedrock",
+        takes: CLAUDE_BY_BYTES,
+        models: CLAUDE_MODELS_BY_BYTES,
+    },
+    &Backend {
+        name: "vertex",
+        dialect: "anthropic",
+        about: "Claude on Google Vertex AI",
+        takes: CLAUDE_BY_BYTES,
+        models: CLAUDE_MODELS_BY_BYTES,
+    },
+    &OPENAI_CHAT,
+    &Backend {
+        name: "azure",
+        dialect: "openai-chat",
+        about: "OpenAI's models on Microsoft Azure",
+        takes: Capabilities { refuses: &[Field::StoreAnswer, Field::CacheKey, Field::CacheMark], ..CHAT },
+        models: CHAT_MODELS,
+    },
+    &Backend {
+        name: "vllm",
+        dialect: "openai-chat",
+        about: "vLLM serving any model",
+        takes: Capabilities { reasoning_names: &["reasoning", "reasoning_content"], ..COMPATIBLE },
+        models: &[],
+    },
+    &Backend {
+        name: "ollama",
+        dialect: "openai-chat",
+        about: "Ollama serving any model",
+        takes: Capabilities {
+            max_tokens: "max_tokens",
+            reasoning_names: &["reasoning"],
+            efforts: &["none", "low", "medium", "high"],
+            media: MediaTypes { inline: &["image/"], by_address: &[] },
+            ..COMPATIBLE
+        },
+        models: &[],
+    },
+    &Backend {
+        name: "openrouter",
+        dialect: "openai-chat",
+        about: "OpenRouter, in front of many providers",
+        takes: Capabilities {
+            reasoning_names: &["reasoning", "reasoning_content"],
+            efforts: &["none", "minimal", "low", "medium", "high", "xhigh"],
+            media: MediaTypes {
+                inline: &["image/", "application/pdf", "audio/wav", "audio/mpeg"],
+                by_address: &["image/", "application/pdf"],
+            },
+            ..COMPATIBLE
+        },
+        models: &[],
+    },
+    &Backend {
+        name: "deepseek",
+        dialect: "openai-chat",
+        about: "DeepSeek's own API",
+        takes: Capabilities {
+            max_tokens: "max_tokens",
+            reasoning_names: &["reasoning_content"],
+            reasoning_with_calls: true,
+            efforts: &["low", "medium", "high"],
+            refuses: &[
+                Field::Seed,
+                Field::AnswerCount,
+                Field::EndUser,
+                Field::Verbosity,
+                Field::StoreAnswer,
+                Field::CacheKey,
+                Field::CacheMark,
+                Field::ServiceTier,
+                Field::Metadata,
+                Field::ParallelCalls,
+            ],
+            media: MediaTypes { inline: &[], by_address: &[] },
+            max_stop_texts: 16,
+            ..COMPATIBLE
+        },
+        models: &[],
+    },
+    &Backend {
+        name: "groq",
+        dialect: "openai-chat",
+        about: "Groq's own API",
+        takes: Capabilities {
+            reasoning_names: &["reasoning"],
+            efforts: &["none", "low", "medium", "high"],
+            refuses: &[
+                Field::Logprobs,
+                Field::TopLogprobs,
+                Field::Verbosity,
+                Field::CacheKey,
+                Field::CacheMark,
+            ],
+            ..COMPATIBLE
+        },
+        models: &[],
+    },
+    &Backend {
+        name: "mistral",
+        dialect: "openai-chat",
+        about: "Mistral's own API",
+        takes: Capabilities {
+            max_tokens: "max_tokens",
+            reasoning_names: &[],
+            efforts: &["none", "high"],
+            refuses: &[
+                Field::Logprobs,
+                Field::TopLogprobs,
+                Field::Verbosity,
+                Field::StoreAnswer,
+                Field::EndUser,
+                Field::ServiceTier,
+                Field::CacheKey,
+                Field::CacheMark,
+                Field::StreamUsage,
+            ],
+            max_temperature: 1.5,
+            call_ids: NameRule { letters: Letters::Word, least: 1, most: 64, letter_first: false },
+            ..COMPATIBLE
+        },
+        models: &[],
+    },
+    &Backend {
+        name: "xai",
+        dialect: "openai-chat",
+        about: "xAI's own API",
+        takes: Capabilities {
+            reasoning_names: &["reasoning_content"],
+            efforts: &["low", "high"],
+            refuses: &[
+                Field::PresencePenalty,
+                Field::FrequencyPenalty,
+                Field::StopTexts,
+                Field::Verbosity,
+                Field::CacheKey,
+                Field::CacheMark,
+            ],
+            ..COMPATIBLE
+        },
+        models: &[],
+    },
+];
+
+/// A model behind the Messages API of which no more is known: whoever asks for it knows what it takes.
+const CLAUDE: Capabilities = Capabilities {
+    max_tokens: "max_tokens",
+    max_tokens_default: Some(4096),
+    refuses: &[],
+    max_temperature: 1.0,
+    max_stop_texts: usize::MAX,
+    reasoning_names: &[],
+    reasoning_with_calls: false,
+    efforts: &["low", "medium", "high", "xhigh", "max"],
+    thinking: ThinkingForms { budget: true, adaptive: true, off: true },
+    system: SystemPlaces::AfterUser,
+    developer: false,
+    call_ids: NameRule { letters: Letters::Word, least: 1, most: usize::MAX, letter_first: false },
+    tool_names: NameRule::TOOL,
+    schemas: SchemaRules { object_root: true, strict_is_closed: true, answer_is_closed: true, typed: false },
+    media: MediaTypes {
+        inline: &["image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/"],
+        by_address: &["image/", "application/pdf"],
+    },
+    media_in_results: true,
+    max_cache_marks: 4,
+    prefill: true,
+    forced_calls_with_thinking: false,
+    forced_calls: true,
+};
+
+/// Claude on other clouds, which fetch nothing.
+const CLAUDE_BY_BYTES: Capabilities =
+    Capabilities { media: MediaTypes { by_address: &[], ..CLAUDE.media }, ..CLAUDE };
+
+/// Claude from 4.7 on. Sampling is gone from the types and answered with an error, and so are budgets.
+const CLAUDE_5: Capabilities = Capabilities {
+    refuses: &[Field::Temperature, Field::TopP, Field::TopK],
+    thinking: ThinkingForms { budget: false, adaptive: true, off: true },
+    prefill: false,
+    ..CLAUDE
+};
+
+/// Claude 4.5 and before: budgets, and no system messages between others.
+const CLAUDE_4: Capabilities = Capabilities {
+    thinking: ThinkingForms { budget: true, adaptive: false, off: true },
+    efforts: &[],
+    system: SystemPlaces::First,
+    ..CLAUDE
+};
+
+/// Opus 4.5 was the first with an effort, Claude 4.6 the first that decides by itself how much to think.
+const CLAUDE_OPUS_4_5: Capabilities = Capabilities { efforts: &["low", "medium", "high"], ..CLAUDE_4 };
+const CLAUDE_4_6: Capabilities = Capabilities {
+    efforts: &["low", "medium", "high", "max"],
+    system: SystemPlaces::First,
+    prefill: false,
+    ..CLAUDE
+};
+
+/// Before Claude 3.7 no model thought.
+const CLAUDE_3: Capabilities =
+    Capabilities { thinking: ThinkingForms { budget: false, adaptive: false, off: true }, ..CLAUDE_4 };
+
+const FROM_4_7: &[&str] = &[
+    "*claude-opus-4-7*",
+    "*claude-opus-4.7*",
+    "*claude-opus-4-8*",
+    "*claude-opus-4.8*",
+    "*claude-opus-5*",
+    "*claude-sonnet-5*",
+    "*claude-haiku-5*",
+    "*claude-fable*",
+    "*claude-mythos*",
+];
+const OPUS_4_5: &[&str] = &["*claude-opus-4-5*", "*claude-opus-4.5*"];
+const OF_4_6: &[&str] =
+    &["*claude-opus-4-6*", "*claude-opus-4.6*", "*claude-sonnet-4-6*", "*claude-sonnet-4.6*"];
+const OF_3: &[&str] = &["*claude-2*", "*claude-instant*", "*claude-3-5*", "*claude-3.5*", "*claude-3-opus*"];
+const OF_3_SMALL: &[&str] = &["*claude-3-haiku*", "*claude-3-sonnet*"];
+const UP_TO_4_5: &[&str] = &[
+    "*claude-3-7*",
+    "*claude-3.7*",
+    "*claude-opus-4",
+    "*claude-opus-4-0*",
+    "*claude-opus-4-1*",
+    "*claude-opus-4-2025*",
+    "*claude-opus-4@*",
+    "*claude-sonnet-4",
+    "*claude-sonnet-4-0*",
+    "*claude-sonnet-4-5*",
+    "*claude-sonnet-4.5*",
+    "*claude-sonnet-4-2025*",
+    "*claude-sonnet-4@*",
+    "*claude-haiku-4-5*",
+    "*claude-haiku-4.5*",
+];
+
+const CLAUDE_MODELS: &[ModelRow] = &[
+    ModelRow { names: FROM_4_7, takes: CLAUDE_5 },
+    ModelRow { names: OPUS_4_5, takes: CLAUDE_OPUS_4_5 },
+    ModelRow { names: OF_4_6, takes: CLAUDE_4_6 },
+    ModelRow { names: OF_3, takes: CLAUDE_3 },
+    ModelRow { names: OF_3_SMALL, takes: CLAUDE_3 },
+    ModelRow { names: UP_TO_4_5, takes: CLAUDE_4 },
+];
+
+const CLAUDE_MODELS_BY_BYTES: &[ModelRow] = &[
+    ModelRow { names: FROM_4_7, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_5 } },
+    ModelRow { names: OPUS_4_5, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_OPUS_4_5 } },
+    ModelRow { names: OF_4_6, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_4_6 } },
+    ModelRow { names: OF_3, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_3 } },
+    ModelRow { names: OF_3_SMALL, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_3 } },
+    ModelRow { names: UP_TO_4_5, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_4 } },
+];
+
+/// Chat as OpenAI's current types have it.
+const CHAT: Capabilities = Capabilities {
+    max_tokens: "max_completion_tokens",
+    max_tokens_default: None,
+    refuses: &[],
+    max_temperature: 2.0,
+    max_stop_texts: 4,
+    // The API itself has none; servers of others do, and a name that nobody reads does no harm.
+    reasoning_names: &["reasoning_content", "reasoning"],
+    reasoning_with_calls: false,
+    efforts: &["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+    thinking: ThinkingForms { budget: false, adaptive: false, off: true },
+    system: SystemPlaces::Anywhere,
+    developer: true,
+    call_ids: NameRule { letters: Letters::Any, least: 1, most: 64, letter_first: false },
+    tool_names: NameRule::TOOL,
+    schemas: SchemaRules { object_root: true, strict_is_closed: true, answer_is_closed: false, typed: false },
+    media: MediaTypes {
+        inline: &["image/", "application/pdf", "audio/wav", "audio/mpeg"],
+        by_address: &["image/"],
+    },
+    media_in_results: false,
+    max_cache_marks: 4,
+    prefill: true,
+    forced_calls_with_thinking: true,
+    forced_calls: true,
+};
+
+/// Models that think have one way of sampling.
+const CHAT_MODELS: &[ModelRow] = &[ModelRow {
+    names: &["o1*", "o3*", "o4*"],
+    takes: Capabilities {
+        refuses: &[
+            Field::Temperature,
+            Field::TopP,
+            Field::FrequencyPenalty,
+            Field::PresencePenalty,
+            Field::Logprobs,
+            Field::TopLogprobs,
+        ],
+        efforts: &["low", "medium", "high"],
+        ..CHAT
+    },
+}];
+
+/// Chat as servers of others have it.
+const COMPATIBLE: Capabilities = Capabilities {
+    max_tokens: "max_tokens",
+    refuses: &[Field::CacheMark, Field::Verbosity, Field::StoreAnswer],
+    media: MediaTypes { inline: &["image/"], by_address: &["image/"] },
+    schemas: SchemaRules {
+        object_root: true,
+        strict_is_closed: false,
+        answer_is_closed: false,
+        typed: false,
+    },
+    developer: false,
+    max_cache_marks: 0,
+    ..CHAT
+};
