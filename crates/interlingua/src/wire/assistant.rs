@@ -38,6 +38,8 @@ pub(crate) struct CallOpening<'a> {
     /// Calls before it.
     pub(crate) number: u64,
     pub(crate) id: &'a Str<'a>,
+    /// The group of tools, where the target has groups.
+    pub(crate) namespace: Option<&'a Str<'a>>,
     pub(crate) name: &'a Str<'a>,
     /// Its arguments are plain text.
     pub(crate) free_text: bool,
@@ -63,6 +65,8 @@ pub(crate) enum Growth<'a> {
 pub(crate) trait AssistantForm {
     /// Whether a citation has a place there.
     fn cites(&self, citation: &Citation<'_>) -> bool;
+    /// A message begins; what it says opens later, piece by piece.
+    fn message(&mut self, _: &ItemHead<'_>) {}
     /// Something begins, after what was open before it has closed.
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>);
     /// What is open grows.
@@ -197,6 +201,7 @@ impl AssistantWriter {
             out.lose(Field::CallKind, Reason::Narrowed);
         }
         if head.kind == ItemKind::Message {
+            form.message(head);
         } else if self.current.is_none() {
             self.start(head, form, out);
         } else {
@@ -273,7 +278,7 @@ impl AssistantWriter {
         let Delta { item, part, value, arrival } = delta;
         match (of, value) {
             (Of::Message, Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) => {
-                let refuses = self.profile.blank_text == BlankText::Refuse
+                let refuses = self.profile.texts.blank == BlankText::Refuse
                     && *arrival == Arrival::Whole
                     && self.open != OpenUtterance::Text(*item, *part)
                     && is_blank(text);
@@ -303,11 +308,15 @@ impl AssistantWriter {
                 if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
                     out.ledger.note("tool call id replaced by one the target takes");
                 }
-                let name = aliases::flat_name(namespace.as_ref(), name, self.names, out.ledger);
+                let (namespace, name) = if self.profile.groups {
+                    (namespace.as_ref(), aliases::tool_name(name, self.names, out.ledger))
+                } else {
+                    (None, aliases::flat_name(namespace.as_ref(), name, self.names, out.ledger))
+                };
                 let free_text = *kind == CallKind::FreeText && self.profile.free_text == FreeText::Native;
                 let wrapped = *kind == CallKind::FreeText && !free_text;
                 self.close(form, out);
-                let call = CallOpening { number: self.calls, id: &id, name: &name, free_text };
+                let call = CallOpening { number: self.calls, id: &id, namespace, name: &name, free_text };
                 form.open(Opening::Call(call), out);
                 self.open = OpenUtterance::Call;
                 self.calls += 1;

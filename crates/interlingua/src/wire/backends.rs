@@ -35,6 +35,7 @@ pub struct ModelRow {
 }
 
 /// What a server takes of a model.
+#[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
     /// The name of the limit on tokens to produce.
@@ -123,6 +124,7 @@ pub enum SystemPlaces {
 }
 
 /// What schemas must be.
+#[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaRules {
     /// The root of a tool's schema must be an object and nothing else.

@@ -43,24 +43,39 @@ pub(crate) struct WireContent {
     last: Option<(ItemId, u32)>,
     /// That part is a text whose string is still open.
     open: bool,
-    blank_text: BlankText,
+    form: TextForm,
     /// The beginning of a text, as long as it is blank and the target refuses such a text.
     blank: Vec<HeldText>,
 }
 
-/// The part that looks the same everywhere, up to its text.
-const TEXT: &str = "{\"type\":\"text\",\"text\":\"";
+/// The part as most dialects have it, up to its text.
+pub(crate) const TEXT_PART: &str = r#"{"type":"text","text":""#;
+
+/// How a dialect writes a text that is a part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextForm {
+    /// The part, up to its text.
+    pub(crate) head: &'static str,
+    /// Texts of nothing but space.
+    pub(crate) blank: BlankText,
+}
+
+impl Default for TextForm {
+    fn default() -> Self {
+        Self { head: TEXT_PART, blank: BlankText::Take }
+    }
+}
 
 impl WireContent {
-    pub(crate) fn new(blank_text: BlankText) -> Self {
-        Self { blank_text, ..Self::default() }
+    pub(crate) fn new(form: TextForm) -> Self {
+        Self { form, ..Self::default() }
     }
 
     /// Whether the target would refuse this piece: it is a whole text of nothing but space.
     pub(crate) fn refuses(&self, delta: &Delta<'_>) -> bool {
         let Delta { item, part, value, arrival } = delta;
         let (Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) = value else { return false };
-        self.blank_text == BlankText::Refuse
+        self.form.blank == BlankText::Refuse
             && *arrival == Arrival::Whole
             && self.last != Some((*item, *part))
             && is_blank(text)
@@ -73,13 +88,13 @@ impl WireContent {
             self.last = Some((item, part));
         }
         if !self.open {
-            if self.blank_text == BlankText::Refuse && is_blank(text) {
+            if self.form.blank == BlankText::Refuse && is_blank(text) {
                 return self.blank.push(HeldText::new(text, out));
             }
             self.parts += 1;
             self.open = true;
             let mut json = self.held.hold();
-            json.up_to_value(TEXT);
+            json.up_to_value(self.form.head);
             for held in self.blank.drain(..) {
                 json.piece(&held.text());
             }
@@ -167,7 +182,7 @@ impl WireContent {
 
     /// Whether the first part is a text that begins so.
     pub(crate) fn begins_with(&self, mark: &str) -> bool {
-        self.held.bytes().get(TEXT.len()..).is_some_and(|text| text.starts_with(mark.as_bytes()))
+        self.held.bytes().get(self.form.head.len()..).is_some_and(|text| text.starts_with(mark.as_bytes()))
     }
 
     /// Writes the content, which has ended, where a string may stand in for one text, and forgets it.
@@ -178,12 +193,13 @@ impl WireContent {
     /// The same with a mark at the beginning of the first part, which is a text if there is a mark.
     pub(crate) fn write_marked(&mut self, mark: &str, json: &mut JsonWriter<'_>) {
         let held = self.held.bytes();
-        let text = held.get(TEXT.len()..).unwrap_or_default();
+        let form = self.form.head;
+        let text = held.get(form.len()..).unwrap_or_default();
         match (self.parts, self.others) {
             (0, _) => _ = json.literal(mark),
             // The part holds the string with its quotes, and ends with a brace.
             (1, 0) if mark.is_empty() => {
-                json.values(held.get(TEXT.len() - 1..held.len() - 1).unwrap_or_default());
+                json.values(held.get(form.len() - 1..held.len() - 1).unwrap_or_default());
             }
             (1, 0) => {
                 json.open_string().piece(&Str::escaped(mark));
@@ -193,7 +209,7 @@ impl WireContent {
             }
             _ if mark.is_empty() => _ = json.array().values(held).end_array(),
             _ => {
-                json.array().up_to_value(TEXT);
+                json.array().up_to_value(form);
                 json.bytes(mark.as_bytes());
                 json.bytes(text);
                 json.end_array();

@@ -2,6 +2,7 @@
 //! it is another static. What depends on the server and the model is data ([`super::backends`]).
 
 use super::backends::{Backend, NameRule};
+use super::content::TextForm;
 use super::settings::{CacheWords, Setting};
 use super::words::StopWords;
 use crate::json::Str;
@@ -30,8 +31,10 @@ pub(crate) struct Profile {
     pub(crate) arguments: ArgumentForm,
     /// Calls with plain text.
     pub(crate) free_text: FreeText,
-    /// Texts of nothing but space.
-    pub(crate) blank_text: BlankText,
+    /// Texts that are parts.
+    pub(crate) texts: TextForm,
+    /// Whether tools have groups; where they have none, the group is put before the name.
+    pub(crate) groups: bool,
     /// Whether an assistant's texts, or its texts and calls, can be marked for the cache.
     pub(crate) marks: Marks,
     /// The vendor's own tools.

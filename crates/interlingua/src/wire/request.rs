@@ -95,9 +95,9 @@ impl<T: RequestForm> RequestWriter<T> {
             assistant: AssistantWriter::new(profile),
             speaking: false,
             spoke: false,
-            said: WireContent::new(profile.blank_text),
+            said: WireContent::new(profile.texts),
             result_of: String::new(),
-            result: WireContent::new(profile.blank_text),
+            result: WireContent::new(profile.texts),
             pairs: Pairing::default(),
             open: OpenItems::default(),
         }
@@ -221,7 +221,7 @@ impl<T: RequestForm> RequestWriter<T> {
         self.spoke = false;
         self.assistant.close(self.form.assistant(), out);
         if !self.form.end_assistant(out) {
-            let refuses = self.profile.blank_text == BlankText::Refuse;
+            let refuses = self.profile.texts.blank == BlankText::Refuse;
             out.lose(Field::ItemAuthor, if refuses { Reason::Refused } else { Reason::Redundant });
             out.ledger.note("a turn that says nothing was left out");
         }
@@ -231,7 +231,7 @@ impl<T: RequestForm> RequestWriter<T> {
     fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
         while let Some(id) = self.pairs.next() {
             out.ledger.note("call without a result got one that says so");
-            let mut content = WireContent::default();
+            let mut content = WireContent::new(self.profile.texts);
             content.text(ItemId(0), 0, &Str::escaped(NO_RESULT), out);
             content.end(out);
             self.form.result(&id, Some(true), &mut content, out);

@@ -162,9 +162,15 @@ fn lose_setting(field: Field, setting: SettingRef<'_, '_>, out: &mut Target<'_>)
         SettingRef::Number(Some(number)) => out.lose_raw(field, number, Reason::Refused),
         SettingRef::Flag(Some(_)) => out.lose(field, Reason::Refused),
         SettingRef::Number(None) | SettingRef::Flag(None) => {}
-        SettingRef::Texts(texts) => texts.iter().for_each(|text| out.lose_str(field, text, Reason::Refused)),
+        SettingRef::Texts(texts) => {
+            for text in texts {
+                out.lose_str(field, text, Reason::Refused);
+            }
+        }
         SettingRef::Pairs(pairs) => {
-            pairs.iter().for_each(|(_, value)| out.lose_str(field, value, Reason::Refused));
+            for (_, value) in pairs {
+                out.lose_str(field, value, Reason::Refused);
+            }
         }
     }
 }

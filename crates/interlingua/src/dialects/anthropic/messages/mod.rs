@@ -12,6 +12,7 @@ use crate::model::{Author, CallKind, FailureClass, Service, Words, issuers};
 use crate::sniff::Head;
 use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::{NameRule, builtin::ANTHROPIC};
+use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::profile::{
     ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals,
 };
@@ -70,7 +71,8 @@ static BACKEND: Profile = Profile {
     refusals: Refusals::AsText,
     arguments: ArgumentForm::Object,
     free_text: FreeText::Wrapped,
-    blank_text: BlankText::Refuse,
+    texts: TextForm { head: TEXT_PART, blank: BlankText::Refuse },
+    groups: false,
     marks: Marks::TextsAndCalls,
     own_tools: &[
         OwnTool {
@@ -121,7 +123,7 @@ static BACKEND: Profile = Profile {
 static CLIENT: Profile = Profile {
     says: says::answer,
     opaque: OpaquePolicy::Carry,
-    blank_text: BlankText::Take,
+    texts: TextForm { head: TEXT_PART, blank: BlankText::Take },
     marks: Marks::Nothing,
     ..BACKEND
 };

@@ -54,7 +54,7 @@ enum OpenBlock {
 
 impl BlockList {
     fn new(rules: BlockRules, profile: &Profile) -> Self {
-        Self { content: WireContent::new(profile.blank_text), rules, ..Self::default() }
+        Self { content: WireContent::new(profile.texts), rules, ..Self::default() }
     }
 
     /// Where the open text is in the content: each block is a part of its own, whatever item it came from.

@@ -12,6 +12,7 @@ use crate::sniff::Head;
 use crate::wire::Letters;
 use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::{NameRule, builtin::OPENAI_CHAT};
+use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::profile::{ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, Profile, Refusals};
 use crate::wire::request::RequestWriter;
 use crate::wire::settings::CacheWords;
@@ -88,7 +89,8 @@ static BACKEND: Profile = Profile {
     refusals: Refusals::Apart,
     arguments: ArgumentForm::Text,
     free_text: FreeText::Native,
-    blank_text: BlankText::Take,
+    texts: TextForm { head: TEXT_PART, blank: BlankText::Take },
+    groups: false,
     marks: Marks::Texts,
     own_tools: &[],
 };

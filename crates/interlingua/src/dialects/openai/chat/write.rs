@@ -142,7 +142,7 @@ impl AssistantForm for ChatMessage {
             }
             Opening::Thinking => {}
             Opening::Encrypted(opaque) => self.tally.write_detail(opaque, &mut self.details.hold()),
-            Opening::Call(CallOpening { number: _, id, name, free_text }) => {
+            Opening::Call(CallOpening { id, name, free_text, .. }) => {
                 let mut json = self.calls.hold();
                 json.up_to_value("{\"id\":").str(id);
                 let (kind, arguments) = if free_text {
@@ -587,7 +587,7 @@ impl AssistantForm for Chunks {
             Opening::Text(..) => self.tally().open_text(),
             Opening::Thinking => {}
             Opening::Encrypted(opaque) => self.detail(opaque, out),
-            Opening::Call(CallOpening { number, id, name, free_text: _ }) => {
+            Opening::Call(CallOpening { number, id, name, .. }) => {
                 self.chunk(None, out, |choice, json| {
                     choice.call = number;
                     json.up_to_value(r#""tool_calls":[{"index":"#).u64(number).key("id").str(id);
