@@ -104,6 +104,12 @@ impl JsonBuffer {
         is_object
     }
 
+    /// Cuts out so many bytes before the last ones that are kept.
+    pub(crate) fn cut_before(&mut self, kept: usize, cut: usize) {
+        let end = self.buffer.len().saturating_sub(kept);
+        self.buffer.drain(end.saturating_sub(cut)..end);
+    }
+
     /// Whether a byte has been passed on.
     pub(crate) const fn has_written(&self) -> bool {
         self.written > 0

@@ -38,15 +38,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Buffers, Pipe, Target, Writer};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
-use crate::json::{Output, Raw, Str};
+use crate::json::{JsonBuffer, Output, Raw, Str};
 use crate::ledger::{Identity, Leftover, Reason, Report};
 use crate::model::{
-    Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Part,
-    Request, StopClass, ToolCall, Turn, Usage,
+    Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind,
+    ItemTail, Part, Request, Says, StopClass, ToolCall, Turn, Usage,
 };
 use crate::tape::{Limits, TapeBuf};
-use crate::wire::aliases;
-use crate::wire::backends::{Backend, NameRule};
+use crate::wire::backends::{Backend, Capabilities};
+use crate::wire::{aliases, schemas};
 
 /// One call of a model, there and back.
 #[derive(Debug)]
@@ -110,8 +110,9 @@ impl Exchange {
     pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
         let WriteSpec { make, says } = writes(self.backend, Role::Request)?;
         let options = Options { source: Some(self.client.name), ..self.options.clone() };
+        let groups = !matches!(says(Field::ToolNamespace), Says::No(_) | Says::Emulated(_));
         let server = options.backend.or_else(|| Backend::of_dialect(self.backend.name));
-        let student = Student { inner: make(&options), lessons: self.lessons.clone(), server };
+        let student = Student { inner: make(&options), lessons: self.lessons.clone(), server, groups };
         let from = (self.client, Role::Request);
         let mut pipe = Pipe::with_writer_that_says(from, (Box::new(student), *says), &options)?;
         pipe.use_buffers(std::mem::take(&mut self.buffers));
@@ -135,7 +136,7 @@ impl Exchange {
             inner: make(&options),
             lessons: self.lessons.clone(),
             outcome: outcome.clone(),
-            wrapped: HashMap::default(),
+            held: HashMap::default(),
             tape: TapeBuf::default(),
         };
         let from = (self.backend, role);
@@ -214,21 +215,31 @@ struct ToolLesson {
     kind: CallKind,
     namespace: Option<Str<'static>>,
     name: Str<'static>,
+    /// Its schema, if it is strict and has optional properties, which the backend was told to be required.
+    optional: Option<Raw<'static>>,
 }
 
 impl Lessons {
-    /// Learns from a request to a backend with that rule for names.
-    fn learn(&mut self, request: &Request<'_>, names: NameRule) {
+    /// Learns from a request to a backend that takes that.
+    fn learn(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
         self.stream = request.stream == Some(true);
         self.stream_usage = request.stream_usage == Some(true);
         self.model = request.model.clone().map(Str::into_owned);
-        for tool in &request.tools {
-            let sent = aliases::sent_name(tool.namespace.as_ref(), &tool.name, names);
-            if sent != tool.name || tool.kind == CallKind::FreeText {
+        let mut tape = TapeBuf::default();
+        let names = aliases::sent_names(&request.tools, groups, takes.tool_names);
+        for (tool, sent) in request.tools.iter().zip(names) {
+            let schema = tool.schema.as_ref().filter(|_| {
+                takes.schemas.strict_requires_all
+                    && tool.strict == Some(true)
+                    && tool.kind == CallKind::Function
+            });
+            let optional = schema.filter(|schema| !schemas::requires_all(schema, &mut tape));
+            if sent != tool.name || tool.kind == CallKind::FreeText || optional.is_some() {
                 let lesson = ToolLesson {
                     kind: tool.kind,
                     namespace: tool.namespace.clone().map(Str::into_owned),
                     name: tool.name.clone().into_owned(),
+                    optional: optional.map(|schema| schema.clone().into_owned()),
                 };
                 self.tools.insert(sent.as_escaped().to_owned(), lesson);
             }
@@ -242,6 +253,8 @@ struct Student {
     lessons: SharedCell<Lessons>,
     /// Who will be asked, if known.
     server: Option<&'static Backend>,
+    /// Whether its dialect has groups of tools.
+    groups: bool,
 }
 
 impl Writer for Student {
@@ -251,9 +264,10 @@ impl Writer for Student {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if let Event::Request(request) = event {
-            let takes = self.server.map(|server| server.takes_of(request.model.as_ref()));
-            let names = takes.map_or(NameRule::TOOL, |takes| takes.tool_names);
-            self.lessons.look().learn(request, names);
+            if let Some(server) = self.server {
+                let takes = server.takes_of(request.model.as_ref());
+                self.lessons.look().learn(request, takes, self.groups);
+            }
             if request.stream_usage == Some(false) {
                 // The answer leaves it out for the client; whoever sends it on wants to know.
                 let mut asked = request.clone();
@@ -278,9 +292,19 @@ struct Teacher {
     inner: Box<dyn Writer>,
     lessons: SharedCell<Lessons>,
     outcome: SharedCell<CallOutcome>,
-    /// Open calls of tools that take plain text and were offered as functions: their arguments so far, escaped.
-    wrapped: HashMap<ItemId, String, BuildHasherDefault<Identity>>,
+    /// Open calls whose arguments must be read whole before the client gets them.
+    held: HashMap<ItemId, HeldArguments, BuildHasherDefault<Identity>>,
     tape: TapeBuf,
+}
+
+/// Arguments of an open call.
+#[derive(Default)]
+struct HeldArguments {
+    /// So far, escaped.
+    text: String,
+    /// The schema of a strict tool with optional properties; without one the tool takes plain text, and was offered as a
+    /// function.
+    optional: Option<Raw<'static>>,
 }
 
 impl Writer for Teacher {
@@ -291,18 +315,16 @@ impl Writer for Teacher {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::ItemStarted(head) => self.started(head, event, out),
-            Event::ItemDelta(Delta { item, value: Part::Args(args), .. })
-                if self.wrapped.contains_key(item) =>
-            {
-                let held = self.wrapped.entry(*item).or_default();
+            Event::ItemDelta(Delta { item, value: Part::Args(args), .. }) if self.held.contains_key(item) => {
+                let held = &mut self.held.entry(*item).or_default().text;
                 match args {
                     Args::Text(text) => held.push_str(text.as_escaped()),
                     Args::Json(json) => held.push_str(Str::plain(json.as_str()).as_escaped()),
                 }
             }
             Event::ItemCompleted(ItemTail { id, .. }) => {
-                if let Some(arguments) = self.wrapped.remove(id) {
-                    self.unwrap_arguments(*id, &arguments, out);
+                if let Some(held) = self.held.remove(id) {
+                    self.release(*id, &held, out);
                 }
                 self.inner.event(event, out);
             }
@@ -365,23 +387,35 @@ impl Teacher {
             kind: lesson.kind,
             ..call.clone()
         };
-        if lesson.kind == CallKind::FreeText && call.kind == CallKind::Function {
-            self.wrapped.insert(head.id, String::new());
+        let wrapped = lesson.kind == CallKind::FreeText && call.kind == CallKind::Function;
+        if wrapped || lesson.optional.is_some() {
+            let optional = lesson.optional.clone();
+            self.held.insert(head.id, HeldArguments { text: String::new(), optional });
         }
         drop(lessons);
         let head = ItemHead { kind: ItemKind::ToolCall(as_client_has_it), ..head.clone() };
         self.inner.event(&Event::ItemStarted(head), out);
     }
 
-    /// Says the plain text that a function's arguments hold; arguments of another form are said as they are.
-    fn unwrap_arguments(&mut self, item: ItemId, arguments: &str, out: &mut Target<'_>) {
-        let plain = Str::escaped(arguments).decode().into_owned();
+    /// Says the plain text that a function's arguments hold, or arguments without the nulls that stand for optional
+    /// properties; arguments of another form are said as they are.
+    fn release(&mut self, item: ItemId, held: &HeldArguments, out: &mut Target<'_>) {
+        let plain = Str::escaped(&held.text).decode().into_owned();
+        let mut cleaned = JsonBuffer::default();
         let tape = self.tape.parse(&plain, &Limits::default()).ok();
-        let input = tape.as_ref().and_then(|tape| tape.root().get("input")?.str());
-        let args = match input {
-            Some(text) => Args::Text(text),
-            None => Args::Json(Raw::new(&plain)),
+        let root = tape.as_ref().map(|tape| tape.root());
+        let args = match (&held.optional, root) {
+            (None, Some(root)) => root.get("input").and_then(|input| input.str()).map(Args::Text),
+            (Some(schema), Some(root)) => {
+                let mut tape = TapeBuf::default();
+                let schema = tape.parse(schema.as_str(), &Limits::default()).ok();
+                let found = schema
+                    .is_some_and(|schema| schemas::without_nulls(root, schema.root(), &mut cleaned.hold()));
+                found.then(|| Args::Json(Raw::new(cleaned.held())))
+            }
+            (_, None) => None,
         };
+        let args = args.unwrap_or_else(|| Args::Text(Str::escaped(&held.text)));
         let value = Part::Args(args);
         self.inner.event(&Event::ItemDelta(Delta { item, part: 0, value, arrival: Arrival::Whole }), out);
     }

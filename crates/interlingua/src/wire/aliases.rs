@@ -1,9 +1,11 @@
 //! Ids and names that a target accepts, made so that the same text always gives the same one.
 
+use std::collections::HashSet;
+
 use super::backends::NameRule;
 use crate::json::Str;
 use crate::ledger::{Ledger, Reason};
-use crate::model::{Field, ItemId};
+use crate::model::{Field, ItemId, Tool};
 use crate::pipe::Target;
 
 /// Which characters a target takes in an id or a name.
@@ -106,11 +108,29 @@ pub(crate) fn flat_name<'a>(
     tool_name(&joined_name(namespace, name), rule, ledger).into_owned()
 }
 
-/// What a backend with that rule is told that a tool is called.
-pub(crate) fn sent_name<'a>(namespace: Option<&Str<'_>>, name: &'a Str<'_>, rule: NameRule) -> Str<'a> {
-    match namespace {
-        None => alias(name, rule),
-        Some(namespace) => alias(&joined_name(namespace, name), rule).into_owned(),
+/// What a backend with that rule is told that these tools are called, in their order. No two have the same name.
+pub(crate) fn sent_names<'a>(tools: &'a [Tool<'_>], groups: bool, rule: NameRule) -> Vec<Str<'a>> {
+    let mut known = HashSet::with_capacity(tools.len());
+    let mut names = Vec::with_capacity(tools.len());
+    for tool in tools {
+        let mut name = if groups { alias(&tool.name, rule) } else { sent_name(tool, rule) };
+        let group = tool.namespace.as_ref().filter(|_| groups).map_or("", Str::as_escaped);
+        let mut number = 2;
+        while !known.insert((group, name.as_escaped().to_owned())) {
+            let stem: String = tool.name.decode().chars().take(rule.most.saturating_sub(8)).collect();
+            name = alias(&Str::from_plain(&format!("{stem}_{number}")), rule).into_owned();
+            number += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// What a backend with that rule and without groups is told that a tool is called, if no other has that name.
+pub(crate) fn sent_name<'a>(tool: &'a Tool<'_>, rule: NameRule) -> Str<'a> {
+    match &tool.namespace {
+        None => alias(&tool.name, rule),
+        Some(namespace) => alias(&joined_name(namespace, &tool.name), rule).into_owned(),
     }
 }
 

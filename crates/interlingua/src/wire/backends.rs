@@ -129,8 +129,10 @@ pub enum SystemPlaces {
 pub struct SchemaRules {
     /// The root of a tool's schema must be an object and nothing else.
     pub object_root: bool,
-    /// A strict schema lists every property as required and closes every object.
+    /// A strict schema closes every object.
     pub strict_is_closed: bool,
+    /// A strict schema lists every property as required.
+    pub strict_requires_all: bool,
     /// A schema of an answer closes every object, strict or not.
     pub answer_is_closed: bool,
     /// Every property has a type.

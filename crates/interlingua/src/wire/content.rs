@@ -43,6 +43,8 @@ pub(crate) struct WireContent {
     last: Option<(ItemId, u32)>,
     /// That part is a text whose string is still open.
     open: bool,
+    /// The last part is a text, and no more.
+    ends_in_text: bool,
     form: TextForm,
     /// The beginning of a text, as long as it is blank and the target refuses such a text.
     blank: Vec<HeldText>,
@@ -107,6 +109,7 @@ impl WireContent {
         self.end(out);
         self.parts += 1;
         self.others += 1;
+        self.ends_in_text = false;
         self.held.hold()
     }
 
@@ -140,6 +143,7 @@ impl WireContent {
         let mut json = self.held.hold();
         write(&mut json);
         json.end_object();
+        self.ends_in_text = false;
         // A second mark, or more text, does not belong to this part any more.
         self.last = None;
         true
@@ -163,6 +167,7 @@ impl WireContent {
         self.last = None;
         if std::mem::take(&mut self.open) {
             self.held.hold().close_string().end_object();
+            self.ends_in_text = true;
         }
         if !self.blank.is_empty() {
             self.lose_blank(out);
@@ -174,6 +179,28 @@ impl WireContent {
         for held in self.blank.drain(..) {
             held.lose(Field::MessageText, Reason::Refused, out);
         }
+    }
+
+    /// Cuts space off the end of the last part, if it is a text; returns whether there was any.
+    pub(crate) fn trim_end(&mut self) -> bool {
+        const SPACES: [&str; 6] = [" ", "\\n", "\\t", "\\r", "\\u0020", "\\u00a0"];
+        let text = self.held.held().strip_suffix("\"}").filter(|_| self.ends_in_text);
+        let Some(text) = text else { return false };
+        let mut rest = text;
+        while let Some(shorter) = SPACES.iter().find_map(|space| rest.strip_suffix(space)) {
+            // A backslash before it makes it a letter.
+            let slashes = shorter.bytes().rev().take_while(|byte| *byte == b'\\').count();
+            if slashes % 2 == 1 {
+                break;
+            }
+            rest = shorter;
+        }
+        let cut = text.len() - rest.len();
+        // A text of nothing but space is refused before it gets here.
+        if cut > 0 && !rest.ends_with(self.form.head) {
+            self.held.cut_before(2, cut);
+        }
+        cut > 0
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -229,7 +256,7 @@ impl WireContent {
     pub(crate) fn clear(&mut self) {
         self.held.clear();
         self.blank.clear();
-        (self.parts, self.others, self.last, self.open) = (0, 0, None, false);
+        (self.parts, self.others, self.last, self.open, self.ends_in_text) = (0, 0, None, false, false);
     }
 }
 

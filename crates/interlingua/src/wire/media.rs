@@ -9,6 +9,32 @@ pub(crate) fn from_data_url(escaped: &str) -> Option<Media<'_>> {
     Some(Media::new(Some(Str::escaped(media_type)), MediaSource::Base64(Str::escaped(data))))
 }
 
+/// A media type as every API spells it: in small letters, without parameters, and pictures by their proper name.
+pub(crate) fn tidy_type(media_type: &Str<'_>) -> Option<Str<'static>> {
+    let plain = media_type.decode();
+    let bare = plain.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let tidy = match &*bare {
+        "image/jpg" | "image/pjpeg" => "image/jpeg",
+        "image/x-png" => "image/png",
+        "audio/mp3" => "audio/mpeg",
+        "audio/x-wav" | "audio/wave" => "audio/wav",
+        bare => bare,
+    };
+    (tidy != plain).then(|| Str::from_plain(tidy))
+}
+
+/// The type of media that says none, by its first bytes.
+pub(crate) fn type_of_bytes(base64: &Str<'_>) -> Option<&'static str> {
+    let known = [
+        ("iVBORw0KGgo", "image/png"),
+        ("/9j/", "image/jpeg"),
+        ("R0lGOD", "image/gif"),
+        ("UklGR", "image/webp"),
+        ("JVBERi0", "application/pdf"),
+    ];
+    known.into_iter().find(|(begin, _)| base64.as_escaped().starts_with(begin)).map(|(_, kind)| kind)
+}
+
 /// Writes such an address.
 pub(crate) fn write_data_url(media_type: &Str<'_>, data: &Str<'_>, json: &mut JsonWriter<'_>) {
     json.open_string().piece(&Str::escaped("data:")).piece(media_type);

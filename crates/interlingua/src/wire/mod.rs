@@ -7,6 +7,7 @@
 //! answer     one answer, or several: head, counts, failure; an AnswerForm writes it down
 //! assistant  what an assistant says, one thing after the other; an AssistantForm writes it down
 //! content    parts being gathered, a string or a list
+//! schemas    JSON Schemas that the target takes
 //! settings   tables of settings, read and written by the same row
 //! thinking   how hard to think, in the form a backend takes
 //! words      tables of stop reasons and errors
@@ -28,6 +29,7 @@ pub(crate) mod media;
 pub(crate) mod profile;
 pub(crate) mod request;
 pub(crate) mod says;
+pub(crate) mod schemas;
 pub(crate) mod settings;
 pub(crate) mod thinking;
 pub(crate) mod turns;

@@ -33,6 +33,8 @@ pub(crate) struct Profile {
     pub(crate) free_text: FreeText,
     /// Texts that are parts.
     pub(crate) texts: TextForm,
+    /// Whether a system message is a turn of the conversation.
+    pub(crate) system_is_turn: bool,
     /// Whether tools have groups; where they have none, the group is put before the name.
     pub(crate) groups: bool,
     /// Whether an assistant's texts, or its texts and calls, can be marked for the cache.

@@ -3,10 +3,13 @@
 //! [`RequestWriter`] knows which item goes where: results after their calls and before anything else, an assistant's items
 //! in one turn, no call without a result. A [`RequestForm`] writes that down.
 
+use std::collections::{HashMap, HashSet, VecDeque};
+
 use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
 use super::backends::{Backend, Capabilities};
 use super::content::WireContent;
+use super::media::{tidy_type, type_of_bytes};
 use super::profile::{BlankText, Profile, client_runs};
 use super::settings::PART_MARK;
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
@@ -14,8 +17,8 @@ use crate::dialects::Options;
 use crate::json::Str;
 use crate::ledger::{Leftover, Reason};
 use crate::model::{
-    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, Of, Part, Request, Status,
-    ToolResult,
+    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Part, Request,
+    Status, ToolCall, ToolResult,
 };
 use crate::pipe::{OpenItems, Target, Writer};
 
@@ -27,8 +30,8 @@ pub(crate) trait RequestForm: Send {
     fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>);
     /// Where the assistant's turn says what it says.
     fn assistant(&mut self) -> &mut dyn AssistantForm;
-    /// Writes the assistant's turn; returns whether it said anything.
-    fn end_assistant(&mut self, out: &mut Target<'_>) -> bool;
+    /// Writes the assistant's turn, which may be the last one; returns whether it said anything.
+    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool;
     /// Adds a picture or a document to the content of a message or a result, or gives it up.
     fn media(&mut self, media: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>);
     /// A message of the user or the system is complete. Calls may still wait for their results.
@@ -78,8 +81,18 @@ pub(crate) struct RequestWriter<T> {
     result_of: String,
     result: WireContent,
     pairs: Pairing,
+    /// The ids of all calls so far, and what those that had the id of another are called instead.
+    call_ids: HashSet<String>,
+    renamed: HashMap<String, VecDeque<String>>,
+    /// Who spoke last.
+    last: Speaker,
     open: OpenItems<Destination>,
 }
+
+/// What the user says in a conversation in which nobody says anything: no API takes one.
+const NO_MESSAGE: &str = "(no message)";
+/// What the user says after an answer that was begun, to models that do not go on with it by themselves.
+const GO_ON: &str = "Continue.";
 
 impl<T: RequestForm> RequestWriter<T> {
     /// Writes for the backend of the options, or the vendor of the dialect.
@@ -99,6 +112,9 @@ impl<T: RequestForm> RequestWriter<T> {
             result_of: String::new(),
             result: WireContent::new(profile.texts),
             pairs: Pairing::default(),
+            call_ids: HashSet::new(),
+            renamed: HashMap::new(),
+            last: Speaker::Nobody,
             open: OpenItems::default(),
         }
     }
@@ -133,18 +149,53 @@ impl<T: RequestForm> RequestWriter<T> {
                 out.lose(Field::ItemAuthor, Reason::Merged);
                 out.ledger.note("assistant messages in a row joined");
             }
-            if let ItemKind::ToolCall(call) = kind {
-                self.pairs.called(&aliases::call_id(call.call_id.as_ref(), self.takes.call_ids, None, *id));
+            match kind {
+                ItemKind::ToolCall(call) => self.call(head, call, event, out),
+                _ => self.assistant.event(event, self.form.assistant(), out),
             }
-            self.assistant.event(event, self.form.assistant(), out);
         } else {
-            self.end_assistant(out);
+            self.end_assistant(false, out);
         }
         if let ItemKind::ToolResult(ToolResult { call_id, name: _ }) = kind {
-            let id = call_id.as_ref().map(|id| self.result_id(id));
+            let id = call_id.as_ref().map(|id| self.result_id(id).into_owned());
+            if let Some(old) = call_id.as_ref().filter(|_| !self.renamed.is_empty()) {
+                let old = aliases::alias(old, self.takes.call_ids);
+                let renamed = self.renamed.get_mut(old.as_escaped());
+                let is_it = |new: &String| id.as_ref().is_some_and(|id| id.as_escaped() == new);
+                if let Some(renamed) = renamed.filter(|new| new.front().is_some_and(is_it)) {
+                    renamed.pop_front();
+                }
+            }
             self.result_of = self.pairs.answered(id.as_ref(), out.ledger).unwrap_or_default();
         }
         self.open.insert(*id, to);
+    }
+
+    /// A call begins. APIs want every id once: a call that has the id of an earlier one gets another, and so does its
+    /// result.
+    fn call(&mut self, head: &ItemHead<'_>, call: &ToolCall<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+        let id = aliases::call_id(call.call_id.as_ref(), self.takes.call_ids, None, head.id);
+        if self.call_ids.insert(id.as_escaped().to_owned()) {
+            self.pairs.called(&id);
+            return self.assistant.event(event, self.form.assistant(), out);
+        }
+        out.ledger.note("call with the id of an earlier one got an id of its own");
+        let mut number = self.call_ids.len();
+        let new = loop {
+            let new =
+                aliases::alias(&Str::from_plain(&format!("{}_{number}", id.decode())), self.takes.call_ids)
+                    .into_owned();
+            if self.call_ids.insert(new.as_escaped().to_owned()) {
+                break new;
+            }
+            number += 1;
+        };
+        self.pairs.called(&new);
+        let known = self.renamed.entry(id.as_escaped().to_owned()).or_default();
+        known.push_back(new.as_escaped().to_owned());
+        let call = ToolCall { call_id: Some(new), ..call.clone() };
+        let head = ItemHead { kind: ItemKind::ToolCall(call), ..head.clone() };
+        self.assistant.event(&Event::ItemStarted(head), self.form.assistant(), out);
     }
 
     fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {
@@ -172,6 +223,11 @@ impl<T: RequestForm> RequestWriter<T> {
                 content.text(*item, *part, &Str::plain(json.as_str()), out);
             }
             Part::Media(media) if to != Destination::System => {
+                let known = with_known_type(media, out);
+                let media = known.as_ref().unwrap_or(media);
+                if let Err(reason) = takes_media(media, self.takes) {
+                    return out.lose_part(to.of(), value, reason);
+                }
                 self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);
             }
             Part::Cache(mark) => {
@@ -195,6 +251,7 @@ impl<T: RequestForm> RequestWriter<T> {
             Destination::Assistant => return self.assistant.event(event, self.form.assistant(), out),
             Destination::Result => {
                 self.result.end(out);
+                self.last = Speaker::User;
                 self.form.result(&self.result_of, *is_error, &mut self.result, out);
                 return self.result.clear();
             }
@@ -202,6 +259,10 @@ impl<T: RequestForm> RequestWriter<T> {
             Destination::System => (Author::System, false),
         };
         self.said.end(out);
+        let is_turn = author == Author::User || self.profile.system_is_turn;
+        if is_turn && !self.said.is_empty() {
+            self.last = Speaker::User;
+        }
         let waits = self.pairs.is_waiting();
         self.form.message(GatheredMessage { author, content: &mut self.said, waited, waits }, out);
         self.said.clear();
@@ -214,13 +275,17 @@ impl<T: RequestForm> RequestWriter<T> {
         }
     }
 
-    fn end_assistant(&mut self, out: &mut Target<'_>) {
+    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) {
         if !std::mem::take(&mut self.speaking) {
             return;
         }
         self.spoke = false;
         self.assistant.close(self.form.assistant(), out);
-        if !self.form.end_assistant(out) {
+        // What goes on from its calls is their results.
+        let is_prefill = is_last && !self.pairs.is_waiting();
+        if self.form.end_assistant(is_prefill && self.takes.prefill, out) {
+            self.last = if is_prefill { Speaker::Assistant } else { Speaker::User };
+        } else {
             let refuses = self.profile.texts.blank == BlankText::Refuse;
             out.lose(Field::ItemAuthor, if refuses { Reason::Refused } else { Reason::Redundant });
             out.ledger.note("a turn that says nothing was left out");
@@ -239,13 +304,31 @@ impl<T: RequestForm> RequestWriter<T> {
         self.form.settle(next, out);
     }
 
+    /// Says something that the user did not.
+    fn say_for_user(&mut self, text: &'static str, out: &mut Target<'_>) {
+        let mut content = WireContent::new(self.profile.texts);
+        content.text(ItemId(0), 0, &Str::escaped(text), out);
+        content.end(out);
+        let author = Author::User;
+        self.form
+            .message(GatheredMessage { author, content: &mut content, waited: false, waits: false }, out);
+    }
+
     /// The id of a call as its result names it.
-    fn result_id<'a>(&self, id: &'a Str<'_>) -> Str<'a> {
+    fn result_id<'a>(&mut self, id: &'a Str<'_>) -> Str<'a> {
         // Those that wait are ids that the target takes.
         if self.pairs.is_first(id) {
             return id.reborrow();
         }
-        aliases::alias(id, self.takes.call_ids)
+        let id = aliases::alias(id, self.takes.call_ids);
+        // The first call of an id kept it; the results of the others come in the order of the calls.
+        if !self.renamed.is_empty()
+            && !self.pairs.expects(Some(&id))
+            && let Some(new) = self.renamed.get(id.as_escaped()).and_then(|new| new.front())
+        {
+            return Str::escaped(new).into_owned();
+        }
+        id
     }
 }
 
@@ -257,7 +340,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
             ItemKind::Message | ItemKind::Reasoning => Ok(()),
             ItemKind::ToolCall(call) => client_runs(call.kind),
             ItemKind::ToolResult(result) => {
-                let around = head.within.and_then(|message| self.open.get(message));
+                let around = head.within.and_then(|message| self.open.get(message)).copied();
                 let id = result.call_id.as_ref().map(|id| self.result_id(id));
                 match around {
                     // A result that the provider itself produced, inside its answer.
@@ -307,11 +390,55 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
 
     fn finish(&mut self, out: &mut Target<'_>) {
         if self.begun {
-            self.end_assistant(out);
+            self.end_assistant(true, out);
+            match self.last {
+                Speaker::Nobody => {
+                    out.ledger.note("conversation without a message got one");
+                    self.say_for_user(NO_MESSAGE, out);
+                }
+                Speaker::Assistant if !self.takes.prefill => {
+                    out.ledger.note("this model does not go on with an answer: the user asks it to");
+                    self.say_for_user(GO_ON, out);
+                }
+                Speaker::Assistant | Speaker::User => {}
+            }
             self.settle(Speaker::Nobody, out);
             self.form.end(out);
         }
     }
+}
+
+/// The same media with a type that APIs know, if they have another.
+fn with_known_type<'m>(media: &'m Media<'_>, out: &mut Target<'_>) -> Option<Media<'m>> {
+    let known = match (&media.media_type, &media.source) {
+        (Some(media_type), _) => {
+            let tidy = tidy_type(media_type)?;
+            out.lose_str(Field::MediaType, media_type, Reason::Narrowed);
+            out.ledger.note("media type written as every API knows it");
+            tidy
+        }
+        (None, MediaSource::Base64(data)) => {
+            let known = type_of_bytes(data)?;
+            out.ledger.note("type of media told by their first bytes");
+            Str::escaped(known)
+        }
+        (None, _) => return None,
+    };
+    Some(Media { media_type: Some(known), ..media.clone() })
+}
+
+/// Whether the backend takes such media.
+fn takes_media(media: &Media<'_>, takes: &Capabilities) -> Result<(), Reason> {
+    let known = media.media_type.as_ref().map(Str::decode);
+    // An address without a type is a picture's.
+    let kind = known.as_deref().unwrap_or("image/");
+    let takes = match &media.source {
+        MediaSource::Url(_) => takes.media.takes_address(kind),
+        MediaSource::Base64(_) => takes.media.takes(kind),
+        // Text is text, and whether a file is its own, a dialect knows.
+        MediaSource::Text(_) | MediaSource::File(_) => true,
+    };
+    if takes { Ok(()) } else { Err(Reason::Refused) }
 }
 
 /// Books the end of an item where no word says how it ended: only a call that is cut off shows it.

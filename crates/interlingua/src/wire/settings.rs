@@ -207,7 +207,8 @@ pub(crate) fn lose_for_stand_in(tool: &Tool<'_>, out: &mut Target<'_>) {
 #[derive(Default)]
 pub(crate) struct OfferedChoice<'a, 't> {
     pub(crate) word: Option<&'static str>,
-    pub(crate) tool: Option<&'a Tool<'t>>,
+    /// The tool, and what it is called there.
+    pub(crate) tool: Option<(&'a Tool<'t>, Str<'static>)>,
     /// Whether several calls may be made at once, where calls can be made.
     pub(crate) parallel: Option<bool>,
     /// The names of the only tools that may be used are still to be said.
@@ -221,7 +222,7 @@ pub(crate) fn write_tools<'a, 't>(
     dialect: (&Profile, &ChoiceWords),
     (takes, thinks): (&Capabilities, bool),
     out: &mut Target<'_>,
-    mut write: impl FnMut(&Tool<'t>, &mut Target<'_>),
+    mut write: impl FnMut(&Tool<'t>, &Str<'_>, &mut Target<'_>),
 ) -> OfferedChoice<'a, 't> {
     let (profile, words) = dialect;
     let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
@@ -236,7 +237,8 @@ pub(crate) fn write_tools<'a, 't>(
             out.ledger.note("tools that may not be used are not offered");
         }
     }
-    let offered = || tools.iter().filter(is_offered);
+    let names = aliases::sent_names(tools, profile.groups, takes.tool_names);
+    let offered = || tools.iter().zip(&names).filter(|(tool, _)| is_offered(tool));
     if offered().next().is_none() {
         lose_choice(choice, request.parallel_calls, out);
         if says_allowed {
@@ -245,15 +247,18 @@ pub(crate) fn write_tools<'a, 't>(
         return OfferedChoice::default();
     }
     out.json.key("tools").array();
-    for tool in offered() {
-        write(tool, out);
+    for (tool, name) in offered() {
+        if *name != tool.name {
+            out.ledger.note("tool called by another name, which the target takes");
+        }
+        write(tool, name, out);
     }
     out.json.end_array();
     let (mut word, mut tool) = match choice {
         Some(ToolChoice::Auto) => (Some(words.auto), None),
         Some(ToolChoice::None) => (Some(words.none), None),
         Some(ToolChoice::Required) => (Some(words.required), None),
-        Some(ToolChoice::Named(name)) => (None, offered().find(|tool| tool.name == *name)),
+        Some(ToolChoice::Named(name)) => (None, offered().find(|(tool, _)| tool.name == *name)),
         None => (None, None),
     };
     let forces = matches!(choice, Some(ToolChoice::Required | ToolChoice::Named(_)));
@@ -271,6 +276,7 @@ pub(crate) fn write_tools<'a, 't>(
     if parallel.is_none() {
         lose_choice(None, request.parallel_calls, out);
     }
+    let tool = tool.map(|(tool, name)| (tool, name.clone().into_owned()));
     OfferedChoice { word, tool, parallel, allowed: says_allowed && !request.allowed_tools.is_empty() }
 }
 

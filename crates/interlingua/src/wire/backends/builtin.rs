@@ -190,7 +190,13 @@ const CLAUDE: Capabilities = Capabilities {
     developer: false,
     call_ids: NameRule { letters: Letters::Word, least: 1, most: usize::MAX, letter_first: false },
     tool_names: NameRule::TOOL,
-    schemas: SchemaRules { object_root: true, strict_is_closed: true, answer_is_closed: true, typed: false },
+    schemas: SchemaRules {
+        object_root: true,
+        strict_is_closed: true,
+        strict_requires_all: false,
+        answer_is_closed: true,
+        typed: false,
+    },
     media: MediaTypes {
         inline: &["image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/"],
         by_address: &["image/", "application/pdf"],
@@ -303,7 +309,13 @@ const CHAT: Capabilities = Capabilities {
     developer: true,
     call_ids: NameRule { letters: Letters::Any, least: 1, most: 64, letter_first: false },
     tool_names: NameRule::TOOL,
-    schemas: SchemaRules { object_root: true, strict_is_closed: true, answer_is_closed: false, typed: false },
+    schemas: SchemaRules {
+        object_root: true,
+        strict_is_closed: true,
+        strict_requires_all: true,
+        answer_is_closed: false,
+        typed: false,
+    },
     media: MediaTypes {
         inline: &["image/", "application/pdf", "audio/wav", "audio/mpeg"],
         by_address: &["image/"],
@@ -337,12 +349,7 @@ const COMPATIBLE: Capabilities = Capabilities {
     max_tokens: "max_tokens",
     refuses: &[Field::CacheMark, Field::Verbosity, Field::StoreAnswer],
     media: MediaTypes { inline: &["image/"], by_address: &["image/"] },
-    schemas: SchemaRules {
-        object_root: true,
-        strict_is_closed: false,
-        answer_is_closed: false,
-        typed: false,
-    },
+    schemas: SchemaRules { strict_is_closed: false, strict_requires_all: false, ..CHAT.schemas },
     developer: false,
     max_cache_marks: 0,
     ..CHAT

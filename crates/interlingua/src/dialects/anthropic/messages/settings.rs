@@ -2,12 +2,13 @@
 
 use super::BACKEND;
 use super::blocks::CACHE;
-use crate::json::{JsonWriter, Raw, Str};
-use crate::ledger::{Ledger, Reason};
+use crate::json::{Raw, Str};
+use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
 use crate::pipe::Target;
-use crate::tape::{Limits, TapeBuf, Val, WantedNames};
+use crate::tape::{TapeBuf, Val, WantedNames};
 use crate::wire::backends::Capabilities;
+use crate::wire::schemas::{write_answer_schema, write_tool_schema};
 use crate::wire::settings::{
     ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, lose_for_stand_in, may_call,
     write_tools,
@@ -155,7 +156,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     }
     let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
     write_thinking(&request.reasoning, &thinking, takes, out);
-    write_output(thinking.effort, request.format.as_ref(), out);
+    write_output(thinking.effort, request.format.as_ref(), takes, out);
     if let Some(user) = &request.user {
         let user = aliases::user_id(user, USER, out);
         out.json.key("metadata").object().key("user_id").str(&user).end_object();
@@ -164,8 +165,10 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
         CACHE.lose_rest(mark, SETTINGS_MARK, out);
         CACHE.write(mark, &mut out.json);
     }
-    let (mut tape, names) = (TapeBuf::default(), takes.tool_names);
-    let write_tool = |tool: &Tool<'_>, out: &mut Target<'_>| write_tool(tool, takes, &mut tape, out);
+    let mut tape = TapeBuf::default();
+    let write_tool = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
+        write_tool((tool, name), takes, &mut tape, out)
+    };
     let takes = (takes, thinking.thinks());
     let OfferedChoice { word, tool, parallel, allowed: _ } =
         write_tools(request, (&BACKEND, &CHOICES), takes, out, write_tool);
@@ -175,8 +178,8 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     }
     let word = if tool.is_some() { "tool" } else { word.unwrap_or(CHOICES.auto) };
     out.json.key("tool_choice").object().key("type").literal(word);
-    if let Some(tool) = tool {
-        out.json.key("name").str(&aliases::flat_name(tool.namespace.as_ref(), &tool.name, names, out.ledger));
+    if let Some((_, name)) = tool {
+        out.json.key("name").str(&name);
     }
     out.json.opt_bool("disable_parallel_tool_use", parallel.map(|parallel| !parallel)).end_object();
 }
@@ -223,7 +226,12 @@ fn write_thinking(
 }
 
 /// `output_config`: how hard to think, and in which form to answer.
-fn write_output(effort: Option<&'static str>, format: Option<&Format<'_>>, out: &mut Target<'_>) {
+fn write_output(
+    effort: Option<&'static str>,
+    format: Option<&Format<'_>>,
+    takes: &Capabilities,
+    out: &mut Target<'_>,
+) {
     let schema = match format {
         Some(Format::Schema(SchemaFormat { name: _, schema, description: _, strict })) => {
             // Here an answer always matches its schema.
@@ -250,16 +258,23 @@ fn write_output(effort: Option<&'static str>, format: Option<&Format<'_>>, out: 
         json.key("effort").literal(word);
     }
     if let Some(schema) = schema {
-        json.key("format").object().key("type").literal("json_schema").key("schema").raw(schema).end_object();
+        out.json.key("format").object().key("type").literal("json_schema").key("schema");
+        write_answer_schema(schema, &takes.schemas, &mut TapeBuf::default(), out);
+        out.json.end_object();
     }
-    json.end_object();
+    out.json.end_object();
 }
 
-fn write_tool(tool: &Tool<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &mut Target<'_>) {
+fn write_tool(
+    (tool, new): (&Tool<'_>, &Str<'_>),
+    takes: &Capabilities,
+    tape: &mut TapeBuf,
+    out: &mut Target<'_>,
+) {
     // Neither results nor plain texts have a schema here, as the table says.
     #[rustfmt::skip]
     let Tool {
-        kind, vendor_type, name, description, schema, strict, config, service, namespace, output_schema: _,
+        kind, vendor_type, name: _, description, schema, strict, config, service, namespace: _, output_schema: _,
         grammar: _, deferred, cache,
     } = tool;
 
@@ -273,8 +288,7 @@ fn write_tool(tool: &Tool<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &m
         lose_for_stand_in(tool, out);
         out.json.key("type").literal(own_type).key("name").literal(own_name);
     } else {
-        let name = aliases::flat_name(namespace.as_ref(), name, takes.tool_names, out.ledger);
-        out.json.opt_str("type", vendor_type.as_ref()).key("name").str(&name);
+        out.json.opt_str("type", vendor_type.as_ref()).key("name").str(new);
     }
     if vendor_type.is_some() {
         for (name, value) in config.iter().filter(|_| stand_in.is_none()) {
@@ -306,7 +320,7 @@ fn write_tool(tool: &Tool<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &m
             out.ledger.note("free-text tool offered as a function with the member `input`");
             out.json.raw(&Raw::new(FREE_TEXT));
         } else {
-            write_schema(schema.as_ref(), tape, &mut out.json, out.ledger);
+            write_tool_schema(schema.as_ref(), *strict, &takes.schemas, tape, out);
         }
     }
     if let Some(mark) = cache {
@@ -315,41 +329,5 @@ fn write_tool(tool: &Tool<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &m
     out.json.end_object();
 }
 
-const NO_ARGUMENTS: &str = "{\"type\":\"object\",\"properties\":{}}";
 const FREE_TEXT: &str =
     "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}";
-
-/// The API takes object schemas only, and none may be missing.
-fn write_schema(
-    schema: Option<&Raw<'_>>,
-    tape: &mut TapeBuf,
-    json: &mut JsonWriter<'_>,
-    ledger: &mut Ledger,
-) {
-    // Nearly every schema says so first.
-    if let Some(schema) = schema
-        && ["{\"type\":\"object\"", "{\"type\": \"object\""]
-            .iter()
-            .any(|head| schema.as_str().starts_with(head))
-    {
-        json.raw(schema);
-        return;
-    }
-    let parsed = schema.and_then(|schema| tape.parse(schema.as_str(), &Limits::default()).ok());
-    let root = parsed.as_ref().map(|tape| tape.root());
-    match (schema, root) {
-        (Some(schema), Some(root)) if root.get("type").is_some() => _ = json.raw(schema),
-        (Some(_), Some(root)) if root.members().next().is_some() => {
-            ledger.note("schema without a type is one of an object");
-            json.object().key("type").literal("object");
-            for (name, value) in root.members() {
-                json.key(name.as_escaped()).raw(&value.raw());
-            }
-            json.end_object();
-        }
-        (None | Some(_), _) => {
-            ledger.note("tool without a schema takes an empty object");
-            json.raw(&Raw::new(NO_ARGUMENTS));
-        }
-    }
-}

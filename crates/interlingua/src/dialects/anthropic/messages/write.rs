@@ -198,7 +198,10 @@ impl RequestForm for MessagesRequest {
         &mut self.blocks
     }
 
-    fn end_assistant(&mut self, out: &mut Target<'_>) -> bool {
+    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool {
+        if is_last && self.blocks.content.trim_end() {
+            out.ledger.note("space at the end of an answer that is given as its beginning cut off");
+        }
         let said = !self.blocks.content.is_empty();
         if said {
             self.open_messages(out);

@@ -5,8 +5,9 @@ use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
-use crate::tape::Val;
+use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;
+use crate::wire::schemas::write_tool_schema;
 use crate::wire::settings::{
     ChoiceWords, OfferedChoice, Setting, SettingForm, is_offered, may_call, write_tools,
 };
@@ -175,14 +176,19 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
         out.json.key("reasoning_effort").literal(effort);
     }
     write_format(request.format.as_ref(), out);
-    let OfferedChoice { word, tool, parallel, allowed } =
-        write_tools(request, (flavour.backend, &CHOICES), (takes, thinking.thinks()), out, |tool, out| {
-            write_tool(tool, takes, out);
-        });
-    let write_named = |tool: &Tool<'_>, out: &mut Target<'_>| {
+    let mut tape = TapeBuf::default();
+    let OfferedChoice { word, tool, parallel, allowed } = write_tools(
+        request,
+        (flavour.backend, &CHOICES),
+        (takes, thinking.thinks()),
+        out,
+        |tool, name, out| {
+            write_tool((tool, name), takes, &mut tape, out);
+        },
+    );
+    let write_named = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
         let kind = TOOLS.word(tool.kind).unwrap_or("function");
-        let name = aliases::flat_name(tool.namespace.as_ref(), &tool.name, takes.tool_names, out.ledger);
-        out.json.object().key("type").literal(kind).key(kind).object().key("name").str(&name);
+        out.json.object().key("type").literal(kind).key(kind).object().key("name").str(name);
         out.json.end_object().end_object();
     };
     match (word, tool) {
@@ -191,7 +197,7 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
             out.json.key("allowed_tools").object().key("mode").literal(word).key("tools").array();
             for name in &request.allowed_tools {
                 match request.tools.iter().find(|tool| tool.name == *name) {
-                    Some(tool) => write_named(tool, out),
+                    Some(tool) => write_named(tool, &aliases::sent_name(tool, takes.tool_names), out),
                     None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
                 }
             }
@@ -201,11 +207,9 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
             if let Some(word) = word {
                 out.json.key("tool_choice").literal(word);
             }
-            if let Some(tool) = tool {
-                write_named(tool, {
-                    out.json.key("tool_choice");
-                    out
-                });
+            if let Some((tool, name)) = tool {
+                out.json.key("tool_choice");
+                write_named(tool, &name, out);
             }
             if allowed {
                 for name in &request.allowed_tools {
@@ -236,21 +240,28 @@ fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
     out.json.end_object();
 }
 
-fn write_tool(tool: &Tool<'_>, takes: &Capabilities, out: &mut Target<'_>) {
+fn write_tool(
+    (tool, new): (&Tool<'_>, &Str<'_>),
+    takes: &Capabilities,
+    tape: &mut TapeBuf,
+    out: &mut Target<'_>,
+) {
     // Marks for the cache and the settings of vendors' own tools have no place, as the table says.
     #[rustfmt::skip]
     let Tool {
-        kind, vendor_type: _, name, description, schema, strict, config: _, service: _, namespace,
+        kind, vendor_type: _, name: _, description, schema, strict, config: _, service: _, namespace: _,
         output_schema: _, grammar, deferred: _, cache: _,
     } = tool;
     if *kind == CallKind::Vendor {
         out.lose(Field::ToolKind, Reason::Narrowed);
     }
-    let new = aliases::flat_name(namespace.as_ref(), name, takes.tool_names, out.ledger);
     let kind = TOOLS.word(*kind).unwrap_or("function");
     let json = &mut out.json;
-    json.object().key("type").literal(kind).key(kind).object().key("name").str(&new);
-    json.opt_str("description", description.as_ref()).opt_raw("parameters", schema.as_ref());
-    json.opt_raw("format", grammar.as_ref());
-    json.opt_bool("strict", *strict).end_object().end_object();
+    json.object().key("type").literal(kind).key(kind).object().key("name").str(new);
+    json.opt_str("description", description.as_ref());
+    if schema.is_some() {
+        json.key("parameters");
+        write_tool_schema(schema.as_ref(), *strict, &takes.schemas, tape, out);
+    }
+    out.json.opt_raw("format", grammar.as_ref()).opt_bool("strict", *strict).end_object().end_object();
 }

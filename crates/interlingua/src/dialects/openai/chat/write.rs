@@ -284,7 +284,7 @@ impl RequestForm for ChatRequest {
         &mut self.assistant
     }
 
-    fn end_assistant(&mut self, out: &mut Target<'_>) -> bool {
+    fn end_assistant(&mut self, _: bool, out: &mut Target<'_>) -> bool {
         let said = !self.assistant.is_empty();
         if said {
             self.assistant.write(out);

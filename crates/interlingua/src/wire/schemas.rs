@@ -1,0 +1,485 @@
+//! JSON Schemas in a form that the target takes.
+//!
+//! A schema that fits is copied as it is. What a server would refuse is rewritten so that arguments keep their shape:
+//! choices at the root are joined into one object, strict schemas close their objects and name every property as
+//! required (one that was optional may then be `null`, and [`without_nulls`] takes that out of the arguments again),
+//! properties get types. Each change is noted.
+
+use super::backends::SchemaRules;
+use crate::json::{JsonWriter, Raw, Str};
+use crate::ledger::{Ledger, Reason};
+use crate::model::Field;
+use crate::pipe::Target;
+use crate::tape::{Kind, Limits, TapeBuf, Val};
+
+/// The schema of a tool without arguments.
+const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
+
+/// Writes the schema of a tool's arguments.
+pub(crate) fn write_tool_schema(
+    schema: Option<&Raw<'_>>,
+    strict: Option<bool>,
+    rules: &SchemaRules,
+    tape: &mut TapeBuf,
+    out: &mut Target<'_>,
+) {
+    let strict = strict == Some(true);
+    let Some(schema) = schema else {
+        out.ledger.note("tool without a schema takes an empty object");
+        out.json.raw(&Raw::new(NO_ARGUMENTS));
+        return;
+    };
+    let text = schema.as_str();
+    // Nearly every schema says so first.
+    let is_plain =
+        || [r#"{"type":"object""#, r#"{"type": "object""#].iter().any(|head| text.starts_with(head));
+    let has_choice =
+        || CHOICES.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some());
+    if !rules.typed && !strict && is_plain() && !(rules.object_root && has_choice()) {
+        out.json.raw(schema);
+        return;
+    }
+    let parsed = tape.parse(text, &Limits::default()).ok();
+    let root = parsed.as_ref().map(|tape| tape.root()).filter(|root| root.kind() == Kind::Object);
+    let Some(root) = root.filter(|root| root.members().next().is_some()) else {
+        out.ledger.note("tool without a schema takes an empty object");
+        out.json.raw(&Raw::new(NO_ARGUMENTS));
+        return;
+    };
+    let mut rewriter = SchemaRewriter {
+        closes: strict && rules.strict_is_closed,
+        requires_all: strict && rules.strict_requires_all,
+        types: rules.typed,
+        moves_keywords: false,
+        ledger: out.ledger,
+    };
+    match root_of(root, rules) {
+        // What fits keeps its bytes: providers cache by them.
+        Root::Fits if rewriter.fits(root) => _ = out.json.raw(schema),
+        Root::Fits => rewriter.write(root, &mut out.json),
+        Root::Untyped => {
+            rewriter.ledger.note("schema without a type is one of an object");
+            rewriter.write_object(root, &mut out.json);
+        }
+        Root::Joined => {
+            rewriter.ledger.note("choice at the root of a tool's schema joined into one object");
+            rewriter.write_joined(root, &mut out.json);
+        }
+        Root::NoObject => {
+            out.lose_raw(Field::ToolSchema, schema, Reason::Refused);
+            out.ledger.note("schema of something else than an object replaced by an empty one");
+            out.json.raw(&Raw::new(NO_ARGUMENTS));
+        }
+    }
+}
+
+/// Writes the schema of an answer.
+pub(crate) fn write_answer_schema(
+    schema: &Raw<'_>,
+    rules: &SchemaRules,
+    tape: &mut TapeBuf,
+    out: &mut Target<'_>,
+) {
+    let parsed = tape.parse(schema.as_str(), &Limits::default()).ok();
+    let root = parsed.as_ref().map(|tape| tape.root()).filter(|root| root.kind() == Kind::Object);
+    match root {
+        Some(root) if rules.answer_is_closed || rules.typed => {
+            let (closes, types) = (rules.answer_is_closed, rules.typed);
+            let ledger = &mut *out.ledger;
+            let mut rewriter =
+                SchemaRewriter { closes, requires_all: false, types, moves_keywords: closes, ledger };
+            if rewriter.fits(root) {
+                out.json.raw(schema);
+            } else {
+                rewriter.write(root, &mut out.json);
+            }
+        }
+        _ => _ = out.json.raw(schema),
+    }
+}
+
+/// Whether a strict schema names every property as required.
+pub(crate) fn requires_all(schema: &Raw<'_>, tape: &mut TapeBuf) -> bool {
+    tape.parse(schema.as_str(), &Limits::default()).is_ok_and(|tape| all_required(tape.root()))
+}
+
+fn all_required(schema: Val<'_>) -> bool {
+    let mut properties = schema.get("properties").into_iter().flat_map(|all| all.members());
+    properties.all(|(name, _)| is_required(schema, &name)) && each_schema(schema).all(all_required)
+}
+
+/// The words for a choice among schemas.
+const CHOICES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+/// Members that hold schemas by name.
+const BY_NAME: [&str; 5] = ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
+/// Members that hold a schema or a list of them.
+const NESTED: [&str; 11] = [
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "contains",
+    "not",
+    "if",
+    "then",
+    "else",
+    "anyOf",
+    "oneOf",
+    "allOf",
+];
+/// Keywords that schemas of answers do not know, where such a schema is a promise.
+const PROMISED_BY_NOBODY: [&str; 14] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "propertyNames",
+];
+
+/// What the root of a tool's schema is.
+enum Root {
+    Fits,
+    /// It says no type.
+    Untyped,
+    /// It is a choice, or an object among other things.
+    Joined,
+    NoObject,
+}
+
+fn root_of(root: Val<'_>, rules: &SchemaRules) -> Root {
+    let has_choice = CHOICES.iter().any(|word| root.get(word).is_some_and(|list| list.kind() == Kind::Array));
+    let kind = root.get("type");
+    match kind {
+        _ if has_choice && rules.object_root => Root::Joined,
+        Some(kind) if kind.is("object") => Root::Fits,
+        Some(kind) if kind.elements().any(|kind| kind.is("object")) => Root::Joined,
+        Some(_) => Root::NoObject,
+        None => Root::Untyped,
+    }
+}
+
+/// Writes schemas anew.
+struct SchemaRewriter<'l> {
+    /// Objects have no other properties than those that are named.
+    closes: bool,
+    /// Every property is required, and one that was not may be `null`.
+    requires_all: bool,
+    /// Every property gets a type.
+    types: bool,
+    /// Keywords that the target does not know become part of the description.
+    moves_keywords: bool,
+    ledger: &'l mut Ledger,
+}
+
+impl SchemaRewriter<'_> {
+    /// Whether a schema would be written as it is.
+    fn fits(&self, schema: Val<'_>) -> bool {
+        let is_object = is_object(schema);
+        let open = schema.get("additionalProperties").is_none_or(|other| other.bool() != Some(false));
+        let mut properties = schema.get("properties").into_iter().flat_map(|all| all.members());
+        let property_fits = |(name, property): (Str<'_>, Val<'_>)| {
+            (!self.requires_all || is_required(schema, &name))
+                && (!self.types || property.kind() != Kind::Object || inferred_type(property).is_none())
+        };
+        let moves = |(name, _): (Str<'_>, Val<'_>)| {
+            let word = name.as_escaped();
+            word == "oneOf" || PROMISED_BY_NOBODY.contains(&word)
+        };
+        !(self.closes && is_object && open)
+            && properties.all(property_fits)
+            && !(self.moves_keywords && schema.members().any(moves))
+            && each_schema(schema).all(|inner| self.fits(inner))
+    }
+
+    fn write(&mut self, schema: Val<'_>, json: &mut JsonWriter<'_>) {
+        if schema.kind() == Kind::Object {
+            self.write_members(schema, json.object());
+            json.end_object();
+        } else {
+            json.raw(&schema.raw());
+        }
+    }
+
+    /// Writes a schema that says no type, as one of an object.
+    fn write_object(&mut self, schema: Val<'_>, json: &mut JsonWriter<'_>) {
+        json.object().key("type").literal("object");
+        self.write_members(schema, json);
+        if self.closes && !is_object(schema) {
+            json.key("additionalProperties").bool(false);
+        }
+        json.end_object();
+    }
+
+    fn write_members(&mut self, schema: Val<'_>, json: &mut JsonWriter<'_>) {
+        let is_object = is_object(schema);
+        let mut moved = Vec::new();
+        for (name, value) in schema.members() {
+            let word = name.as_escaped();
+            match word {
+                "additionalProperties" if self.closes && is_object => {
+                    if value.bool() != Some(false) {
+                        self.ledger.note("object of a schema closed to other properties");
+                    }
+                }
+                "required" if self.requires_all && is_object => {}
+                "description" if self.moves_keywords => {}
+                _ if self.moves_keywords && PROMISED_BY_NOBODY.contains(&word) => moved.push((name, value)),
+                "oneOf" if self.moves_keywords && value.kind() == Kind::Array => {
+                    self.ledger.note("`oneOf` of a schema written as `anyOf`");
+                    self.write_list(value, json.key("anyOf"));
+                }
+                _ if BY_NAME.contains(&word) && value.kind() == Kind::Object => {
+                    let properties = word == "properties";
+                    json.key(word).object();
+                    for (name, inner) in value.members() {
+                        json.key(name.as_escaped());
+                        if properties {
+                            self.write_property(inner, is_required(schema, &name), json);
+                        } else {
+                            self.write(inner, json);
+                        }
+                    }
+                    json.end_object();
+                }
+                "additionalProperties" => self.write(value, json.key(word)),
+                _ if NESTED.contains(&word) && value.kind() == Kind::Array => {
+                    self.write_list(value, json.key(word));
+                }
+                _ if NESTED.contains(&word) => self.write(value, json.key(word)),
+                _ => _ = json.key(word).raw(&value.raw()),
+            }
+        }
+        if self.moves_keywords {
+            self.write_description(schema.get("description"), &moved, json);
+        }
+        if self.closes && is_object {
+            json.key("additionalProperties").bool(false);
+        }
+        if self.requires_all && is_object {
+            json.key("required").array();
+            for (name, _) in schema.get("properties").into_iter().flat_map(|all| all.members()) {
+                json.str(&name);
+            }
+            json.end_array();
+        }
+    }
+
+    fn write_list(&mut self, list: Val<'_>, json: &mut JsonWriter<'_>) {
+        json.array();
+        for schema in list.elements() {
+            self.write(schema, json);
+        }
+        json.end_array();
+    }
+
+    fn write_property(&mut self, property: Val<'_>, required: bool, json: &mut JsonWriter<'_>) {
+        let nullable = self.requires_all && !required && !takes_null(property);
+        if nullable {
+            self.ledger.note("optional property of a strict schema required, and allowed to be null");
+            json.object().key("anyOf").array();
+        }
+        match inferred_type(property).filter(|_| self.types && property.kind() == Kind::Object) {
+            Some(kind) => {
+                self.ledger.note("property without a type got one");
+                json.object().key("type").literal(kind);
+                self.write_members(property, json);
+                json.end_object();
+            }
+            None => self.write(property, json),
+        }
+        if nullable {
+            json.object().key("type").literal("null").end_object().end_array().end_object();
+        }
+    }
+
+    /// Writes a description, and after it what no keyword can promise.
+    fn write_description(
+        &mut self,
+        description: Option<Val<'_>>,
+        moved: &[(Str<'_>, Val<'_>)],
+        json: &mut JsonWriter<'_>,
+    ) {
+        let known = description.and_then(|text| text.str());
+        if known.is_none() && moved.is_empty() {
+            return;
+        }
+        json.key("description").open_string();
+        if let Some(known) = &known {
+            json.piece(known);
+        }
+        if !moved.is_empty() {
+            self.ledger.note("keywords of a schema that the target does not know moved into its description");
+            json.plain_piece(if known.is_some() { " {" } else { "{" });
+            for (number, (name, value)) in moved.iter().enumerate() {
+                json.plain_piece(if number > 0 { ", " } else { "" }).piece(name);
+                json.plain_piece(": ").plain_piece(value.text());
+            }
+            json.plain_piece("}");
+        }
+        json.close_string();
+    }
+
+    /// Writes one object with the properties of a root and of all the choices in it. Those that every choice requires
+    /// are required.
+    fn write_joined(&mut self, root: Val<'_>, json: &mut JsonWriter<'_>) {
+        let variants = || {
+            let lists = CHOICES.into_iter().filter_map(|word| root.get(word));
+            lists.flat_map(|list| list.elements()).filter(|variant| variant.get("properties").is_some())
+        };
+        let mut names: Vec<(Str<'_>, Vec<Val<'_>>)> = Vec::new();
+        for schema in std::iter::once(root).chain(variants()) {
+            for (name, property) in schema.get("properties").into_iter().flat_map(|all| all.members()) {
+                match names.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, forms)) if forms.iter().any(|form| form.text() == property.text()) => {}
+                    Some((_, forms)) => forms.push(property),
+                    None => names.push((name, vec![property])),
+                }
+            }
+        }
+        let all_of = |name: &Str<'_>| {
+            let list = root.get("allOf").into_iter().flat_map(|list| list.elements());
+            list.into_iter().any(|schema| is_required(schema, name))
+        };
+        let in_each = |name: &Str<'_>| {
+            let lists = ["anyOf", "oneOf"].into_iter().filter_map(|word| root.get(word));
+            let mut choices =
+                lists.flat_map(|list| list.elements()).filter(|it| it.get("properties").is_some());
+            choices.next().is_some_and(|first| is_required(first, name))
+                && choices.all(|schema| is_required(schema, name))
+        };
+        let required = |name: &Str<'_>| is_required(root, name) || all_of(name) || in_each(name);
+        json.object().key("type").literal("object");
+        let own = ["type", "properties", "required", "additionalProperties", "anyOf", "oneOf", "allOf"];
+        for (name, value) in root.members().filter(|(name, _)| !own.contains(&name.as_escaped())) {
+            json.key(name.as_escaped()).raw(&value.raw());
+        }
+        json.key("properties").object();
+        for (name, forms) in &names {
+            json.key(name.as_escaped());
+            match forms.as_slice() {
+                [form] => self.write_property(*form, required(name), json),
+                forms => {
+                    json.object().key("anyOf").array();
+                    for form in forms {
+                        self.write(*form, json);
+                    }
+                    json.end_array().end_object();
+                }
+            }
+        }
+        json.end_object();
+        let mut listed = names.iter().filter(|(name, _)| self.requires_all || required(name)).peekable();
+        if listed.peek().is_some() {
+            json.key("required").array();
+            for (name, _) in listed {
+                json.str(name);
+            }
+            json.end_array();
+        }
+        if self.closes {
+            json.key("additionalProperties").bool(false);
+        }
+        json.end_object();
+    }
+}
+
+/// Writes arguments without the nulls that stand for optional properties, by the schema as the client has it; returns
+/// whether there were any.
+pub(crate) fn without_nulls(args: Val<'_>, schema: Val<'_>, json: &mut JsonWriter<'_>) -> bool {
+    let mut found = false;
+    match args.kind() {
+        Kind::Object => {
+            let properties = schema.get("properties");
+            json.object();
+            for (name, value) in args.members() {
+                let property = properties.and_then(|all| all.get(&name.decode()));
+                let optional = |property: &Val<'_>| !is_required(schema, &name) && !takes_null(*property);
+                if value.is_null() && property.as_ref().is_some_and(optional) {
+                    found = true;
+                    continue;
+                }
+                json.key(name.as_escaped());
+                match property {
+                    Some(property) => found |= without_nulls(value, property, json),
+                    None => _ = json.raw(&value.raw()),
+                }
+            }
+            json.end_object();
+        }
+        Kind::Array => {
+            let items = schema.get("items").filter(|items| items.kind() == Kind::Object);
+            json.array();
+            for value in args.elements() {
+                match items {
+                    Some(items) => found |= without_nulls(value, items, json),
+                    None => _ = json.raw(&value.raw()),
+                }
+            }
+            json.end_array();
+        }
+        Kind::Null | Kind::Bool | Kind::Number | Kind::String => _ = json.raw(&args.raw()),
+    }
+    found
+}
+
+/// Whether a schema is one of an object.
+fn is_object(schema: Val<'_>) -> bool {
+    let kind = schema.get("type");
+    let named = kind.is_some_and(|kind| kind.is("object") || kind.elements().any(|kind| kind.is("object")));
+    named || kind.is_none() && schema.get("properties").is_some()
+}
+
+fn is_required(schema: Val<'_>, name: &Str<'_>) -> bool {
+    schema.get("required").is_some_and(|list| list.elements().any(|known| known.str().as_ref() == Some(name)))
+}
+
+/// Whether a schema lets a value be `null`.
+fn takes_null(schema: Val<'_>) -> bool {
+    let is_null = |kind: Val<'_>| kind.is("null");
+    let kind = schema.get("type");
+    kind.is_some_and(|kind| is_null(kind) || kind.elements().any(is_null))
+        || ["anyOf", "oneOf"]
+            .into_iter()
+            .filter_map(|word| schema.get(word))
+            .any(|list| list.elements().any(|inner| inner.get("type").is_some_and(is_null)))
+        || schema.get("enum").is_some_and(|list| list.elements().any(|value| value.is_null()))
+}
+
+/// The type of a property that says none, by what else it says.
+fn inferred_type(schema: Val<'_>) -> Option<&'static str> {
+    let has = |name| schema.get(name).is_some();
+    if has("type") || has("$ref") || has("anyOf") || has("oneOf") || has("allOf") {
+        return None;
+    }
+    let example = schema.get("const").or_else(|| schema.get("enum")?.elements().next());
+    Some(match example.map(|value| value.kind()) {
+        _ if has("properties") => "object",
+        _ if has("items") => "array",
+        Some(Kind::Number) => "number",
+        Some(Kind::Bool) => "boolean",
+        Some(Kind::Null) => "null",
+        Some(Kind::Object) => "object",
+        Some(Kind::Array) => "array",
+        Some(Kind::String) | None => "string",
+    })
+}
+
+/// The schemas that stand in a schema.
+fn each_schema<'t>(schema: Val<'t>) -> impl Iterator<Item = Val<'t>> {
+    let named = BY_NAME.into_iter().filter_map(move |word| schema.get(word));
+    let named = named.flat_map(|all| all.members().map(|(_, inner)| inner));
+    let nested = NESTED.into_iter().filter_map(move |word| schema.get(word));
+    let nested = nested.flat_map(|inner| {
+        let alone = Some(inner).filter(|inner| inner.kind() == Kind::Object);
+        inner.elements().chain(alone)
+    });
+    named.chain(nested)
+}
