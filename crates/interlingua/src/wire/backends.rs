@@ -46,8 +46,14 @@ pub struct Capabilities {
     pub refuses: &'static [Field],
     /// The highest temperature.
     pub max_temperature: f64,
+    /// The fewest tokens that may be asked for.
+    pub min_tokens: u64,
     /// How many texts to stop at.
     pub max_stop_texts: usize,
+    /// How many bytes each of them may have.
+    pub max_stop_bytes: usize,
+    /// Whether they may be nothing but space.
+    pub blank_stop_texts: bool,
     /// The names that an assistant's thoughts are read by in history, the one that it is sent by first; empty where they
     /// have no place.
     pub reasoning_names: &'static [&'static str],

@@ -33,6 +33,8 @@ pub(crate) struct Profile {
     pub(crate) free_text: FreeText,
     /// Texts that are parts.
     pub(crate) texts: TextForm,
+    /// Whether documents that are text have a place of their own; where not, they are written as text.
+    pub(crate) text_documents: bool,
     /// Whether a system message is a turn of the conversation.
     pub(crate) system_is_turn: bool,
     /// Whether tools have groups; where they have none, the group is put before the name.

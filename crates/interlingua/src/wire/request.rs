@@ -222,6 +222,11 @@ impl<T: RequestForm> RequestWriter<T> {
                 out.ledger.note("JSON content written as text");
                 content.text(*item, *part, &Str::plain(json.as_str()), out);
             }
+            Part::Media(media)
+                if matches!(media.source, MediaSource::Text(_)) && !self.profile.text_documents =>
+            {
+                write_document((*item, *part), media, content, out);
+            }
             Part::Media(media) if to != Destination::System => {
                 let known = with_known_type(media, out);
                 let media = known.as_ref().unwrap_or(media);
@@ -406,6 +411,30 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
             self.form.end(out);
         }
     }
+}
+
+/// Writes a document that is text as text, with what is said about it before it.
+fn write_document(
+    (item, part): (ItemId, u32),
+    media: &Media<'_>,
+    content: &mut WireContent,
+    out: &mut Target<'_>,
+) {
+    let Media { media_type, source, name, context, citable, detail } = media;
+    out.ledger.note("text document written as text");
+    out.lose_some(Field::MediaType, media_type.as_ref(), Reason::Narrowed);
+    out.lose_some(Field::MediaDetail, detail.as_ref(), Reason::NoSlot);
+    if citable.is_some() {
+        out.lose(Field::MediaCitable, Reason::NoSlot);
+    }
+    for (label, said) in [("[document: ", name), ("[about it: ", context)] {
+        if let Some(said) = said {
+            for piece in [&Str::escaped(label), said, &Str::escaped("]\\n")] {
+                content.text(item, part, piece, out);
+            }
+        }
+    }
+    content.text(item, part, source.text(), out);
 }
 
 /// The same media with a type that APIs know, if they have another.

@@ -117,26 +117,30 @@ fn write_one(
                 out.json.key(name).str(text);
             }
         },
-        SettingRef::Number(Some(number)) if field == Field::Temperature => {
-            let most = takes.max_temperature;
-            if number.as_str().parse::<f64>().is_ok_and(|asked| asked > most) {
+        SettingRef::Number(Some(number)) => match out_of_range(field, number, takes) {
+            None => _ = out.json.key(name).raw(number),
+            Some(repaired) => {
                 out.lose_raw(field, number, Reason::Refused);
-                out.ledger.note("temperature lowered to the highest that the target takes");
-                out.json.key(name).raw(&Raw::new(&most.to_string()));
-            } else {
-                out.json.key(name).raw(number);
+                if let Some(repaired) = repaired {
+                    out.ledger.note("number brought into the range that the target takes");
+                    out.json.key(name).raw(&Raw::new(&repaired));
+                }
             }
-        }
-        SettingRef::Number(Some(number)) => _ = out.json.key(name).raw(number),
+        },
         SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
-        SettingRef::Texts(texts) if !texts.is_empty() => {
+        SettingRef::Texts(texts) => {
             let most = if field == Field::StopTexts { takes.max_stop_texts } else { usize::MAX };
-            out.json.key(name).array();
-            for text in texts.iter().take(most) {
-                out.json.str(text);
+            let fits = |text: &&Str<'_>| field != Field::StopTexts || stops(text, takes);
+            let mut taken = texts.iter().filter(fits).take(most).peekable();
+            if taken.peek().is_some() {
+                out.json.key(name).array();
+                for text in taken {
+                    out.json.str(text);
+                }
+                out.json.end_array();
             }
-            out.json.end_array();
-            for text in texts.iter().skip(most) {
+            let refused = texts.iter().filter(|text| !fits(text));
+            for text in refused.chain(texts.iter().filter(fits).skip(most)) {
                 out.lose_str(field, text, Reason::Refused);
             }
         }
@@ -147,12 +151,25 @@ fn write_one(
             }
             out.json.end_object();
         }
-        SettingRef::Text(None)
-        | SettingRef::Number(None)
-        | SettingRef::Flag(None)
-        | SettingRef::Texts(_)
-        | SettingRef::Pairs(_) => {}
+        SettingRef::Text(None) | SettingRef::Number(None) | SettingRef::Flag(None) | SettingRef::Pairs(_) => {
+        }
     }
+}
+
+/// What to write for a number that the target refuses, if anything; `None` if it takes the number.
+fn out_of_range(field: Field, number: &Raw<'_>, takes: &Capabilities) -> Option<Option<String>> {
+    let asked = number.as_str().parse::<f64>().ok()?;
+    match field {
+        Field::Temperature if asked > takes.max_temperature => Some(Some(takes.max_temperature.to_string())),
+        Field::MaxTokens if asked < takes.min_tokens as f64 => Some(None),
+        _ => None,
+    }
+}
+
+/// Whether the target stops at such a text.
+fn stops(text: &Str<'_>, takes: &Capabilities) -> bool {
+    let plain = text.decode();
+    plain.len() <= takes.max_stop_bytes && (takes.blank_stop_texts || !plain.trim().is_empty())
 }
 
 /// Gives up a setting that the backend refuses.

@@ -20,7 +20,7 @@ pub(super) const CACHE: CacheWords =
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
     let own = |block: &Val<'_>| match block.str_or_empty("type") {
         "text" => is_str(block.get("text")),
-        "image" | "document" => media_place(*block).is_some(),
+        "image" | "document" | "search_result" => media_place(*block).is_some(),
         _ => false,
     };
     match content {
@@ -168,7 +168,7 @@ fn open_members(
             head.within = Some(message);
             Some(out.start(head))
         }
-        "image" | "document" => {
+        "image" | "document" | "search_result" => {
             let media = read_media(block, Of::Message)?;
             out.delta(message, number, Part::Media(media));
             read_mark(mark, message, number, out);
@@ -326,9 +326,12 @@ fn is_text(block: Val<'_>) -> bool {
 }
 
 /// What sort of place the media of an `image` or `document` block are at, and the value that says where, if we can carry
-/// them. A document of several texts has no place in the model.
+/// them.
 fn media_place(block: Val<'_>) -> Option<(&'static str, Val<'_>)> {
     let kind = block.get("type")?;
+    if kind.is("search_result") {
+        return Some(("texts", texts_in(block)?));
+    }
     let source = block.get("source").filter(|_| kind.is("image") || kind.is("document"))?;
     let place = source.get("type")?.str()?;
     let (place, value) = match place.as_escaped() {
@@ -342,7 +345,7 @@ fn media_place(block: Val<'_>) -> Option<(&'static str, Val<'_>)> {
             match (parts.next(), parts.next()) {
                 (Some(only), None) if is_text(only) => ("content", only.get("text")?),
                 (None, _) => ("content", content),
-                _ => return None,
+                (Some(_), _) => return Some(("texts", texts_in(source)?)),
             }
         }
         _ => return None,
@@ -350,24 +353,57 @@ fn media_place(block: Val<'_>) -> Option<(&'static str, Val<'_>)> {
     Some((place, value)).filter(|_| value.kind() == Kind::String)
 }
 
+/// The content of a document or a search result, if it is texts and nothing else.
+fn texts_in(holder: Val<'_>) -> Option<Val<'_>> {
+    let content = holder.get("content").filter(|content| content.kind() == Kind::Array)?;
+    content.elements().all(is_text).then_some(content).filter(|content| content.elements().next().is_some())
+}
+
+/// Texts of one document, joined.
+fn joined_texts(content: Val<'_>, field: Field) -> Str<'static> {
+    let mut joined = String::new();
+    for part in content.elements() {
+        part.note_str("type", Field::Structure);
+        if let Some(text) = part.note_str("text", field) {
+            if !joined.is_empty() {
+                joined.push_str("\n\n");
+            }
+            joined.push_str(&text.decode());
+        }
+    }
+    Str::from_plain(&joined)
+}
+
 /// Reads the media of a block in an item of that kind.
 fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
     let (place, value) = media_place(block)?;
     let source = block.get("source")?;
     block.note_str("type", Field::Structure);
+    if block.get("type").is_some_and(|kind| kind.is("search_result")) {
+        let mut media = Media::new(None, MediaSource::Text(joined_texts(value, of.media())));
+        media.name = block.note_str("title", Field::MediaName);
+        media.context = block.note_str("source", Field::MediaContext);
+        let enabled = block.get("citations").and_then(|citations| citations.get("enabled"));
+        media.citable = enabled.and_then(|flag| flag.bool().inspect(|_| _ = flag.note(Field::MediaCitable)));
+        return Some(media);
+    }
     source.note_str("type", Field::Structure);
     if let Some(part) = source.get("content").and_then(|content| content.elements().next()) {
         part.note_str("type", Field::Structure);
     }
     let said = match place {
         "text" | "content" => MediaSource::Text(value.note_text(of.media())?),
+        "texts" => MediaSource::Text(joined_texts(value, of.media())),
         "base64" => MediaSource::Base64(value.take_text(of.media())?),
         "url" => MediaSource::Url(value.take_text(of.media())?),
         _ => MediaSource::File(value.take_text(of.media())?),
     };
     // A document by address is always a PDF; nothing else tells it from a picture once it is media.
     let is_document = block.get("type").is_some_and(|kind| kind.is("document"));
-    let pdf = || Some(Str::escaped("application/pdf")).filter(|_| is_document && place != "content");
+    let pdf = || {
+        Some(Str::escaped("application/pdf"))
+            .filter(|_| is_document && !["content", "texts"].contains(&place))
+    };
     let media_type = match place {
         "text" => source.note_str("media_type", Field::MediaType),
         _ => source.take_str("media_type", Field::MediaType).or_else(pdf),

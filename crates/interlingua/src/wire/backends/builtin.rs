@@ -181,7 +181,11 @@ const CLAUDE: Capabilities = Capabilities {
     max_tokens_default: Some(4096),
     refuses: &[],
     max_temperature: 1.0,
+    // No token at all only warms the cache.
+    min_tokens: 0,
     max_stop_texts: usize::MAX,
+    max_stop_bytes: usize::MAX,
+    blank_stop_texts: false,
     reasoning_names: &[],
     reasoning_with_calls: false,
     efforts: &["low", "medium", "high", "xhigh", "max"],
@@ -299,7 +303,10 @@ const CHAT: Capabilities = Capabilities {
     max_tokens_default: None,
     refuses: &[],
     max_temperature: 2.0,
+    min_tokens: 1,
     max_stop_texts: 4,
+    max_stop_bytes: usize::MAX,
+    blank_stop_texts: true,
     // The API itself has none; servers of others do, and a name that nobody reads does no harm.
     reasoning_names: &["reasoning_content", "reasoning"],
     reasoning_with_calls: false,

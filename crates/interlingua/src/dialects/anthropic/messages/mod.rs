@@ -72,6 +72,7 @@ static BACKEND: Profile = Profile {
     arguments: ArgumentForm::Object,
     free_text: FreeText::Wrapped,
     texts: TextForm { head: TEXT_PART, blank: BlankText::Refuse },
+    text_documents: true,
     system_is_turn: false,
     groups: false,
     marks: Marks::TextsAndCalls,

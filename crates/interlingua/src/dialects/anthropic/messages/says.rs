@@ -33,7 +33,7 @@ pub(super) const fn request(field: Field) -> Says {
         }
         Field::ReasoningBudget => Says::Less("models that decide themselves get the nearest effort"),
         Field::ReasoningVisibility => Says::Less("words the API does not know, and any without a mode"),
-        Field::AnswerFormat => Says::Less("only a schema has a place"),
+        Field::AnswerFormat => Says::Less("a schema has a place, and any object an instruction"),
         Field::EndUser => Says::Less("a longer one than 256 characters is replaced by a hash"),
         Field::StreamUsage => Says::Less("every stream tells it"),
         Field::ServiceTier => Says::Less("only `auto` and `default` have a word"),

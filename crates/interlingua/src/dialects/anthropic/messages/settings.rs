@@ -240,10 +240,8 @@ fn write_output(
             }
             Some(schema)
         }
-        Some(Format::JsonObject) => {
-            out.lose(Field::AnswerFormat, Reason::NoSlot);
-            None
-        }
+        // By an instruction.
+        Some(Format::JsonObject) => None,
         Some(Format::Text) => {
             out.lose(Field::AnswerFormat, Reason::Redundant);
             None

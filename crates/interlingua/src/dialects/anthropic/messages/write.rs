@@ -5,13 +5,13 @@ use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, settings};
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, Citation, Failure, FailureClass, Field, ItemId, Media, MediaSource, Request, Usage,
+    Args, Author, Citation, Failure, FailureClass, Field, Format, ItemId, Media, MediaSource, Request, Usage,
 };
 use crate::pipe::Target;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
-use crate::wire::backends::Capabilities;
+use crate::wire::backends::{Capabilities, SystemPlaces};
 use crate::wire::content::{HeldText, WireContent};
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
@@ -170,7 +170,12 @@ pub(super) struct MessagesRequest {
     /// A system message whose place is not decided yet.
     system: WireContent,
     last: Speaker,
+    /// What the model takes.
+    takes: Option<&'static Capabilities>,
 }
+
+/// The API has no setting that asks for any JSON object.
+const JSON_INSTRUCTION: &str = "Answer with one JSON object and nothing else.";
 
 impl Default for MessagesRequest {
     fn default() -> Self {
@@ -181,6 +186,7 @@ impl Default for MessagesRequest {
             said: WireContent::default(),
             system: WireContent::default(),
             last: Speaker::Nobody,
+            takes: None,
         }
     }
 }
@@ -192,6 +198,12 @@ impl RequestForm for MessagesRequest {
 
     fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
         settings::write(request, takes, out);
+        self.takes = Some(takes);
+        if request.format == Some(Format::JsonObject) {
+            out.ledger.note("any JSON object asked for by an instruction");
+            self.system.text(ItemId(0), 0, &Str::escaped(JSON_INSTRUCTION), out);
+            self.system.end(out);
+        }
     }
 
     fn assistant(&mut self) -> &mut dyn AssistantForm {
@@ -264,7 +276,8 @@ impl RequestForm for MessagesRequest {
             return self.open_messages(out);
         }
         let json = &mut out.json;
-        if self.last == Speaker::User && next != Speaker::User {
+        let may_stand = self.takes.is_none_or(|takes| takes.system != SystemPlaces::First);
+        if may_stand && self.last == Speaker::User && next != Speaker::User {
             self.system.write(json.up_to_value(r#"{"role":"system","content":"#));
             json.end_object();
             self.last = Speaker::Nobody;

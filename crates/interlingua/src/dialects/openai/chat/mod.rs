@@ -90,6 +90,7 @@ static BACKEND: Profile = Profile {
     arguments: ArgumentForm::Text,
     free_text: FreeText::Native,
     texts: TextForm { head: TEXT_PART, blank: BlankText::Take },
+    text_documents: false,
     system_is_turn: true,
     groups: false,
     marks: Marks::Texts,

@@ -55,7 +55,9 @@ pub(super) const fn request(field: Field) -> Says {
             "of the user, and of results after them: pictures, sound and PDF documents, texts as text, but no files of other providers",
         ),
         Field::MediaType => Says::Less("media at an address, and texts, have no type of their own"),
-        Field::MediaName => Says::Less("only PDF documents have one"),
+        Field::MediaName => Says::Less("only of documents; of texts in a line before them"),
+        Field::MediaContext => Says::Less("only of texts, in a line before them"),
+        Field::MediaCitable => Says::No(Reason::NoSlot),
         Field::MediaDetail => Says::Less("only pictures have it"),
         Field::ToolGrammar => Says::Less("only tools that take plain text have one"),
         Field::ResultIsError => {
@@ -72,9 +74,7 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::ReasoningMode
         | Field::ReasoningBudget
         | Field::ReasoningVisibility
-        | Field::SettingsCache
-        | Field::MediaContext
-        | Field::MediaCitable => Says::No(Reason::NoSlot),
+        | Field::SettingsCache => Says::No(Reason::NoSlot),
         // Only an answer cites.
         citations!() => Says::No(Reason::NoSlot),
         kit_in_request!() => in_request(field),

@@ -294,13 +294,6 @@ impl RequestForm for ChatRequest {
 
     fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
         let PlacedMedia { of, call, delta, media } = placed;
-        if let MediaSource::Text(text) = &media.source {
-            out.ledger.note("text document written as text");
-            out.lose_some(Field::MediaType, media.media_type.as_ref(), Reason::Narrowed);
-            out.lose_some(Field::MediaName, media.name.as_ref(), Reason::NoSlot);
-            out.lose_some(Field::MediaDetail, media.detail.as_ref(), Reason::NoSlot);
-            return content.text(delta.item, delta.part, text, out);
-        }
         let mut part = JsonBuffer::default();
         if let Err(reason) = write_media(media, &mut part.hold(), out) {
             return out.lose_part(of, &delta.value, reason);
@@ -373,8 +366,9 @@ fn write_message(author: Author, content: &mut WireContent, json: &mut JsonWrite
 
 /// Writes a part with media, or says why the API takes no such thing.
 fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
-    // What the model should know of a document, and whether to cite it, has no place, as the table says.
-    let Media { media_type, source, name, context: _, citable: _, detail } = media;
+    // Whether to cite it has no place, as the table says.
+    let Media { media_type, source, name, context, citable: _, detail } = media;
+    out.lose_some(Field::MediaContext, context.as_ref(), Reason::NoSlot);
     let known = media_type.as_ref().map(Str::decode);
     let (kind, data) = match (known.as_deref(), source) {
         (kind, MediaSource::Url(url)) if kind.is_none_or(|kind| kind.starts_with("image/")) => {

@@ -1,0 +1,326 @@
+//! What servers refuse is repaired in a request or given up aloud, whatever dialect it came from.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::ledger::{Reason, Report};
+use interlingua::pipe::{Exchange, Pipe};
+use interlingua::wire::backends::Backend;
+use serde_json::{Value, json};
+
+const A: &str = "anthropic";
+const C: &str = "openai-chat";
+
+fn convert(from: &str, to: &str, request: &Value) -> (Value, Report) {
+    convert_for(from, to, None, request)
+}
+
+fn convert_for(from: &str, to: &str, backend: Option<&str>, request: &Value) -> (Value, Report) {
+    let side = |name| (Dialect::named(name).unwrap(), Role::Request);
+    let backend = backend.map(|name| Backend::named(name, to).unwrap());
+    let mut pipe = Pipe::new(side(from), side(to), &Options { backend, ..Options::default() }).unwrap();
+    let mut out = Vec::new();
+    let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
+    assert!(report.adds_up(), "{report:?}");
+    (serde_json::from_slice(&out).unwrap(), report)
+}
+
+fn noted(report: &Report, what: &str) -> bool {
+    report.notes.iter().any(|(note, _)| note.contains(what))
+}
+
+fn lost(report: &Report, path: &str, reason: Reason) -> bool {
+    report.lost_paths.iter().any(|row| row.path == path && row.reason == Some(reason))
+}
+
+fn ask(content: Value) -> Value {
+    json!({"model": "m", "messages": content})
+}
+
+#[test]
+fn a_conversation_in_which_nobody_speaks_gets_a_message() {
+    for messages in [
+        json!([]),
+        json!([{"role": "system", "content": "Be brief."}]),
+        json!([{"role": "user", "content": " "}]),
+    ] {
+        let (out, report) = convert(C, A, &ask(messages));
+        assert_eq!(out["messages"], json!([{"role": "user", "content": "(no message)"}]));
+        assert!(noted(&report, "conversation without a message got one"));
+    }
+    let (out, _) = convert(A, C, &json!({"model": "m", "max_tokens": 1, "messages": []}));
+    assert_eq!(out["messages"], json!([{"role": "user", "content": "(no message)"}]));
+    let (out, report) =
+        convert(A, C, &json!({"model": "m", "max_tokens": 1, "system": "Be brief.", "messages": []}));
+    assert_eq!(out["messages"], json!([{"role": "system", "content": "Be brief."}]));
+    assert!(!noted(&report, "conversation without a message"));
+}
+
+#[test]
+fn p58_a_model_that_does_not_go_on_with_an_answer_is_asked_to() {
+    let request = |model: &str| json!({"model": model, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "So \n"}]});
+    let (out, report) = convert(C, A, &request("claude-opus-5-5"));
+    assert_eq!(out["messages"][2], json!({"role": "user", "content": "Continue."}));
+    assert!(noted(&report, "does not go on"));
+    // Where it does, the API wants no space at the end.
+    let (out, report) = convert(C, A, &request("claude-3-5-haiku"));
+    assert_eq!(out["messages"][1], json!({"role": "assistant", "content": "So"}));
+    assert!(noted(&report, "space at the end") && out["messages"].as_array().unwrap().len() == 2);
+}
+
+#[test]
+fn a_call_has_an_id_of_its_own_and_its_result_knows_it() {
+    let call = |name: &str| json!({"role": "assistant", "content": null, "tool_calls": [{"id": "same", "type": "function", "function": {"name": name, "arguments": "{}"}}]});
+    let result = |content: &str| json!({"role": "tool", "tool_call_id": "same", "content": content});
+    let both = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "same", "type": "function", "function": {"name": "c", "arguments": "{}"}},
+        {"id": "same", "type": "function", "function": {"name": "d", "arguments": "{}"}}]});
+    let messages = json!([{"role": "user", "content": "x"}, call("a"), result("of a"), call("b"), result("of b"), both, result("of c"), result("of d")]);
+    let (out, report) = convert(C, A, &ask(messages));
+    assert!(noted(&report, "id of an earlier one"));
+    let blocks: Vec<&Value> = out["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|turn| turn["content"].as_array().into_iter().flatten())
+        .collect();
+    let mut ids = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        let call = blocks.iter().find(|block| block["name"] == name).unwrap();
+        let result = blocks.iter().find(|block| block["content"] == format!("of {name}")).unwrap();
+        assert_eq!(call["id"], result["tool_use_id"], "{name}");
+        ids.push(call["id"].as_str().unwrap());
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 4, "{ids:?}");
+    assert!(ids.contains(&"same"));
+}
+
+#[test]
+fn p36_tools_of_one_name_get_several_and_answers_find_them() {
+    let tool = |name: &str, description: &str| json!({"name": name, "description": description, "input_schema": {"type": "object"}});
+    let request = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}],
+        "tools": [tool("look", "first"), tool("look", "second"), tool(&"long".repeat(20), "third"), tool(&("long".repeat(20) + "er"), "fourth")]});
+    let (out, report) = convert(A, C, &request);
+    let names: Vec<&str> = out["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names[..2], ["look", "look_2"]);
+    assert!(names[2..].iter().all(|name| name.len() <= 64) && names[2] != names[3]);
+    assert!(noted(&report, "tool called by another name"));
+}
+
+#[test]
+fn schemas_that_the_target_refuses_are_rewritten_and_noted() {
+    let offer = |schema: Value, strict: bool| {
+        json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}],
+            "tools": [{"name": "tide", "input_schema": schema, "strict": strict}]})
+    };
+    let sent = |out: &Value| out["tools"][0]["function"]["parameters"].clone();
+    // A choice at the root: one object with the properties of all, of which those that each requires are required.
+    let choice = json!({"description": "d", "anyOf": [
+        {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a", "b"]},
+        {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}]});
+    let (out, report) = convert(A, C, &offer(choice, false));
+    assert_eq!(
+        sent(&out),
+        json!({"type": "object", "description": "d", "properties": {
+            "a": {"anyOf": [{"type": "string"}, {"type": "number"}]}, "b": {"type": "integer"}}, "required": ["a"]})
+    );
+    assert!(noted(&report, "joined into one object"));
+    let (out, _) = convert(A, C, &offer(json!({"type": ["object", "null"], "properties": {"a": {}}}), false));
+    assert_eq!(sent(&out), json!({"type": "object", "properties": {"a": {}}}));
+    let (out, report) = convert(A, C, &offer(json!({"type": "string"}), false));
+    assert_eq!(sent(&out), json!({"type": "object", "properties": {}}));
+    assert!(lost(&report, "/tools[]/input_schema", Reason::Refused), "{:?}", report.lost_paths);
+    // A property may be called like a keyword.
+    let odd = json!({"type": "object", "properties": {"anyOf": {"type": "string"}, "required": {"type": "string"}}});
+    let (out, _) = convert(A, C, &offer(odd.clone(), false));
+    assert_eq!(sent(&out), odd);
+}
+
+#[test]
+fn p53_optional_properties_of_a_strict_tool_are_null_for_the_backend_and_absent_for_the_client() {
+    let schema = json!({"type": "object", "properties": {
+        "harbour": {"type": "string"}, "day": {"type": "string"}, "unit": {"type": ["string", "null"]},
+        "place": {"type": "object", "properties": {"lat": {"type": "number"}, "note": {"type": "string"}}, "required": ["lat"]}},
+        "required": ["harbour"]});
+    let request = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"name": "tide", "input_schema": schema, "strict": true}]});
+    let named = |name| Dialect::named(name).unwrap();
+    let mut exchange = Exchange::new(named(A), named(C), &Options::default());
+    let mut out = Vec::new();
+    exchange.request(request.to_string().as_bytes(), &mut out).unwrap();
+    let sent: Value = serde_json::from_slice(&out).unwrap();
+    let parameters = &sent["tools"][0]["function"]["parameters"];
+    assert_eq!(parameters["required"], json!(["harbour", "day", "unit", "place"]));
+    assert_eq!(parameters["additionalProperties"], false);
+    assert_eq!(parameters["properties"]["day"], json!({"anyOf": [{"type": "string"}, {"type": "null"}]}));
+    let arguments = json!({"harbour": "h", "day": null, "unit": null, "place": {"lat": 1, "note": null}});
+    let answer = json!({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0, "finish_reason": "tool_calls",
+        "message": {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "tide", "arguments": arguments.to_string()}}]}}]});
+    let mut out = Vec::new();
+    exchange.answer(Role::Response).unwrap().finish_with(answer.to_string().as_bytes(), &mut out);
+    let answer: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(answer["content"][0]["input"], json!({"harbour": "h", "unit": null, "place": {"lat": 1}}));
+}
+
+#[test]
+fn p52_an_answer_schema_for_anthropic_is_closed_and_promises_what_can_be_promised() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3, "description": "count"},
+        "pick": {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"minimum": {"type": "string"}}}]}}, "required": ["n"]});
+    let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "r", "schema": schema}}});
+    let (out, report) = convert(C, A, &request);
+    assert_eq!(
+        out["output_config"]["format"]["schema"],
+        json!({"type": "object", "properties": {"n": {"type": "integer", "description": "count {minimum: 3}"},
+            "pick": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"minimum": {"type": "string"}}, "additionalProperties": false}]}},
+            "required": ["n"], "additionalProperties": false})
+    );
+    assert!(noted(&report, "moved into its description") && noted(&report, "`anyOf`"));
+}
+
+#[test]
+fn media_types_are_spelled_as_every_api_knows_them() {
+    let picture =
+        |url: &str| json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]);
+    for (url, want) in [
+        ("data:image/jpg;base64,/9j/4AAQ", "image/jpeg"),
+        ("data:IMAGE/PNG;base64,iVBORw0KGgo=", "image/png"),
+        ("data:image/gif;charset=utf-8;base64,R0lGODlh", "image/gif"),
+    ] {
+        let (out, report) = convert(C, A, &ask(picture(url)));
+        assert_eq!(out["messages"][0]["content"][0]["source"]["media_type"], want);
+        assert!(noted(&report, "media type written as every API knows it"));
+    }
+    let (out, report) = convert(C, A, &ask(picture("data:image/tiff;base64,SUkq")));
+    assert_eq!(out["messages"][0]["content"], "(no message)");
+    assert!(lost(&report, "/messages[]/content[]/image_url/url", Reason::Refused));
+    let (out, _) = convert(
+        C,
+        A,
+        &ask(
+            json!([{"role": "user", "content": [{"type": "image_url", "image_url": "https://example.test/a.png"}]}]),
+        ),
+    );
+    assert_eq!(
+        out["messages"][0]["content"][0]["source"],
+        json!({"type": "url", "url": "https://example.test/a.png"})
+    );
+}
+
+#[test]
+fn settings_out_of_range_are_repaired_or_given_up_aloud() {
+    let request = json!({"model": "m", "stop": ["a", " ", "b"], "max_tokens": 0, "messages": [{"role": "user", "content": "x"}]});
+    let (out, report) = convert(C, A, &request);
+    assert_eq!(out["stop_sequences"], json!(["a", "b"]));
+    assert!(lost(&report, "/stop[]", Reason::Refused), "{:?}", report.lost_paths);
+    assert_eq!(out["max_tokens"], 0);
+    let (out, report) = convert(
+        A,
+        C,
+        &json!({"model": "m", "max_tokens": 0, "messages": [{"role": "user", "content": "x"}]}),
+    );
+    assert!(out.get("max_completion_tokens").is_none() && lost(&report, "/max_tokens", Reason::Refused));
+}
+
+#[test]
+fn p60_the_limit_on_tokens_has_the_name_that_the_server_knows() {
+    let request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]});
+    for (backend, name) in
+        [(None, "max_completion_tokens"), (Some("deepseek"), "max_tokens"), (Some("vllm"), "max_tokens")]
+    {
+        let (out, _) = convert_for(A, C, backend, &request);
+        assert_eq!(out[name], 9, "{backend:?}");
+    }
+}
+
+#[test]
+fn p15_p16_thinking_is_asked_for_in_the_form_that_the_model_takes() {
+    let request = |model: &str, thinking: Value| {
+        json!({"model": model, "reasoning_effort": thinking, "max_completion_tokens": 40000,
+        "messages": [{"role": "user", "content": "x"}], "tool_choice": "required", "tools": [{"type": "function", "function": {"name": "look"}}]})
+    };
+    // An effort is a budget where there are only budgets; neither goes with a call that is demanded.
+    let (out, report) = convert(C, A, &request("claude-sonnet-4-5", json!("medium")));
+    assert_eq!(out["thinking"], json!({"type": "enabled", "budget_tokens": 8192}));
+    assert_eq!(out["tool_choice"], json!({"type": "auto"}));
+    assert!(noted(&report, "effort written as a budget") && lost(&report, "/tool_choice", Reason::Refused));
+    let (out, _) = convert(C, A, &request("claude-opus-5-5", json!("minimal")));
+    assert_eq!(out["output_config"], json!({"effort": "low"}));
+    let (out, _) = convert(C, A, &request("claude-opus-5-5", json!("none")));
+    assert_eq!(
+        (&out["thinking"], &out["tool_choice"]),
+        (&json!({"type": "disabled"}), &json!({"type": "any"}))
+    );
+    // A budget is an effort where there are only efforts.
+    let budget = json!({"model": "m", "max_tokens": 40000, "thinking": {"type": "enabled", "budget_tokens": 20000}, "messages": [{"role": "user", "content": "x"}]});
+    let (out, report) = convert(A, C, &budget);
+    assert_eq!(out["reasoning_effort"], "high");
+    assert!(noted(&report, "budget for thinking written as an effort"));
+    assert!(lost(&report, "/thinking/budget_tokens", Reason::Narrowed));
+}
+
+#[test]
+fn p56_a_system_message_between_others_stands_where_the_model_takes_it() {
+    let request = |model: &str| json!({"model": model, "messages": [{"role": "user", "content": "x"}, {"role": "system", "content": "Now in Polish."}]});
+    let (out, _) = convert(C, A, &request("claude-opus-5-5"));
+    assert_eq!(out["messages"][1], json!({"role": "system", "content": "Now in Polish."}));
+    let (out, report) = convert(C, A, &request("claude-3-5-haiku"));
+    assert_eq!(out["messages"][1]["role"], "user");
+    assert!(noted(&report, "system message written as marked user text"));
+}
+
+#[test]
+fn json_mode_is_an_instruction_where_there_is_no_setting() {
+    let request = json!({"model": "m", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "x"}], "response_format": {"type": "json_object"}});
+    let (out, report) = convert(C, A, &request);
+    assert_eq!(out["system"].as_array().unwrap().len(), 2);
+    assert_eq!(out["system"][0]["text"], "Answer with one JSON object and nothing else.");
+    assert!(noted(&report, "by an instruction"));
+}
+
+#[test]
+fn documents_of_several_texts_and_search_results_are_text_elsewhere() {
+    let document = json!({"type": "document", "title": "T", "source": {"type": "content", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}});
+    let found = json!({"type": "search_result", "source": "https://example.test", "title": "Found", "content": [{"type": "text", "text": "three"}], "citations": {"enabled": true}});
+    let (out, report) = convert(
+        A,
+        C,
+        &json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": [document, found]}]}),
+    );
+    let content = &out["messages"][0]["content"];
+    assert_eq!(content[0]["text"], "[document: T]\none\n\ntwo");
+    assert_eq!(content[1]["text"], "[document: Found]\n[about it: https://example.test]\nthree");
+    assert!(noted(&report, "text document written as text"));
+}
+
+#[test]
+fn only_allowed_tools_are_offered_where_nothing_else_can_say_so() {
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
+    let named = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let request = json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [tool("a"), tool("b")],
+        "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [named("b")]}}});
+    let (out, report) = convert(C, A, &request);
+    assert_eq!(out["tools"].as_array().unwrap().len(), 1);
+    assert_eq!((&out["tools"][0]["name"], &out["tool_choice"]), (&json!("b"), &json!({"type": "any"})));
+    assert!(noted(&report, "tools that may not be used are not offered"));
+}
+
+#[test]
+fn p40_a_vendors_own_tool_is_replaced_by_the_targets_for_the_same_or_given_up() {
+    let request = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}], "tool_choice": {"type": "any"},
+        "tools": [{"type": "advisor_20260301", "name": "advisor"}]});
+    let (out, report) = convert(A, C, &request);
+    assert!(out.get("tools").is_none() && out.get("tool_choice").is_none());
+    assert!(
+        lost(&report, "/tools[]/type", Reason::NoSlot) && lost(&report, "/tool_choice/type", Reason::Refused),
+        "{:?}",
+        report.lost_paths
+    );
+}
