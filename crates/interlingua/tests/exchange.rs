@@ -4,7 +4,8 @@
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::model::{FailureClass, StopClass};
-use interlingua::pipe::{Buffers, CallOutcome, Exchange, RequestSummary};
+use interlingua::pipe::{Buffers, CallOutcome, Exchange, FailedResponse, RequestSummary};
+use interlingua::wire::backends::Backend;
 use serde_json::{Value, json};
 
 fn exchange(client: &str, backend: &str) -> Exchange {
@@ -153,7 +154,7 @@ fn a_failure_has_a_class_and_a_status_to_answer_with() {
         ),
     ] {
         let (out, outcome) = answer(&mut exchange, Role::Response, &body.to_string());
-        assert_eq!(outcome.failure, Some((class, status)), "{body}");
+        assert_eq!(outcome.failure.map(|it| (it.class, it.status)), Some((class, status)), "{body}");
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["type"], "error");
     }
     // An answer that breaks off is a failure, too.
@@ -162,7 +163,7 @@ fn a_failure_has_a_class_and_a_status_to_answer_with() {
         Role::Stream,
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n",
     );
-    assert_eq!(outcome.failure, Some((FailureClass::Incomplete, 502)));
+    assert_eq!(outcome.failure.map(|it| (it.class, it.status)), Some((FailureClass::Incomplete, 502)));
 }
 
 #[test]
@@ -194,7 +195,10 @@ fn a_stream_tells_what_was_used_to_who_asked_for_it() {
     // A chat backend is asked even if the client does not want to know.
     let request = json!({"model": "m", "stream": true, "stream_options": {"include_usage": false},
         "messages": [{"role": "user", "content": "hi"}]});
-    let (sent, _) = ask(&mut exchange("openai-chat", "openai-chat"), &request);
+    let chat = Dialect::named("openai-chat").unwrap();
+    let backend = Backend::named("vllm", "openai-chat");
+    let mut exchange = Exchange::new(chat, chat, &Options { backend, ..Options::default() });
+    let (sent, _) = ask(&mut exchange, &request);
     assert_eq!(sent["stream_options"]["include_usage"], json!(true));
 }
 
@@ -224,4 +228,48 @@ fn memory_that_is_handed_on_leaves_no_trace() {
         assert_eq!(fresh, again, "{body}");
         buffers = given_back;
     }
+}
+
+#[test]
+fn an_error_that_no_dialect_knows_is_one_of_the_clients_with_its_message() {
+    for (status, body, class, message) in [
+        (502, "<html><h1>Bad Gateway</h1></html>", FailureClass::Server, "<html><h1>Bad Gateway</h1></html>"),
+        (429, "slow down", FailureClass::RateLimit, "slow down"),
+        (503, "", FailureClass::Overloaded, "HTTP status 503"),
+        (404, "{\"what\":\"no\"}", FailureClass::NotFound, "{\"what\":\"no\"}"),
+    ] {
+        let mut exchange = exchange("anthropic", "openai-chat");
+        let response = FailedResponse { status, retry_after: Some(1500) };
+        let mut out = Vec::new();
+        let outcome = exchange.failed(response, body.as_bytes(), &mut out).unwrap();
+        let failure = outcome.failure.unwrap();
+        assert_eq!(
+            (failure.class, failure.status, failure.retry_after),
+            (class, status, Some(1500)),
+            "{body}"
+        );
+        let out: Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!((&out["type"], &out["error"]["message"]), (&json!("error"), &json!(message)));
+    }
+    // One that the dialect knows is read as such, and what its body leaves open is told by the status.
+    let mut out = Vec::new();
+    let body = json!({"error": {"message": "no", "type": "new_sort_of_error"}}).to_string();
+    let response = FailedResponse { status: 429, retry_after: None };
+    let outcome = exchange("anthropic", "openai-chat").failed(response, body.as_bytes(), &mut out).unwrap();
+    assert_eq!(outcome.failure.unwrap().class, FailureClass::RateLimit);
+    let out: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(out["error"], json!({"type": "rate_limit_error", "message": "no"}));
+}
+
+#[test]
+fn p05_between_two_of_one_dialect_every_byte_stays_and_the_outcome_is_known() {
+    let mut exchange = exchange("anthropic", "anthropic");
+    let request = r#"{ "model":"m","max_tokens":5 ,"stream":false, "messages":[{"role":"user","content":"hi"}],"new_setting":1}"#;
+    let mut out = Vec::new();
+    let asked = exchange.request(request.as_bytes(), &mut out).unwrap();
+    assert_eq!((out.as_slice(), asked.model.as_deref()), (request.as_bytes(), Some("m")));
+    let body = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a\u0041"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}, "new":true}"#;
+    let (out, outcome) = answer(&mut exchange, Role::Response, body);
+    assert_eq!(out, body);
+    assert_eq!((outcome.stop, outcome.usage.unwrap().output), (Some(StopClass::End), Some(2)));
 }

@@ -324,3 +324,35 @@ fn p40_a_vendors_own_tool_is_replaced_by_the_targets_for_the_same_or_given_up() 
         report.lost_paths
     );
 }
+
+#[test]
+fn p77_error_words_of_real_servers_have_their_class() {
+    use interlingua::model::FailureClass as F;
+    use interlingua::pipe::FailedResponse;
+    let named = |name| Dialect::named(name).unwrap();
+    for (error, class, status) in [
+        (json!({"message": "m", "type": "request_forbidden"}), F::Permission, 403),
+        (json!({"message": "m", "code": "401"}), F::Authentication, 401),
+        (json!({"message": "m", "code": 429}), F::RateLimit, 429),
+        (json!({"message": "m", "code": "content_filter"}), F::InvalidRequest, 400),
+        (json!({"message": "m", "code": "DeploymentNotFound"}), F::NotFound, 404),
+        (json!({"message": "m", "code": "insufficient_permissions"}), F::Permission, 403),
+        (
+            json!({"message": "input length and `max_tokens` exceed context limit: 9 > 8", "type": "invalid_request_error"}),
+            F::ContextTooLong,
+            400,
+        ),
+    ] {
+        let body = json!({ "error": error }).to_string();
+        let mut exchange = Exchange::new(named(A), named(C), &Options::default());
+        let mut out = Vec::new();
+        let outcome = exchange.failed(FailedResponse::default(), body.as_bytes(), &mut out).unwrap();
+        let failure = outcome.failure.unwrap();
+        assert_eq!((failure.class, failure.status), (class, status), "{body}");
+        assert_eq!(failure.is_retryable(), matches!(class, F::RateLimit));
+    }
+    let body = json!({"error": {"message": "Rate limit reached. Please try again in 1.5s.", "code": "rate_limit_exceeded"}}).to_string();
+    let mut exchange = Exchange::new(named(A), named(C), &Options::default());
+    let outcome = exchange.failed(FailedResponse::default(), body.as_bytes(), &mut Vec::new()).unwrap();
+    assert_eq!(outcome.failure.unwrap().retry_after, Some(1500));
+}

@@ -136,6 +136,26 @@ impl FailureClass {
         }
     }
 
+    /// Whether the same request may succeed later.
+    pub const fn is_retryable(self) -> bool {
+        match self {
+            FailureClass::Conflict
+            | FailureClass::RateLimit
+            | FailureClass::Server
+            | FailureClass::Overloaded
+            | FailureClass::Timeout
+            | FailureClass::Incomplete => true,
+            FailureClass::InvalidRequest
+            | FailureClass::ContextTooLong
+            | FailureClass::Authentication
+            | FailureClass::Billing
+            | FailureClass::Permission
+            | FailureClass::NotFound
+            | FailureClass::TooLarge
+            | FailureClass::Other => false,
+        }
+    }
+
     /// The HTTP status for such a failure, where the source told none.
     pub const fn status(self) -> u16 {
         match self {

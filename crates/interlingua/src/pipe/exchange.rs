@@ -39,7 +39,7 @@ use super::{Buffers, Pipe, Target, Writer};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
 use crate::json::{JsonBuffer, Output, Raw, Str};
-use crate::ledger::{Identity, Leftover, Reason, Report};
+use crate::ledger::{Identity, Ledger, Leftover, Reason, Report};
 use crate::model::{
     Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind,
     ItemTail, Part, Request, Says, StopClass, ToolCall, Turn, Usage,
@@ -76,11 +76,47 @@ impl RequestSummary {
     }
 }
 
+/// How a call of a model failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallFailure {
+    /// What sort of failure it was.
+    pub class: FailureClass,
+    /// The HTTP status to answer with.
+    pub status: u16,
+    /// After how many milliseconds to try again, if the backend told.
+    pub retry_after: Option<u64>,
+    /// For people.
+    pub message: String,
+}
+
+impl CallFailure {
+    fn new(failure: &Failure<'_>) -> Self {
+        let Failure { class, status, retry_after, message, .. } = failure;
+        let status = status.filter(|status| (400..600).contains(status)).unwrap_or(class.status());
+        let message = message.decode().into_owned();
+        Self { class: *class, status, retry_after: *retry_after, message }
+    }
+
+    /// Whether the same request may succeed later.
+    pub const fn is_retryable(&self) -> bool {
+        self.class.is_retryable()
+    }
+}
+
+/// What a backend said outside of the body of an error.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FailedResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// What the header `retry-after` or `retry-after-ms` says, in milliseconds.
+    pub retry_after: Option<u64>,
+}
+
 /// How a call of a model came out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallOutcome {
-    /// What sort of failure it was, and the HTTP status to answer with.
-    pub failure: Option<(FailureClass, u16)>,
+    /// How it failed, if it did.
+    pub failure: Option<CallFailure>,
     /// Why it stopped.
     pub stop: Option<StopClass>,
     /// What it used, as far as the backend told.
@@ -112,11 +148,22 @@ impl Exchange {
         let options = Options { source: Some(self.client.name), ..self.options.clone() };
         let groups = !matches!(says(Field::ToolNamespace), Says::No(_) | Says::Emulated(_));
         let server = options.backend.or_else(|| Backend::of_dialect(self.backend.name));
-        let student = Student { inner: make(&options), lessons: self.lessons.clone(), server, groups };
+        let copies = self.copies();
+        let inner = if copies { Box::new(Onlooker) } else { make(&options) };
+        let student = Student { inner, lessons: self.lessons.clone(), server, groups };
         let from = (self.client, Role::Request);
-        let mut pipe = Pipe::with_writer_that_says(from, (Box::new(student), *says), &options)?;
+        let mut pipe = if copies {
+            Pipe::with_writer(from, Box::new(student), &options)?
+        } else {
+            Pipe::with_writer_that_says(from, (Box::new(student), *says), &options)?
+        };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
-        let report = pipe.finish_with(body, out);
+        let report = if copies {
+            out.write(body);
+            pipe.finish_with(body, &mut Vec::new())
+        } else {
+            pipe.finish_with(body, out)
+        };
         self.buffers = pipe.into_buffers();
         let lessons = self.lessons.look();
         Ok(RequestSummary {
@@ -128,22 +175,89 @@ impl Exchange {
 
     /// Turns the backend's answer, whole or as a stream, into the client's.
     pub fn answer(&mut self, role: Role) -> Result<AnswerPipe, Error> {
+        self.answer_of(role, FailedResponse::default())
+    }
+
+    /// Turns the body of an error, whatever it holds, into an error of the client's dialect that carries its message.
+    pub fn failed(
+        &mut self,
+        response: FailedResponse,
+        body: &[u8],
+        out: &mut dyn Output,
+    ) -> Result<CallOutcome, Error> {
+        let mut written = Vec::new();
+        let outcome = self.answer_of(Role::Response, response)?.finish_with(body, &mut written);
+        if outcome.failure.is_some() {
+            out.write(&written);
+            return Ok(outcome);
+        }
+        // It is no error that the dialect knows: what it says is the message.
+        let text = String::from_utf8_lossy(body);
+        let said: String = text.trim().chars().take(MESSAGE).collect();
+        let message = if said.is_empty() { format!("HTTP status {}", response.status) } else { said };
+        let failure = response.complete(&Failure {
+            class: FailureClass::Other,
+            status: None,
+            code: None,
+            message: Str::from_plain(&message),
+            request_id: None,
+            retry_after: None,
+        });
+        let WriteSpec { make, says } = writes(self.client, Role::Response)?;
+        let options = Options { source: Some(self.backend.name), ..self.options.clone() };
+        let (mut ledger, mut json) = (Ledger::new(*says, false), JsonBuffer::default());
+        ledger.note("body of an error that is none of its dialect: written as a message");
+        let mut target = Target::new(json.emit(out), &mut ledger);
+        let mut writer = make(&options);
+        writer.event(&Event::Error(failure.clone()), &mut target);
+        writer.finish(&mut target);
+        json.emit(out).end_push();
+        Ok(CallOutcome { failure: Some(CallFailure::new(&failure)), report: ledger.report(), ..outcome })
+    }
+
+    fn answer_of(&mut self, role: Role, response: FailedResponse) -> Result<AnswerPipe, Error> {
         let WriteSpec { make, says } = writes(self.client, role)?;
         let usage_unasked = !self.lessons.look().stream_usage;
         let options = Options { source: Some(self.backend.name), usage_unasked, ..self.options.clone() };
         let outcome = SharedCell::default();
+        let copies = self.copies();
         let teacher = Teacher {
-            inner: make(&options),
+            inner: if copies { Box::new(Onlooker) } else { make(&options) },
             lessons: self.lessons.clone(),
             outcome: outcome.clone(),
             held: HashMap::default(),
             tape: TapeBuf::default(),
+            response,
         };
         let from = (self.backend, role);
-        let mut pipe = Pipe::with_writer_that_says(from, (Box::new(teacher), *says), &options)?;
+        let mut pipe = if copies {
+            Pipe::with_writer(from, Box::new(teacher), &options)?
+        } else {
+            Pipe::with_writer_that_says(from, (Box::new(teacher), *says), &options)?
+        };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
-        Ok(AnswerPipe { pipe, outcome })
+        Ok(AnswerPipe { pipe, outcome, copies })
     }
+
+    /// Whether both sides speak the same: then every byte stays, because state is bound to the bytes before it and caches
+    /// are kept by them.
+    fn copies(&self) -> bool {
+        self.client.name == self.backend.name && self.options.backend.is_none()
+    }
+}
+
+/// The most characters of an error's body that become its message.
+const MESSAGE: usize = 2_000;
+
+/// A writer that writes nothing: the bytes pass by themselves.
+struct Onlooker;
+
+impl Writer for Onlooker {
+    fn event(&mut self, _: &Event<'_>, _: &mut Target<'_>) {}
+
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
 }
 
 /// The answer of an [`Exchange`] on its way back.
@@ -151,11 +265,17 @@ impl Exchange {
 pub struct AnswerPipe {
     pipe: Pipe,
     outcome: SharedCell<CallOutcome>,
+    /// The bytes pass as they are, and the pipe only looks.
+    copies: bool,
 }
 
 impl AnswerPipe {
     /// Takes the next bytes, of any length; writes what can be written.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
+        if self.copies {
+            out.write(bytes);
+            return self.pipe.push(bytes, &mut Vec::new());
+        }
         self.pipe.push(bytes, out);
     }
 
@@ -166,7 +286,12 @@ impl AnswerPipe {
 
     /// Takes the last bytes, which may be all of them, and ends the answer. Call once.
     pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> CallOutcome {
-        let report = self.pipe.finish_with(last, out);
+        let report = if self.copies {
+            out.write(last);
+            self.pipe.finish_with(last, &mut Vec::new())
+        } else {
+            self.pipe.finish_with(last, out)
+        };
         CallOutcome { report, ..self.outcome.look().clone() }
     }
 
@@ -295,6 +420,7 @@ struct Teacher {
     /// Open calls whose arguments must be read whole before the client gets them.
     held: HashMap<ItemId, HeldArguments, BuildHasherDefault<Identity>>,
     tape: TapeBuf,
+    response: FailedResponse,
 }
 
 /// Arguments of an open call.
@@ -344,10 +470,10 @@ impl Writer for Teacher {
                 self.count(turn);
                 self.inner.event(event, out);
             }
-            Event::Error(Failure { class, status, .. }) => {
-                let status = status.filter(|status| (400..600).contains(status));
-                self.outcome.look().failure = Some((*class, status.unwrap_or(class.status())));
-                self.inner.event(event, out);
+            Event::Error(failure) => {
+                let failure = self.response.complete(failure);
+                self.outcome.look().failure = Some(CallFailure::new(&failure));
+                self.inner.event(&Event::Error(failure), out);
             }
             Event::ItemDelta(_)
             | Event::SessionStarted(_)
@@ -369,6 +495,21 @@ impl Writer for Teacher {
 
     fn finish(&mut self, out: &mut Target<'_>) {
         self.inner.finish(out);
+    }
+}
+
+impl FailedResponse {
+    /// The failure that a body tells, with what was said outside of it.
+    fn complete<'a>(&self, failure: &Failure<'a>) -> Failure<'a> {
+        let mut failure = failure.clone();
+        if self.status >= 400 {
+            failure.status = failure.status.or(Some(self.status));
+            if failure.class == FailureClass::Other {
+                failure.class = FailureClass::of_status(self.status);
+            }
+        }
+        failure.retry_after = failure.retry_after.or(self.retry_after);
+        failure
     }
 }
 

@@ -16,7 +16,7 @@ mod remembered;
 mod target;
 
 pub use events::Events;
-pub use exchange::{AnswerPipe, CallOutcome, Exchange, RequestSummary};
+pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedResponse, RequestSummary};
 pub(crate) use open_items::OpenItems;
 pub(crate) use remembered::Remembered;
 pub use target::Target;

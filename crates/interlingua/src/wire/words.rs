@@ -67,8 +67,109 @@ pub(crate) struct ErrorWords {
     pub(crate) rows: &'static [(FailureClass, &'static str, Option<&'static str>)],
     /// More words that say a class, and something beside it.
     pub(crate) more: Words<FailureClass>,
-    /// What a message says when the conversation is too long, where the words beside it call it an invalid request.
-    pub(crate) too_long: &'static [&'static str],
+}
+
+/// Words that servers of many dialects have.
+const COMMON: Words<FailureClass> = Words(&[
+    (FailureClass::InvalidRequest, "invalid_request_error"),
+    (FailureClass::InvalidRequest, "invalid_request"),
+    (FailureClass::InvalidRequest, "BadRequestError"),
+    (FailureClass::InvalidRequest, "BadRequest"),
+    (FailureClass::InvalidRequest, "content_filter"),
+    (FailureClass::InvalidRequest, "content_policy_violation"),
+    (FailureClass::InvalidRequest, "invalid_prompt"),
+    (FailureClass::InvalidRequest, "bio_policy"),
+    (FailureClass::InvalidRequest, "unsupported_value"),
+    (FailureClass::ContextTooLong, "context_length_exceeded"),
+    (FailureClass::ContextTooLong, "context_window_exceeded"),
+    (FailureClass::ContextTooLong, "string_above_max_length"),
+    (FailureClass::Authentication, "authentication_error"),
+    (FailureClass::Authentication, "invalid_api_key"),
+    (FailureClass::Authentication, "invalid_authentication_error"),
+    (FailureClass::Authentication, "incorrect_api_key_error"),
+    (FailureClass::Authentication, "unauthorized"),
+    (FailureClass::Authentication, "Unauthorized"),
+    (FailureClass::Billing, "insufficient_quota"),
+    (FailureClass::Billing, "exceeded_current_quota_error"),
+    (FailureClass::Billing, "billing_error"),
+    (FailureClass::Billing, "usage_not_included"),
+    (FailureClass::Billing, "billing_hard_limit_reached"),
+    (FailureClass::Permission, "permission_error"),
+    (FailureClass::Permission, "permission_denied"),
+    (FailureClass::Permission, "permission_denied_error"),
+    (FailureClass::Permission, "request_forbidden"),
+    (FailureClass::Permission, "insufficient_permissions"),
+    (FailureClass::Permission, "forbidden"),
+    (FailureClass::Permission, "Forbidden"),
+    (FailureClass::NotFound, "not_found"),
+    (FailureClass::NotFound, "not_found_error"),
+    (FailureClass::NotFound, "NotFoundError"),
+    (FailureClass::NotFound, "model_not_found"),
+    (FailureClass::NotFound, "resource_not_found_error"),
+    (FailureClass::NotFound, "DeploymentNotFound"),
+    (FailureClass::TooLarge, "request_too_large"),
+    (FailureClass::RateLimit, "rate_limit_error"),
+    (FailureClass::RateLimit, "rate_limit_exceeded"),
+    (FailureClass::RateLimit, "rate_limit_reached_error"),
+    (FailureClass::RateLimit, "too_many_requests"),
+    (FailureClass::RateLimit, "requests"),
+    (FailureClass::RateLimit, "tokens"),
+    (FailureClass::Server, "server_error"),
+    (FailureClass::Server, "api_error"),
+    (FailureClass::Server, "internal_error"),
+    (FailureClass::Server, "internal_server_error"),
+    (FailureClass::Server, "InternalServerError"),
+    (FailureClass::Overloaded, "overloaded"),
+    (FailureClass::Overloaded, "overloaded_error"),
+    (FailureClass::Overloaded, "engine_overloaded_error"),
+    (FailureClass::Overloaded, "server_is_overloaded"),
+    (FailureClass::Overloaded, "service_unavailable"),
+    (FailureClass::Timeout, "timeout"),
+    (FailureClass::Timeout, "timeout_error"),
+    (FailureClass::Timeout, "request_timeout"),
+]);
+
+/// What messages say when the conversation is too long, where the words beside them call it an invalid request.
+const TOO_LONG: [&str; 12] = [
+    "context length",
+    "context window",
+    "context limit",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "input token count",
+    "exceeds the maximum number of tokens",
+    "too many tokens",
+    "context_length_exceeded",
+    "exceeded model token limit",
+    "reduce the length of the messages",
+];
+
+/// A status that a member says as a number, or as a text of digits.
+fn read_status(error: Val<'_>, name: &str) -> Option<u16> {
+    let code = error.get(name)?;
+    let digits = code.str().and_then(|text| text.as_escaped().parse().ok());
+    let status = code.u64().or(digits).and_then(|code| u16::try_from(code).ok());
+    let status = status.filter(|status| (100..600).contains(status))?;
+    code.take(Field::ErrorStatus);
+    Some(status)
+}
+
+/// How long a message asks to wait: "try again in 1.5s".
+fn retry_in(message: &str) -> Option<u64> {
+    let rest = ["try again in ", "retry in ", "retry after "]
+        .iter()
+        .find_map(|words| Some(message.split_once(words)?.1))?;
+    let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let (number, unit) = rest.split_at(number);
+    let scale = match unit.trim_start() {
+        unit if unit.starts_with("ms") || unit.starts_with("milli") => 1.0,
+        unit if unit.starts_with('s') => 1000.0,
+        unit if unit.starts_with('m') => 60_000.0,
+        _ => return None,
+    };
+    let wait = number.trim_end_matches('.').parse::<f64>().ok()? * scale;
+    (wait.is_finite() && (0.0..1e12).contains(&wait)).then_some(wait.round() as u64)
 }
 
 impl ErrorWords {
@@ -83,11 +184,12 @@ impl ErrorWords {
         note_blanks(error);
         let message = error.take_text(Field::ErrorMessage);
         let message = message.or_else(|| error.take_str("message", Field::ErrorMessage)).unwrap_or_default();
-        let status = error.get("code").and_then(|code| u16::try_from(code.u64()?).ok());
-        if status.is_some() {
-            error.take_u64("code", Field::ErrorStatus);
-        }
-        let word = |name| error.get(name).filter(|word: &Val<'_>| word.kind() == Kind::String);
+        let status = ["code", "status", "status_code"].into_iter().find_map(|name| read_status(error, name));
+        let word = |name| {
+            error.get(name).filter(|word: &Val<'_>| {
+                word.kind() == Kind::String && word.claimed().field() != Some(Field::ErrorStatus)
+            })
+        };
         let (kind, code) = (word("type"), word("code"));
         let class_of = |word: Option<Val<'_>>| word.and_then(|word| self.class(&word.str()?));
         let class = class_of(code).or(class_of(kind)).or(status.map(FailureClass::of_status));
@@ -103,12 +205,14 @@ impl ErrorWords {
             }
             word.take_text(Field::ErrorCode)
         });
-        let too_long = || self.too_long.iter().any(|words| message.decode().contains(words));
+        let plain = message.decode().to_lowercase();
+        let too_long = || TOO_LONG.iter().any(|words| plain.contains(words));
         let class = match class {
             Some(FailureClass::InvalidRequest) | None if too_long() => FailureClass::ContextTooLong,
             class => class.unwrap_or(FailureClass::Other),
         };
-        Failure { class, status, code, message, request_id: None, retry_after: None }
+        let retry_after = retry_in(&plain);
+        Failure { class, status, code, message, request_id: None, retry_after }
     }
 
     /// The class that a type or code says.
@@ -119,7 +223,7 @@ impl ErrorWords {
         // A code says more than a type that several classes share.
         let by_code = self.rows.iter().find(|(_, _, code)| code.is_some_and(|code| word.is(code)));
         let row = by_code.or_else(|| self.rows.iter().find(says));
-        row.map(|(class, ..)| *class).or_else(|| self.more.value(word))
+        row.map(|(class, ..)| *class).or_else(|| self.more.value(word)).or_else(|| COMMON.value(word))
     }
 
     /// Whether a type or code says that class and nothing more.

@@ -151,7 +151,6 @@ static ERRORS: ErrorWords = ErrorWords {
         (FailureClass::Overloaded, "overloaded_error", None),
     ],
     more: Words(&[]),
-    too_long: &[TOO_LONG],
 };
 
 /// How the API begins the message of an error when the conversation is too long; clients look for it.

@@ -150,16 +150,7 @@ static ERRORS: ErrorWords = ErrorWords {
         (FailureClass::Timeout, "timeout_error", Some("timeout")),
         (FailureClass::Other, "error", None),
     ],
-    more: Words(&[
-        (FailureClass::NotFound, "model_not_found"),
-        (FailureClass::RateLimit, "requests"),
-        (FailureClass::RateLimit, "tokens"),
-        (FailureClass::Billing, "billing_hard_limit_reached"),
-        (FailureClass::Overloaded, "overloaded"),
-        (FailureClass::Server, "api_error"),
-        (FailureClass::Server, "internal_error"),
-    ]),
-    too_long: &["context length", "context window"],
+    more: Words(&[]),
 };
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
