@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::model::FailureClass;
 use crate::tape::Fault;
 
 /// Where in the input.
@@ -101,6 +102,72 @@ impl Severity {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+        }
+    }
+}
+
+/// The codes by which clients and receipts know why a call came to nothing. They never change; what failed exactly stands
+/// beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StableCode {
+    /// The request, or what surrounds it, is wrong.
+    ConfigInvalid,
+    /// The backend failed.
+    BackendCrashed,
+    /// The backend did not answer in time, or has too much to do.
+    BackendTimeout,
+    /// There is no such backend or model.
+    BackendNotFound,
+    /// What came in cannot be read.
+    IrLoweringFailed,
+    /// It can be read and not be written.
+    DialectMappingFailed,
+    /// The target has no place for something that must not be lost.
+    CapabilityUnsupported,
+}
+
+impl StableCode {
+    /// Every code.
+    pub const ALL: [StableCode; 7] = [
+        StableCode::ConfigInvalid,
+        StableCode::BackendCrashed,
+        StableCode::BackendTimeout,
+        StableCode::BackendNotFound,
+        StableCode::IrLoweringFailed,
+        StableCode::DialectMappingFailed,
+        StableCode::CapabilityUnsupported,
+    ];
+
+    /// The code.
+    pub const fn word(self) -> &'static str {
+        match self {
+            StableCode::ConfigInvalid => "CONFIG_INVALID",
+            StableCode::BackendCrashed => "BACKEND_CRASHED",
+            StableCode::BackendTimeout => "BACKEND_TIMEOUT",
+            StableCode::BackendNotFound => "BACKEND_NOT_FOUND",
+            StableCode::IrLoweringFailed => "IR_LOWERING_FAILED",
+            StableCode::DialectMappingFailed => "DIALECT_MAPPING_FAILED",
+            StableCode::CapabilityUnsupported => "CAPABILITY_UNSUPPORTED",
+        }
+    }
+
+    /// The code of a failure that a backend told.
+    pub const fn of_failure(class: FailureClass) -> Self {
+        match class {
+            FailureClass::InvalidRequest
+            | FailureClass::ContextTooLong
+            | FailureClass::Authentication
+            | FailureClass::Billing
+            | FailureClass::Permission
+            | FailureClass::TooLarge => StableCode::ConfigInvalid,
+            FailureClass::NotFound => StableCode::BackendNotFound,
+            FailureClass::RateLimit | FailureClass::Overloaded | FailureClass::Timeout => {
+                StableCode::BackendTimeout
+            }
+            FailureClass::Conflict
+            | FailureClass::Server
+            | FailureClass::Incomplete
+            | FailureClass::Other => StableCode::BackendCrashed,
         }
     }
 }

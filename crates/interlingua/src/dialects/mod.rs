@@ -2,7 +2,7 @@
 //! goldens all follow from it.
 
 use crate::framing::Framing;
-use crate::model::SaysTable;
+use crate::model::{Field, Says, SaysTable};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Limits;
@@ -24,6 +24,15 @@ pub static DIALECTS: &[&Dialect] = &[
     &ours::universal::DIALECT,
     &agents::pi::DIALECT,
 ];
+
+/// The dialects that say something of that field in that role: who has what a target lacks.
+pub fn that_say(field: Field, role: Role) -> impl Iterator<Item = &'static Dialect> {
+    let says = move |dialect: &&&'static Dialect| {
+        let write = dialect.role(role).and_then(|spec| spec.write.as_ref());
+        write.is_some_and(|write| !matches!((write.says)(field), Says::No(_)))
+    };
+    DIALECTS.iter().filter(says).copied()
+}
 
 /// One language that agents or models speak.
 #[derive(Debug)]
@@ -175,6 +184,10 @@ pub struct Options {
     pub limits: Limits,
     /// The server that a request is for; without one, the vendor of the dialect.
     pub backend: Option<&'static Backend>,
+    /// The model to ask for instead of the one that the source names.
+    pub model: Option<String>,
+    /// The most tokens to produce, whatever the source asks for.
+    pub max_tokens: Option<u64>,
     /// Whether universal events carry the agent's own line.
     pub include_raw: bool,
     /// Whether a stream that tells what was used only to who asked for it should leave it out.

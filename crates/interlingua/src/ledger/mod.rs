@@ -7,6 +7,7 @@
 //! `leaves in = mapped + kept + lost`, and [`Report`] says which paths were kept and which were lost, and why.
 
 mod paths;
+mod policy;
 mod report;
 mod settle;
 
@@ -15,6 +16,7 @@ use crate::model::{Field, Fields, ItemId, SaysTable, says_everything};
 use crate::tape::{Tape, Val};
 use paths::{Booking, NOTHING_HASH, Names, Paths, SEED};
 pub(crate) use paths::{Identity, hash};
+pub use policy::{LossPolicy, LossRule, PolicyError};
 pub use report::{Fate, Leaf, Reason, Report, Row};
 pub use settle::is_hole;
 

@@ -69,6 +69,32 @@ pub enum Group {
     Bookkeeping,
 }
 
+impl Group {
+    /// Every group, in the order of reports.
+    pub const ALL: [Group; 7] = [
+        Group::Conversation,
+        Group::Failure,
+        Group::Oversight,
+        Group::Settings,
+        Group::Usage,
+        Group::Session,
+        Group::Bookkeeping,
+    ];
+
+    /// The word in policies and tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Group::Conversation => "conversation",
+            Group::Failure => "failure",
+            Group::Oversight => "oversight",
+            Group::Settings => "settings",
+            Group::Usage => "usage",
+            Group::Session => "session",
+            Group::Bookkeeping => "bookkeeping",
+        }
+    }
+}
+
 fields! {
     tags {
         /// Says what the values beside it are (a type tag, an index), or nothing at all (`null`); has their fate.

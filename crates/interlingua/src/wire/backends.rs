@@ -9,6 +9,9 @@ use crate::json::Str;
 use crate::model::Field;
 
 pub(crate) mod builtin;
+mod rules;
+
+pub use rules::{RuleError, RuleValue};
 
 /// A server that speaks a dialect.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use super::profile::{BlankText, Profile, client_runs};
 use super::settings::PART_MARK;
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
 use crate::dialects::Options;
-use crate::json::Str;
+use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, Reason};
 use crate::model::{
     Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Part, Request,
@@ -68,6 +68,7 @@ pub(crate) struct RequestWriter<T> {
     form: T,
     profile: &'static Profile,
     backend: &'static Backend,
+    wanted: Wanted,
     takes: &'static Capabilities,
     begun: bool,
     assistant: AssistantWriter,
@@ -89,6 +90,38 @@ pub(crate) struct RequestWriter<T> {
     open: OpenItems<Destination>,
 }
 
+/// What whoever sends the request on wants of it.
+#[derive(Default)]
+struct Wanted {
+    model: Option<String>,
+    max_tokens: Option<u64>,
+}
+
+impl Wanted {
+    /// The request as it is wanted, if that differs.
+    fn apply<'a>(&self, request: &Request<'a>, out: &mut Target<'_>) -> Option<Request<'a>> {
+        let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<f64>().ok());
+        let limit = self.max_tokens.filter(|most| asked.is_none_or(|asked| asked > *most as f64));
+        if self.model.is_none() && limit.is_none() {
+            return None;
+        }
+        let mut changed = request.clone();
+        if let Some(model) = &self.model {
+            out.lose_some(Field::RequestModel, request.model.as_ref(), Reason::Refused);
+            out.ledger.note("another model asked for than the source names");
+            changed.model = Some(Str::from_plain(model));
+        }
+        if let Some(limit) = limit {
+            if let Some(asked) = &request.max_tokens {
+                out.lose_raw(Field::MaxTokens, asked, Reason::Refused);
+            }
+            out.ledger.note("limit on tokens set by the budget");
+            changed.max_tokens = Some(Raw::owned(limit.to_string()));
+        }
+        Some(changed)
+    }
+}
+
 /// What the user says in a conversation in which nobody says anything: no API takes one.
 const NO_MESSAGE: &str = "(no message)";
 /// What the user says after an answer that was begun, to models that do not go on with it by themselves.
@@ -103,6 +136,7 @@ impl<T: RequestForm> RequestWriter<T> {
             form,
             profile,
             backend,
+            wanted: Wanted { model: options.model.clone(), max_tokens: options.max_tokens },
             takes: &backend.takes,
             begun: false,
             assistant: AssistantWriter::new(profile),
@@ -123,6 +157,8 @@ impl<T: RequestForm> RequestWriter<T> {
 impl<T: RequestForm> RequestWriter<T> {
     fn begin(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         self.begun = true;
+        let asked = self.wanted.apply(request, out);
+        let request = asked.as_ref().unwrap_or(request);
         self.takes = self.backend.takes_of(request.model.as_ref());
         self.assistant.obey(self.takes);
         self.form.settings(request, self.takes, out);

@@ -1,0 +1,318 @@
+//! The rules of a backend by name: to print them all, and to let a user change each.
+
+use super::{Backend, Capabilities, ModelRow, SystemPlaces};
+use crate::model::Field;
+use crate::wire::Letters;
+
+/// The value of a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuleValue {
+    /// Yes or no.
+    Flag(bool),
+    /// A number; infinity where there is no limit.
+    Number(f64),
+    /// A word.
+    Word(String),
+    /// Several words.
+    Words(Vec<String>),
+}
+
+/// Why a rule cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuleError {
+    /// There is no rule of that name.
+    Unknown(String),
+    /// It takes something else: what.
+    Wants(&'static str, &'static str),
+}
+
+impl std::fmt::Display for RuleError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RuleError::Unknown(name) => write!(f, "there is no rule `{name}`"),
+            RuleError::Wants(name, what) => write!(f, "`{name}` wants {what}"),
+        }
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// A type of rules.
+trait Rule: Sized {
+    /// What it wants to be.
+    const WANTS: &'static str;
+
+    fn show(&self) -> RuleValue;
+    fn read(value: &RuleValue) -> Option<Self>;
+}
+
+macro_rules! rules {
+    ($($name:literal: $($place:ident).+,)*) => {
+        impl Capabilities {
+            /// Every rule, by name.
+            pub fn rules(&self) -> Vec<(&'static str, RuleValue)> {
+                vec![$(($name, self.$($place).+.show())),*]
+            }
+
+            /// Changes one rule. What it says lives as long as the program: backends are read once.
+            pub fn set(&mut self, rule: &str, value: &RuleValue) -> Result<(), RuleError> {
+                fn read<T: Rule>(name: &'static str, value: &RuleValue, place: &mut T) -> Result<(), RuleError> {
+                    *place = T::read(value).ok_or(RuleError::Wants(name, T::WANTS))?;
+                    Ok(())
+                }
+                match rule {
+                    $($name => read($name, value, &mut self.$($place).+),)*
+                    _ => Err(RuleError::Unknown(rule.to_owned())),
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    "max-tokens": max_tokens,
+    "max-tokens-default": max_tokens_default,
+    "min-tokens": min_tokens,
+    "refuses": refuses,
+    "max-temperature": max_temperature,
+    "max-stop-texts": max_stop_texts,
+    "max-stop-bytes": max_stop_bytes,
+    "blank-stop-texts": blank_stop_texts,
+    "reasoning-names": reasoning_names,
+    "reasoning-with-calls": reasoning_with_calls,
+    "efforts": efforts,
+    "thinking-budget": thinking.budget,
+    "thinking-adaptive": thinking.adaptive,
+    "thinking-off": thinking.off,
+    "system": system,
+    "developer": developer,
+    "call-id-letters": call_ids.letters,
+    "call-id-most": call_ids.most,
+    "tool-name-letters": tool_names.letters,
+    "tool-name-least": tool_names.least,
+    "tool-name-most": tool_names.most,
+    "tool-name-letter-first": tool_names.letter_first,
+    "schema-object-root": schemas.object_root,
+    "schema-strict-is-closed": schemas.strict_is_closed,
+    "schema-strict-requires-all": schemas.strict_requires_all,
+    "schema-answer-is-closed": schemas.answer_is_closed,
+    "schema-typed": schemas.typed,
+    "media": media.inline,
+    "media-by-address": media.by_address,
+    "media-in-results": media_in_results,
+    "max-cache-marks": max_cache_marks,
+    "prefill": prefill,
+    "forced-calls": forced_calls,
+    "forced-calls-with-thinking": forced_calls_with_thinking,
+}
+
+impl Backend {
+    /// A backend of that name that takes what another takes, with changes for all models and for some. It lives as long
+    /// as the program.
+    pub fn derived(
+        name: &str,
+        about: &str,
+        base: &Backend,
+        changes: &[(String, RuleValue)],
+        models: &[(Vec<String>, Vec<(String, RuleValue)>)],
+    ) -> Result<&'static Backend, RuleError> {
+        let changed = |mut takes: Capabilities, changes: &[(String, RuleValue)]| {
+            changes.iter().try_for_each(|(rule, value)| takes.set(rule, value))?;
+            Ok(takes)
+        };
+        let mut rows = Vec::new();
+        for (names, own) in models {
+            let takes = changed(changed(base.takes, changes)?, own)?;
+            rows.push(ModelRow { names: leak(names), takes });
+        }
+        for row in base.models {
+            rows.push(ModelRow { names: row.names, takes: changed(row.takes, changes)? });
+        }
+        let takes = changed(base.takes, changes)?;
+        let (name, about) = (name.to_owned().leak(), about.to_owned().leak());
+        Ok(Box::leak(Box::new(Backend { name, dialect: base.dialect, about, takes, models: rows.leak() })))
+    }
+}
+
+/// Words that live as long as the program.
+fn leak(words: &[String]) -> &'static [&'static str] {
+    let words: Vec<&'static str> = words.iter().map(|word| &*word.clone().leak()).collect();
+    words.leak()
+}
+
+impl Rule for bool {
+    const WANTS: &'static str = "`true` or `false`";
+
+    fn show(&self) -> RuleValue {
+        RuleValue::Flag(*self)
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        if let RuleValue::Flag(flag) = value { Some(*flag) } else { None }
+    }
+}
+
+impl Rule for f64 {
+    const WANTS: &'static str = "a number";
+
+    fn show(&self) -> RuleValue {
+        RuleValue::Number(*self)
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        if let RuleValue::Number(number) = value { Some(*number) } else { None }
+    }
+}
+
+impl Rule for u64 {
+    const WANTS: &'static str = "a whole number";
+
+    fn show(&self) -> RuleValue {
+        RuleValue::Number(*self as f64)
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        f64::read(value).filter(|number| number.fract() == 0.0 && *number >= 0.0).map(|number| number as u64)
+    }
+}
+
+impl Rule for usize {
+    const WANTS: &'static str = "a whole number, or `inf` for no limit";
+
+    fn show(&self) -> RuleValue {
+        RuleValue::Number(if *self == usize::MAX { f64::INFINITY } else { *self as f64 })
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        let number = f64::read(value).filter(|number| *number >= 0.0)?;
+        (number.is_infinite() || number.fract() == 0.0).then_some(number as usize)
+    }
+}
+
+impl Rule for Option<u64> {
+    const WANTS: &'static str = "a whole number, or `none`";
+
+    fn show(&self) -> RuleValue {
+        self.map_or(RuleValue::Word("none".to_owned()), |number| number.show())
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        match value {
+            RuleValue::Word(word) if word == "none" => Some(None),
+            other => u64::read(other).map(Some),
+        }
+    }
+}
+
+impl Rule for &'static str {
+    const WANTS: &'static str = "a word";
+
+    fn show(&self) -> RuleValue {
+        RuleValue::Word((*self).to_owned())
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        if let RuleValue::Word(word) = value { Some(word.clone().leak()) } else { None }
+    }
+}
+
+impl Rule for &'static [&'static str] {
+    const WANTS: &'static str = "a list of words";
+
+    fn show(&self) -> RuleValue {
+        RuleValue::Words(self.iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        if let RuleValue::Words(words) = value { Some(leak(words)) } else { None }
+    }
+}
+
+impl Rule for &'static [Field] {
+    const WANTS: &'static str = "a list of settings, such as `request/seed`";
+
+    fn show(&self) -> RuleValue {
+        RuleValue::Words(self.iter().map(|field| field.word().to_owned()).collect())
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        let RuleValue::Words(words) = value else { return None };
+        let field = |word: &String| Field::ALL.iter().copied().find(|field| field.word() == word);
+        let fields: Option<Vec<Field>> = words.iter().map(field).collect();
+        Some(fields?.leak())
+    }
+}
+
+impl Rule for Letters {
+    const WANTS: &'static str = "`any`, `word` or `dotted`";
+
+    fn show(&self) -> RuleValue {
+        let word = match self {
+            Letters::Any => "any",
+            Letters::Word => "word",
+            Letters::Dotted => "dotted",
+        };
+        RuleValue::Word(word.to_owned())
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        [Letters::Any, Letters::Word, Letters::Dotted].into_iter().find(|letters| letters.show() == *value)
+    }
+}
+
+impl Rule for SystemPlaces {
+    const WANTS: &'static str = "`anywhere`, `after-user` or `first`";
+
+    fn show(&self) -> RuleValue {
+        let word = match self {
+            SystemPlaces::Anywhere => "anywhere",
+            SystemPlaces::AfterUser => "after-user",
+            SystemPlaces::First => "first",
+        };
+        RuleValue::Word(word.to_owned())
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        let places = [SystemPlaces::Anywhere, SystemPlaces::AfterUser, SystemPlaces::First];
+        places.into_iter().find(|places| places.show() == *value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Str;
+
+    #[test]
+    fn every_rule_that_is_printed_can_be_set_and_says_the_same_again() {
+        for backend in Backend::built_in() {
+            for takes in backend.models.iter().map(|row| row.takes).chain([backend.takes]) {
+                let mut other = Backend::built_in()[0].takes;
+                for (name, value) in takes.rules() {
+                    other.set(name, &value).expect(name);
+                }
+                assert_eq!(other.rules(), takes.rules(), "{}", backend.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_user_changes_what_a_backend_takes() {
+        let base = Backend::named("anthropic", "anthropic").expect("built in");
+        let changes = [("max-temperature".to_owned(), RuleValue::Number(0.5))];
+        let own = vec![("refuses".to_owned(), RuleValue::Words(vec!["request/top_p".to_owned()]))];
+        let models = [(vec!["mine-*".to_owned()], own)];
+        let made = Backend::derived("mine", "", base, &changes, &models).expect("sound");
+        let takes = |model: &str| made.takes_of(Some(&Str::plain(model)));
+        assert_eq!(takes("claude-opus-5-5").max_temperature, 0.5);
+        assert!(!takes("mine-1").takes(Field::TopP) && takes("mine-1").max_temperature == 0.5);
+        assert_eq!(
+            Backend::derived("m", "", base, &[("prefil".to_owned(), RuleValue::Flag(true))], &[])
+                .unwrap_err(),
+            RuleError::Unknown("prefil".to_owned())
+        );
+        let wrong = [("prefill".to_owned(), RuleValue::Number(1.0))];
+        let error = Backend::derived("m", "", base, &wrong, &[]).unwrap_err();
+        assert_eq!(error.to_string(), "`prefill` wants `true` or `false`");
+    }
+}
