@@ -6,11 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use interlingua::dialects::{Dialect, Options, Role, RoleSpec};
-use interlingua::ledger::Report;
+use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
+use interlingua::ledger::{LossPolicy, Report};
 use interlingua::pipe::Pipe;
 use interlingua::tape::Limits;
 
+use interlingua_record::contract::Refusal;
+
+use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
 use crate::sources::{self, FoundFile, InputPlace, Opened, Sink, Taken};
@@ -88,6 +91,19 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     }
     if summary.converted.is_empty() {
         return Err(CommandError::NothingRecognised(summary.skipped.len()));
+    }
+    let strict = if args.strict { LossPolicy::strict() } else { LossPolicy::default() };
+    let policy = strict.and(args.policy.clone().unwrap_or_default());
+    // Whoever asks a model is told what to do; a log simply lost something.
+    let tells = |file: &&Converted| args.policy.is_some() || file.to.0.plane == Plane::Wire;
+    for file in summary.converted.iter().filter(tells) {
+        if let Some(row) = policy.failures(&file.report).first() {
+            return Err(CommandError::Refused(Box::new(Refusal::of_loss(
+                row,
+                file.to.0.name,
+                file.report.clone(),
+            ))));
+        }
     }
     let unsound = |file: &Converted| file.report.lost > 0 || file.report.errors > 0;
     let strict_failure = args.strict && summary.converted.iter().any(unsound);
@@ -198,7 +214,13 @@ fn convert(
     args: &Convert,
     bar: &ProgressBar,
 ) -> Result<Converted, CommandError> {
-    let options = Options { include_raw: args.raw, source_name: input.stem(), ..options(&args.source) };
+    let options = Options {
+        include_raw: args.raw,
+        source_name: input.stem(),
+        backend: backends::chosen(&args.backend, to.0)?,
+        model: args.model.clone(),
+        ..options(&args.source)
+    };
     let pipe = Pipe::new((from.dialect, from.spec.role), to, &options);
     let mut pipe = pipe.map_err(|_| CommandError::NoTargetRole(to.0, from.spec.role))?;
     let converted = |report| Converted { name: input.name(), output: None, from, to, report };

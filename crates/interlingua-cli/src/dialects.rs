@@ -12,7 +12,7 @@ pub(crate) fn run(args: &Dialects) -> Result<Exit, CommandError> {
     }
     let rows: Vec<[String; 7]> = DIALECTS.iter().map(|dialect| row(dialect)).collect();
     let head = ["dialect", "plane", "roles", "read", "write", "framing", "detected by"];
-    talk::text(&render::table(head, &rows))?;
+    talk::text(&render::table(&head, &rows))?;
     Ok(Exit::Done)
 }
 

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{Dialect, Role};
+use interlingua::wire::backends::Backend;
+use interlingua_record::contract::Refusal;
 
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,14 @@ pub(crate) enum CommandError {
     UnknownDialect(String, Option<String>),
     /// No command of that name.
     UnknownCommand(String),
+    /// No backend of that name speaks that dialect.
+    UnknownBackend(String, &'static Dialect),
+    /// A file of backends makes no sense: what.
+    Backends(String, String),
+    /// A work order or a receipt makes no sense: what.
+    Order(String, String),
+    /// A work order was not carried out.
+    Refused(Box<Refusal>),
     /// What else makes no sense about the command line: what, and perhaps what was meant.
     Usage(String, Option<String>),
 }
@@ -126,11 +136,15 @@ impl CommandError {
             | CommandError::StdoutTwice
             | CommandError::NotADirectory(_)
             | CommandError::UnknownDialect(..)
+            | CommandError::UnknownBackend(..)
             | CommandError::UnknownCommand(_)
             | CommandError::Usage(..) => Exit::Usage,
+            CommandError::Refused(_) => Exit::Failed,
             CommandError::Read(..)
             | CommandError::Write(..)
             | CommandError::Output(_)
+            | CommandError::Backends(..)
+            | CommandError::Order(..)
             | CommandError::Empty(_)
             | CommandError::Undetected { .. }
             | CommandError::NothingRead { .. }
@@ -198,6 +212,13 @@ impl CommandError {
             CommandError::StdoutTwice => "output and report cannot both go to stdout".to_owned(),
             CommandError::UnknownDialect(name, _) => format!("there is no dialect `{name}`"),
             CommandError::UnknownCommand(name) => format!("there is no command `{name}`"),
+            CommandError::UnknownBackend(name, dialect) => {
+                format!("no backend `{name}` speaks `{}`", dialect.name)
+            }
+            CommandError::Backends(name, what) | CommandError::Order(name, what) => {
+                format!("`{name}`: {what}")
+            }
+            CommandError::Refused(refusal) => refusal.to_string(),
             CommandError::Usage(what, _) => what.clone(),
         }
     }
@@ -263,6 +284,18 @@ impl CommandError {
             }
             CommandError::UnknownDialect(_, None) => "`interlingua dialects` lists them all".to_owned(),
             CommandError::UnknownCommand(_) => "`interlingua --help` lists them".to_owned(),
+            CommandError::UnknownBackend(_, dialect) => {
+                let speaks = |backend: &&&Backend| backend.dialect == dialect.name;
+                let names: Vec<&str> =
+                    Backend::built_in().iter().filter(speaks).map(|backend| backend.name).collect();
+                format!("it is spoken by {}; `--backends FILE` adds your own", names.join(", "))
+            }
+            CommandError::Backends(..) => "`docs/backends.md` shows such a file".to_owned(),
+            CommandError::Order(..) => "`docs/contract.md` shows what it holds".to_owned(),
+            CommandError::Refused(refusal) if !refusal.elsewhere.is_empty() => {
+                format!("it is said by {}", refusal.elsewhere.join(", "))
+            }
+            CommandError::Refused(_) => return None,
             CommandError::Usage(_, Some(tip)) => tip.clone(),
             CommandError::Usage(_, None) => {
                 "`interlingua --help` lists the commands, `interlingua COMMAND --help` their flags".to_owned()

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use interlingua::dialects::{DIALECTS, Dialect, Role};
+use interlingua::ledger::LossPolicy;
 
 /// One language between all coding agents and all model APIs.
 #[derive(Debug, Parser)]
@@ -32,6 +33,11 @@ pub(crate) enum Command {
     Convert(Convert),
     Check(Check),
     Dialects(Dialects),
+    Matrix(Matrix),
+    Translate(Translate),
+    /// Check a receipt, or compare two
+    #[command(subcommand)]
+    Receipt(ReceiptCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -75,6 +81,18 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) strict: bool,
 
+    /// What to do about losses: `allow`, `warn` or `fail` for `all`, a reason, a group or a field (such as
+    /// `all=fail,redundant=allow,request/seed=warn`)
+    #[arg(long, value_name = "LOSS=RULE,…", value_parser = LossPolicy::parse)]
+    pub(crate) policy: Option<LossPolicy>,
+
+    #[command(flatten)]
+    pub(crate) backend: BackendFlags,
+
+    /// Ask for this model instead of the one that the source names
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
     /// Carry the agent's own lines along, in targets that have a place for them
     #[arg(long)]
     pub(crate) raw: bool,
@@ -101,6 +119,121 @@ pub(crate) struct Dialects {
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Show what each dialect says, or what is lost from one to another
+///
+/// Without dialects: every feature of the model APIs and how well each says it. With one: that one alone. With two: what
+/// the first says and the second says less well or not at all, which is what a conversion can lose.
+#[derive(Debug, Args)]
+pub(crate) struct Matrix {
+    /// The dialect to read
+    #[arg(value_name = "FROM", value_parser = dialect())]
+    pub(crate) from: Option<&'static Dialect>,
+
+    /// The dialect to write
+    #[arg(value_name = "TO", value_parser = dialect())]
+    pub(crate) to: Option<&'static Dialect>,
+
+    /// Show what backends and their models take instead
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    pub(crate) list_backends: bool,
+
+    /// A file with backends of your own (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) backends: Option<PathBuf>,
+
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TableFormat,
+}
+
+/// How to print a table.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For people
+    Text,
+    /// For documents
+    Markdown,
+    /// For programs
+    Json,
+}
+
+/// Carry out a work order: translate a vendor's request, or with `--response` its answer, and give a receipt
+///
+/// A work order is a request in an envelope that says where it is to go and what must not be lost; see `docs/contract.md`.
+/// If something would be lost that must not be, nothing is translated (exit code 3) and the receipt says what.
+#[derive(Debug, Args)]
+pub(crate) struct Translate {
+    /// The work order; `-` for stdin
+    #[arg(value_name = "ORDER")]
+    pub(crate) order: PathBuf,
+
+    /// The backend's answer, to be translated back
+    #[arg(long, value_name = "FILE")]
+    pub(crate) response: Option<PathBuf>,
+
+    /// Write the translation to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write the receipt to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) receipt: Option<PathBuf>,
+
+    /// The receipt before this one, which the new one names by its hash
+    #[arg(long, value_name = "FILE")]
+    pub(crate) previous: Option<PathBuf>,
+
+    /// A file with backends of your own (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) backends: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReceiptCommand {
+    /// Check the form of a receipt, and the hashes of the files that it is about
+    Verify {
+        /// The receipt
+        #[arg(value_name = "RECEIPT")]
+        receipt: PathBuf,
+        /// The client's request, as it stands in the order
+        #[arg(long, value_name = "FILE")]
+        request: Option<PathBuf>,
+        /// The backend's request
+        #[arg(long, value_name = "FILE")]
+        sent: Option<PathBuf>,
+        /// The backend's answer
+        #[arg(long, value_name = "FILE")]
+        response: Option<PathBuf>,
+        /// The client's answer
+        #[arg(long, value_name = "FILE")]
+        returned: Option<PathBuf>,
+        /// The receipt before this one
+        #[arg(long, value_name = "FILE")]
+        previous: Option<PathBuf>,
+    },
+    /// Show what two receipts say differently (exit code 3 if anything)
+    Diff {
+        /// A receipt
+        #[arg(value_name = "RECEIPT")]
+        one: PathBuf,
+        /// Another one
+        #[arg(value_name = "OTHER")]
+        two: PathBuf,
+    },
+}
+
+/// Which server a request is for.
+#[derive(Debug, Args)]
+pub(crate) struct BackendFlags {
+    /// The server that a request is for, instead of the vendor of its dialect (`interlingua matrix --list-backends`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+
+    /// A file with backends of your own (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) backends: Option<PathBuf>,
 }
 
 /// How inputs are to be read.

@@ -7,11 +7,14 @@
 //!
 //! stdout is data, stderr is talk. All prose is in `render` and `error`; what is said never depends on colour.
 
+mod backends;
 mod check;
 mod convert;
 mod dialects;
 mod error;
 mod flags;
+mod matrix;
+mod orders;
 mod render;
 mod report;
 mod sources;
@@ -42,6 +45,9 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),
         Command::Dialects(args) => dialects::run(&args),
+        Command::Matrix(args) => matrix::run(&args),
+        Command::Translate(args) => orders::translate(&args, &talk),
+        Command::Receipt(args) => orders::receipt(&args, &talk),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), NAME, &mut script);

@@ -7,6 +7,8 @@ use interlingua::error::{Code, Problem, Severity};
 use interlingua::framing::Framing;
 use interlingua::ledger::{Report, Row};
 
+use interlingua_record::contract::{Finding, Outcome, Receipt};
+
 use crate::convert::{Converted, How, Identified, Summary};
 use crate::error::CommandError;
 
@@ -280,23 +282,61 @@ pub(crate) fn number(number: u64) -> String {
 }
 
 /// A table: columns as wide as their widest cell, the last one free.
-pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+pub(crate) fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> String {
     let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([head[column].len()]).max().unwrap_or(0)
+        let cells = rows.iter().filter_map(|row| row.as_ref().get(column)).map(|cell| cell.chars().count());
+        cells.chain([head[column].as_ref().len()]).max().unwrap_or(0)
     };
-    let widths: [usize; N] = std::array::from_fn(|column| if column + 1 == N { 0 } else { width(column) });
-    let line = |cells: [&str; N]| {
-        let padded: Vec<String> =
-            cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+    let last = head.len().saturating_sub(1);
+    let widths: Vec<usize> =
+        (0..head.len()).map(|column| if column == last { 0 } else { width(column) }).collect();
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let padded: Vec<String> = cells.zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         padded.join("  ")
     };
     let bold = Style::new().bold();
-    let mut text = format!("{bold}{}{bold:#}\n", line(head));
+    let mut text = format!("{bold}{}{bold:#}\n", line(&mut head.iter().map(AsRef::as_ref)));
     for row in rows {
-        let _ = writeln!(text, "{}", line(std::array::from_fn(|column| row[column].as_str())));
+        let _ = writeln!(text, "{}", line(&mut row.as_ref().iter().map(String::as_str)));
     }
     text
+}
+
+/// How a work order came out.
+pub(crate) fn receipt(receipt: &Receipt) -> String {
+    let colour = match receipt.outcome {
+        Outcome::Complete => GREEN,
+        Outcome::Partial => YELLOW,
+        Outcome::Failed => RED,
+    };
+    let mut text = format!("{colour}{}{colour:#}: {}\n", receipt.outcome.word(), receipt.summary());
+    for row in receipt.losses().iter().take(MOST) {
+        let reason = row.reason.map_or("lost", |reason| reason.word());
+        let _ = writeln!(text, "  lost {} ({reason})", row.path);
+    }
+    text
+}
+
+/// Whether a receipt holds.
+pub(crate) fn findings(name: &str, found: &[Finding]) -> String {
+    if found.is_empty() {
+        return format!("{name}: {GREEN}valid{GREEN:#}\n");
+    }
+    let mut text = format!("{name}: {RED}not valid{RED:#}\n");
+    for Finding { pointer, what } in found {
+        let place = if pointer.is_empty() { "the receipt" } else { pointer };
+        let _ = writeln!(text, "  {place}: {what}");
+    }
+    text
+}
+
+/// What two receipts say differently.
+pub(crate) fn changes(changes: &[(String, Option<String>, Option<String>)]) -> String {
+    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+    let line = |(pointer, one, two): &(String, Option<String>, Option<String>)| {
+        format!("{pointer}: {} -> {}\n", shown(one), shown(two))
+    };
+    changes.iter().map(line).collect()
 }
 
 #[cfg(test)]

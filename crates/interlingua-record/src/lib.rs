@@ -8,6 +8,8 @@
 //! than reading. The record dialect of the core checks every rule while it reads, and the tests of
 //! this crate put the same probes to both, so that schema and reader cannot drift apart.
 
+pub mod contract;
+
 use interlingua::check::CheckWriter;
 use interlingua::dialects::ours::record;
 use interlingua::dialects::{Options, Role};

@@ -1,0 +1,177 @@
+//! `matrix`: what each dialect says, what is lost from one to another, and what backends take.
+
+use std::fmt::Write as _;
+
+use interlingua::dialects::{DIALECTS, Dialect, Role};
+use interlingua::json::Str;
+use interlingua::model::{Field, Group, Says};
+use interlingua::wire::backends::{Backend, Capabilities, RuleValue};
+
+use crate::backends;
+use crate::error::{CommandError, Exit};
+use crate::flags::{Matrix, TableFormat};
+use crate::{render, report, talk};
+
+pub(crate) fn run(args: &Matrix) -> Result<Exit, CommandError> {
+    if args.list_backends {
+        return print(&backend_table(&backends::own(args.backends.as_deref())?), args.format);
+    }
+    let table = match (args.from, args.to) {
+        (Some(from), Some(to)) => between(from, to),
+        (Some(one), None) => whole(&[one]),
+        (None, _) => whole(&model_apis()),
+    };
+    print(&table, args.format)
+}
+
+/// A table, before it is printed.
+struct MatrixTable {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+fn print(table: &MatrixTable, format: TableFormat) -> Result<Exit, CommandError> {
+    match format {
+        TableFormat::Text => {
+            talk::text(&render::table(&table.head, &table.rows))?;
+            Ok(Exit::Done)
+        }
+        TableFormat::Markdown => talk::data(markdown(table).as_bytes()),
+        TableFormat::Json => talk::data(json(table).as_bytes()),
+    }
+}
+
+fn markdown(table: &MatrixTable) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut text = line(&table.head);
+    let _ = writeln!(text, "|{}", "---|".repeat(table.head.len()));
+    text.extend(table.rows.iter().map(|row| line(row)));
+    text
+}
+
+fn json(table: &MatrixTable) -> String {
+    report::document(|json| {
+        json.array();
+        for row in &table.rows {
+            json.object();
+            for (name, cell) in table.head.iter().zip(row) {
+                json.key(&name.replace(' ', "_")).str(&Str::plain(cell));
+            }
+            json.end_object();
+        }
+        json.end_array();
+    })
+}
+
+/// The dialects that are spoken between clients and model APIs.
+fn model_apis() -> Vec<&'static Dialect> {
+    DIALECTS.iter().copied().filter(|dialect| dialect.role(Role::Request).is_some()).collect()
+}
+
+const ROLES: [Role; 3] = [Role::Request, Role::Response, Role::Stream];
+
+/// What a dialect says of a field in a role, if it writes that role.
+fn says(dialect: &Dialect, role: Role, field: Field) -> Option<Says> {
+    Some((dialect.role(role)?.write.as_ref()?.says)(field))
+}
+
+fn word(says: Says) -> &'static str {
+    match says {
+        Says::Exactly => "exact",
+        Says::Emulated(_) => "emulated",
+        Says::Less(_) => "lossy",
+        Says::No(_) => "none",
+    }
+}
+
+/// How, or why not.
+fn detail(says: Says) -> String {
+    match says {
+        Says::Exactly => String::new(),
+        Says::Emulated(how) | Says::Less(how) => how.to_owned(),
+        Says::No(reason) => reason.word().to_owned(),
+    }
+}
+
+/// Every field that any of them says, and how each says it, in requests and answers.
+fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
+    let head = ["feature", "in"].into_iter().chain(dialects.iter().map(|dialect| dialect.name));
+    let mut rows = Vec::new();
+    for role in [Role::Request, Role::Response] {
+        for field in fields() {
+            let all: Vec<Option<Says>> = dialects.iter().map(|dialect| says(dialect, role, field)).collect();
+            if all.iter().flatten().all(|says| matches!(says, Says::No(_))) {
+                continue;
+            }
+            let cells = all.into_iter().map(|says| says.map_or("", word).to_owned());
+            rows.push([field.word().to_owned(), role.word().to_owned()].into_iter().chain(cells).collect());
+        }
+    }
+    MatrixTable { head: head.map(str::to_owned).collect(), rows }
+}
+
+/// What the one says and the other says less well or not at all.
+fn between(from: &'static Dialect, to: &'static Dialect) -> MatrixTable {
+    let mut rows = Vec::new();
+    for role in ROLES {
+        for field in fields() {
+            let (Some(own), Some(other)) = (says(from, role, field), says(to, role, field)) else { continue };
+            let is_said = !matches!(own, Says::No(_));
+            let is_whole = from.name == to.name || matches!(other, Says::Exactly);
+            if is_said && !is_whole {
+                rows.push(vec![
+                    field.word().to_owned(),
+                    role.word().to_owned(),
+                    word(other).to_owned(),
+                    detail(other),
+                ]);
+            }
+        }
+    }
+    let head = ["feature", "in", "fidelity", "how"].map(str::to_owned).to_vec();
+    MatrixTable { head, rows }
+}
+
+/// Fields that are about something, in the order of reports.
+fn fields() -> impl Iterator<Item = Field> {
+    let mut all: Vec<Field> = Field::ALL.to_vec();
+    all.retain(|field| {
+        field.group() != Group::Bookkeeping || *field != Field::Structure && *field != Field::Padding
+    });
+    all.sort_by_key(|field| field.group());
+    all.into_iter()
+}
+
+/// What each backend takes, and of which models something else.
+fn backend_table(own: &[&'static Backend]) -> MatrixTable {
+    let head = ["backend", "dialect", "rule", "value", "models"].map(str::to_owned).to_vec();
+    let mut rows = Vec::new();
+    for backend in own.iter().chain(Backend::built_in()) {
+        let of_all = backend.takes.rules();
+        let mut add = |models: &str, takes: &Capabilities| {
+            for ((rule, value), (_, usual)) in takes.rules().into_iter().zip(&of_all) {
+                if models == "*" || value != *usual {
+                    let cells = [backend.name, backend.dialect, rule, &shown(&value), models];
+                    rows.push(cells.map(str::to_owned).to_vec());
+                }
+            }
+        };
+        add("*", &backend.takes);
+        for row in backend.models {
+            add(&row.names.join(" "), &row.takes);
+        }
+    }
+    MatrixTable { head, rows }
+}
+
+fn shown(value: &RuleValue) -> String {
+    match value {
+        RuleValue::Flag(flag) => flag.to_string(),
+        RuleValue::Number(number) => number.to_string(),
+        RuleValue::Word(word) => word.clone(),
+        RuleValue::Words(words) => words.join(" "),
+    }
+}

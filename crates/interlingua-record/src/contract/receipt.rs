@@ -1,0 +1,401 @@
+//! A receipt: what was asked for, where it went, what was lost, what came of it. Receipts name the one before them by the
+//! hash of its bytes, so that none can be taken out or changed unseen.
+
+use std::fmt;
+
+use interlingua::error::StableCode;
+use interlingua::json::{JsonBuffer, JsonWriter, Str};
+use interlingua::ledger::{Report, Row};
+use interlingua::model::{StopClass, Usage};
+use interlingua::pipe::CallOutcome;
+use interlingua::tape::{Kind, Limits, TapeBuf, Val};
+use sha2::{Digest as _, Sha256};
+
+use super::order::WorkOrder;
+use super::translate::Refusal;
+
+/// The hash of some bytes, and how many they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// SHA-256, in small hexadecimal letters.
+    pub sha256: String,
+    /// How many.
+    pub bytes: u64,
+}
+
+impl Digest {
+    /// The hash of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        let sha256 = Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+            fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}")).unwrap_or_default();
+            text
+        });
+        Self { sha256, bytes: bytes.len() as u64 }
+    }
+}
+
+/// How an order came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of it was done.
+    Complete,
+    /// Less was done, or something was lost.
+    Partial,
+    /// Nothing came of it.
+    Failed,
+}
+
+impl Outcome {
+    /// The word in receipts.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Outcome::Complete => "Complete",
+            Outcome::Partial => "Partial",
+            Outcome::Failed => "Failed",
+        }
+    }
+}
+
+/// The way that a request took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The dialect of the client.
+    pub from: String,
+    /// The dialect of the backend.
+    pub to: String,
+    /// The backend.
+    pub backend: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receipt {
+    task: Option<String>,
+    route: Route,
+    request: Digest,
+    sent: Option<Digest>,
+    response: Option<Digest>,
+    returned: Option<Digest>,
+    losses: Vec<Row>,
+    notes: Vec<(&'static str, u64)>,
+    usage: Option<Usage>,
+    /// How it came out.
+    pub outcome: Outcome,
+    error: Option<(StableCode, String, Option<Refusal>)>,
+    previous: Option<String>,
+}
+
+/// What is known of an answer.
+#[derive(Debug)]
+pub(super) struct AnswerFacts {
+    pub(super) response: Digest,
+    pub(super) returned: Digest,
+    pub(super) outcome: CallOutcome,
+}
+
+/// The members of a receipt, in their order.
+pub const MEMBERS: [&str; 13] = [
+    "schema", "task", "route", "request", "sent", "response", "returned", "losses", "notes", "usage",
+    "outcome", "error", "previous",
+];
+
+impl Receipt {
+    pub(super) fn of(
+        order: &WorkOrder,
+        (backend, model): (&str, Option<String>),
+        (sent, report): (&[u8], &Report),
+        answer: Option<&AnswerFacts>,
+        previous: Option<&Digest>,
+    ) -> Self {
+        let mut losses = report.lost_paths.clone();
+        let mut notes = report.notes.clone();
+        let mut outcome = if losses.is_empty() { Outcome::Complete } else { Outcome::Partial };
+        let mut error = None;
+        if let Some(AnswerFacts { outcome: of_call, .. }) = answer {
+            losses.extend(of_call.report.lost_paths.iter().cloned());
+            notes.extend(of_call.report.notes.iter().copied());
+            outcome = outcome_of(of_call.stop);
+            if let Some(failure) = &of_call.failure {
+                outcome = Outcome::Failed;
+                error = Some((StableCode::of_failure(failure.class), failure.message.clone(), None));
+            }
+        }
+        Self {
+            task: order.task.clone(),
+            route: route(order, Some(backend), model),
+            request: Digest::of(order.request.as_bytes()),
+            sent: Some(Digest::of(sent)),
+            response: answer.map(|answer| answer.response.clone()),
+            returned: answer.map(|answer| answer.returned.clone()),
+            losses,
+            notes,
+            usage: answer.and_then(|answer| answer.outcome.usage),
+            outcome,
+            error,
+            previous: previous.map(|digest| digest.sha256.clone()),
+        }
+    }
+
+    pub(super) fn of_refusal(order: &WorkOrder, refusal: &Refusal, previous: Option<&Digest>) -> Self {
+        Self {
+            task: order.task.clone(),
+            route: route(order, order.backend_name.as_deref(), order.model.clone()),
+            request: Digest::of(order.request.as_bytes()),
+            sent: None,
+            response: None,
+            returned: None,
+            losses: refusal.report.lost_paths.clone(),
+            notes: refusal.report.notes.clone(),
+            usage: None,
+            outcome: Outcome::Failed,
+            error: Some((refusal.code, refusal.what.clone(), Some(refusal.clone()))),
+            previous: previous.map(|digest| digest.sha256.clone()),
+        }
+    }
+
+    /// What was lost.
+    pub fn losses(&self) -> &[Row] {
+        &self.losses
+    }
+
+    /// The route and what was lost, in a line.
+    pub fn summary(&self) -> String {
+        let Route { from, to, backend, model } = &self.route;
+        let at = backend.as_deref().map(|name| format!(" at {name}")).unwrap_or_default();
+        let model = model.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+        let lost: u64 = self.losses.iter().map(|row| row.count).sum();
+        let error = self.error.as_ref().map(|(code, message, _)| format!("; {}: {message}", code.word()));
+        format!("{from} to {to}{at}{model}, {lost} values lost{}", error.unwrap_or_default())
+    }
+
+    /// The receipt as JSON, always the same bytes for the same receipt, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        let mut buffer = JsonBuffer::default();
+        self.write(&mut buffer.hold());
+        let mut text = buffer.held().to_owned();
+        text.push('\n');
+        text
+    }
+
+    fn write(&self, json: &mut JsonWriter<'_>) {
+        let Self {
+            task,
+            route,
+            request,
+            sent,
+            response,
+            returned,
+            losses,
+            notes,
+            usage,
+            outcome,
+            error,
+            previous,
+        } = self;
+        json.object().key("schema").literal(super::RECEIPT);
+        opt_text("task", task.as_deref(), json);
+        let Route { from, to, backend, model } = route;
+        json.key("route").object().key("from").plain(from).key("to").plain(to);
+        opt_text("backend", backend.as_deref(), json);
+        opt_text("model", model.as_deref(), json);
+        json.end_object();
+        for (name, digest) in [
+            ("request", Some(request)),
+            ("sent", sent.as_ref()),
+            ("response", response.as_ref()),
+            ("returned", returned.as_ref()),
+        ] {
+            json.key(name);
+            match digest {
+                Some(Digest { sha256, bytes }) => {
+                    json.object().key("sha256").literal(sha256).key("bytes").u64(*bytes).end_object();
+                }
+                None => _ = json.null(),
+            }
+        }
+        json.key("losses").array();
+        for Row { path, reason, field, count, bytes, first_frame: _ } in losses {
+            json.object()
+                .key("path")
+                .plain(path)
+                .key("reason")
+                .literal(reason.map_or("", |reason| reason.word()));
+            json.key("field");
+            match field {
+                Some(field) => json.literal(field.word()),
+                None => json.null(),
+            };
+            json.key("count").u64(*count).key("bytes").u64(*bytes).end_object();
+        }
+        json.end_array().key("notes").array();
+        for (what, count) in notes {
+            json.object().key("what").plain(what).key("count").u64(*count).end_object();
+        }
+        json.end_array().key("usage");
+        match usage {
+            Some(usage) => {
+                json.object();
+                for (field, count) in usage.counts() {
+                    if let Some(count) = count {
+                        json.key(field.word().strip_prefix("usage/").unwrap_or(field.word())).u64(count);
+                    }
+                }
+                json.end_object();
+            }
+            None => _ = json.null(),
+        }
+        json.key("outcome").literal(outcome.word()).key("error");
+        match error {
+            Some((code, message, refusal)) => {
+                json.object().key("code").literal(code.word()).key("message").plain(message);
+                if let Some(Refusal { feature, path, elsewhere, .. }) = refusal {
+                    opt_text("feature", feature.map(|field| field.word()), json);
+                    opt_text("path", path.as_deref(), json);
+                    json.key("elsewhere").array();
+                    for name in elsewhere {
+                        json.plain(name);
+                    }
+                    json.end_array();
+                }
+                json.end_object();
+            }
+            None => _ = json.null(),
+        }
+        opt_text("previous", previous.as_deref(), json);
+        json.end_object();
+    }
+}
+
+fn opt_text(name: &str, text: Option<&str>, json: &mut JsonWriter<'_>) {
+    json.key(name);
+    match text {
+        Some(text) => json.plain(text),
+        None => json.null(),
+    };
+}
+
+fn route(order: &WorkOrder, backend: Option<&str>, model: Option<String>) -> Route {
+    let (from, to) = (order.client.name.to_owned(), order.backend.name.to_owned());
+    Route { from, to, backend: backend.map(str::to_owned), model }
+}
+
+/// What an answer that stopped for that reason is worth.
+const fn outcome_of(stop: Option<StopClass>) -> Outcome {
+    match stop {
+        Some(StopClass::End | StopClass::Sequence | StopClass::ToolUse) => Outcome::Complete,
+        Some(
+            StopClass::MaxTokens
+            | StopClass::ContextFull
+            | StopClass::Paused
+            | StopClass::Cancelled
+            | StopClass::Other,
+        ) => Outcome::Partial,
+        Some(StopClass::Refusal | StopClass::Filter | StopClass::Error) | None => Outcome::Failed,
+    }
+}
+
+/// What a check of a receipt found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Where in the receipt, as a JSON pointer.
+    pub pointer: String,
+    /// What.
+    pub what: String,
+}
+
+/// Checks a receipt: its form, and the hashes of the files that are there.
+///
+/// `files` are the bytes that it should be about, by the member that names their hash: `request`, `sent`, `response`,
+/// `returned`, `previous`.
+pub fn verify(receipt: &str, files: &[(&str, Vec<u8>)]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut tape = TapeBuf::default();
+    let Ok(tape) = tape.parse(receipt, &Limits::default()) else {
+        return vec![Finding { pointer: String::new(), what: "not JSON".to_owned() }];
+    };
+    let root = tape.root();
+    let mut wrong = |pointer: &str, what: String| found.push(Finding { pointer: pointer.to_owned(), what });
+    if root.get("schema").is_none_or(|schema| !schema.is(super::RECEIPT)) {
+        wrong("/schema", format!("expected `{}`", super::RECEIPT));
+    }
+    for name in MEMBERS.iter().filter(|name| root.get(name).is_none()) {
+        wrong(&format!("/{name}"), "missing".to_owned());
+    }
+    for (name, _) in root.members().filter(|(name, _)| !MEMBERS.iter().any(|known| name.is(known))) {
+        wrong(&format!("/{}", name.decode()), "unknown".to_owned());
+    }
+    let outcomes = [Outcome::Complete, Outcome::Partial, Outcome::Failed];
+    if !root.get("outcome").is_some_and(|word| outcomes.iter().any(|outcome| word.is(outcome.word()))) {
+        wrong("/outcome", "expected `Complete`, `Partial` or `Failed`".to_owned());
+    }
+    for name in ["request", "sent", "response", "returned"] {
+        let digest = root.get(name).filter(|digest| !digest.is_null());
+        let hash = digest.and_then(|digest| digest.get("sha256")?.str());
+        let sound = |hash: &Str<'_>| is_hash(hash.as_escaped());
+        if digest.is_some() && !hash.as_ref().is_some_and(sound) {
+            wrong(&format!("/{name}/sha256"), "expected 64 hexadecimal digits".to_owned());
+        }
+    }
+    for (name, bytes) in files {
+        let own = Digest::of(bytes);
+        let said =
+            if *name == "previous" { root.get(name) } else { root.get(name).and_then(|it| it.get("sha256")) };
+        let said = said.and_then(|hash| hash.str()).map(|hash| hash.decode().into_owned());
+        match said {
+            Some(said) if said == own.sha256 => {}
+            Some(said) => {
+                wrong(&format!("/{name}"), format!("the receipt says {said}, the file has {}", own.sha256));
+            }
+            None => wrong(&format!("/{name}"), "the receipt names no such file".to_owned()),
+        }
+    }
+    found
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// What two receipts say differently: the pointer, and both values (`None` where one says nothing).
+pub fn diff(one: &str, two: &str) -> Option<Vec<(String, Option<String>, Option<String>)>> {
+    let (mut first, mut second) = (TapeBuf::default(), TapeBuf::default());
+    let first = first.parse(one, &Limits::default()).ok()?;
+    let second = second.parse(two, &Limits::default()).ok()?;
+    let mut found = Vec::new();
+    compare(Some(first.root()), Some(second.root()), "", &mut found);
+    Some(found)
+}
+
+fn compare(
+    one: Option<Val<'_>>,
+    two: Option<Val<'_>>,
+    pointer: &str,
+    found: &mut Vec<(String, Option<String>, Option<String>)>,
+) {
+    let kinds = (one.map(|val| val.kind()), two.map(|val| val.kind()));
+    match (one, two, kinds) {
+        (Some(one), Some(two), (Some(Kind::Object), Some(Kind::Object))) => {
+            for (name, value) in one.members() {
+                compare(Some(value), two.get(&name.decode()), &format!("{pointer}/{}", name.decode()), found);
+            }
+            for (name, value) in two.members().filter(|(name, _)| one.get(&name.decode()).is_none()) {
+                compare(None, Some(value), &format!("{pointer}/{}", name.decode()), found);
+            }
+        }
+        (Some(one), Some(two), (Some(Kind::Array), Some(Kind::Array))) => {
+            let (one, two): (Vec<_>, Vec<_>) = (one.elements().collect(), two.elements().collect());
+            for number in 0..one.len().max(two.len()) {
+                let pointer = format!("{pointer}/{number}");
+                compare(one.get(number).copied(), two.get(number).copied(), &pointer, found);
+            }
+        }
+        (one, two, _) => {
+            let text = |val: Option<Val<'_>>| val.map(|val| val.text().to_owned());
+            if text(one) != text(two) {
+                found.push((pointer.to_owned(), text(one), text(two)));
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Doing what a work order says: the request translated, and its answer back.
+
+use std::fmt;
+
+use interlingua::dialects::{Options, Role, that_say};
+use interlingua::error::StableCode;
+use interlingua::ledger::{Report, Row};
+use interlingua::model::{Field, Says};
+use interlingua::pipe::{CallOutcome, Exchange};
+use interlingua::wire::backends::Backend;
+
+use super::order::{Fidelity, WorkOrder};
+use super::receipt::{AnswerFacts, Digest, Receipt};
+
+/// A request on its way, and what became of it.
+#[derive(Debug)]
+pub struct Translation {
+    exchange: Exchange,
+    /// The backend's request.
+    pub sent: Vec<u8>,
+    /// Whether the answer should come as a stream.
+    pub stream: bool,
+    report: Report,
+    answer: Option<AnswerFacts>,
+    /// The backend's name.
+    backend: &'static Backend,
+    model: Option<String>,
+}
+
+/// Why an order was not carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The code.
+    pub code: StableCode,
+    /// What.
+    pub what: String,
+    /// The value of the model that it is about.
+    pub feature: Option<Field>,
+    /// Where it stands in the request.
+    pub path: Option<String>,
+    /// The dialects, and the models of their backends, that have it.
+    pub elsewhere: Vec<String>,
+    /// The books as far as they were kept.
+    pub report: Report,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.word(), self.what)?;
+        if let Some(path) = &self.path {
+            write!(f, ", at `{path}`")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Refusal {
+    /// A loss that must not be.
+    pub fn of_loss(row: &Row, target: &str, report: Report) -> Self {
+        let feature = row
+            .field
+            .map_or("what the model has no name for".to_owned(), |field| format!("`{}`", field.word()));
+        let reason = row.reason.map_or("lost", |reason| reason.word());
+        Self {
+            code: StableCode::CapabilityUnsupported,
+            what: format!("{target} does not say {feature} ({reason})"),
+            feature: row.field,
+            path: Some(row.path.clone()),
+            elsewhere: row.field.map(elsewhere).unwrap_or_default(),
+            report,
+        }
+    }
+
+    fn other(code: StableCode, what: String, report: Report) -> Self {
+        Self { code, what, feature: None, path: None, elsewhere: Vec::new(), report }
+    }
+}
+
+/// Who says that field in a request: a dialect, and its backends and models where only some of them take it.
+fn elsewhere(field: Field) -> Vec<String> {
+    let mut all = Vec::new();
+    for dialect in that_say(field, Role::Request)
+        .filter(|dialect| dialect.role(Role::Request).is_some_and(|spec| spec.read.is_some()))
+    {
+        let takes = |backend: &&&Backend| backend.dialect == dialect.name && backend.takes.takes(field);
+        let names: Vec<&str> = Backend::built_in().iter().filter(takes).map(|backend| backend.name).collect();
+        let all_take = Backend::built_in().iter().filter(|backend| backend.dialect == dialect.name).count()
+            == names.len();
+        if all_take {
+            all.push(dialect.name.to_owned());
+        } else if !names.is_empty() {
+            all.push(format!("{} ({})", dialect.name, names.join(", ")));
+        }
+    }
+    all
+}
+
+impl WorkOrder {
+    /// Translates the request, if nothing is lost that must not be. Backends of the user come before the built-in ones.
+    pub fn translate(&self, own: &[&'static Backend]) -> Result<Translation, Refusal> {
+        let dialect = self.backend.name;
+        let backend = match &self.backend_name {
+            Some(name) => {
+                let own =
+                    own.iter().copied().find(|backend| backend.name == name && backend.dialect == dialect);
+                own.or_else(|| Backend::named(name, dialect))
+            }
+            None => Backend::of_dialect(dialect),
+        };
+        let backend = backend.ok_or_else(|| {
+            let what = format!(
+                "no backend `{}` speaks `{dialect}`",
+                self.backend_name.as_deref().unwrap_or_default()
+            );
+            Refusal::other(StableCode::BackendNotFound, what, Report::default())
+        })?;
+        self.negotiate()?;
+        let options = Options {
+            backend: self.backend_name.as_ref().map(|_| backend),
+            model: self.model.clone(),
+            max_tokens: self.budget.max_output_tokens,
+            ..Options::default()
+        };
+        let mut exchange = Exchange::new(self.client, self.backend, &options);
+        let mut sent = Vec::new();
+        let asked = exchange.request(self.request.as_bytes(), &mut sent).map_err(|error| {
+            Refusal::other(StableCode::DialectMappingFailed, error.to_string(), Report::default())
+        })?;
+        let report = asked.report;
+        if report.read == 0 || report.errors > 0 {
+            let what = report.problems.first().map_or_else(
+                || format!("nothing in the request can be read as `{}`", self.client.name),
+                |problem| format!("{}: {} {}", problem.place, problem.code.message(), problem.detail),
+            );
+            return Err(Refusal::other(StableCode::IrLoweringFailed, what, report));
+        }
+        if let Some(row) = self.policy.failures(&report).first() {
+            return Err(Refusal::of_loss(row, dialect, report.clone()));
+        }
+        if let Some(most) = self.budget.max_request_bytes.filter(|most| sent.len() as u64 > *most) {
+            let what = format!("the request has {} bytes, and the budget allows {most}", sent.len());
+            return Err(Refusal::other(StableCode::ConfigInvalid, what, report));
+        }
+        let model = self.model.clone().or(asked.model);
+        Ok(Translation { exchange, sent, stream: asked.stream, report, answer: None, backend, model })
+    }
+
+    /// Asks whether the target says what is required, before anything is sent.
+    fn negotiate(&self) -> Result<(), Refusal> {
+        let write = self.backend.role(Role::Request).and_then(|spec| spec.write.as_ref());
+        for requirement in &self.requirements {
+            let says = write.map_or(Says::Exactly, |write| (write.says)(requirement.feature));
+            // Where both speak the same, every byte stays.
+            let has =
+                if self.client.name == self.backend.name { Fidelity::Exact } else { Fidelity::of(says) };
+            if has < requirement.minimum {
+                return Err(Refusal {
+                    code: StableCode::CapabilityUnsupported,
+                    what: format!(
+                        "{} says `{}` {}, and {} is required",
+                        self.backend.name,
+                        requirement.feature.word(),
+                        has.word(),
+                        requirement.minimum.word()
+                    ),
+                    feature: Some(requirement.feature),
+                    path: None,
+                    elsewhere: elsewhere(requirement.feature),
+                    report: Report::default(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Translation {
+    /// Translates the answer back.
+    pub fn answer(&mut self, response: &[u8], role: Role) -> Result<Vec<u8>, interlingua::error::Error> {
+        let mut out = Vec::new();
+        let outcome: CallOutcome = self.exchange.answer(role)?.finish_with(response, &mut out);
+        self.answer =
+            Some(AnswerFacts { response: Digest::of(response), returned: Digest::of(&out), outcome });
+        Ok(out)
+    }
+
+    /// What was done.
+    pub fn receipt(&self, order: &WorkOrder, previous: Option<&Digest>) -> Receipt {
+        let route = (self.backend.name, self.model.clone());
+        Receipt::of(order, route, (&self.sent, &self.report), self.answer.as_ref(), previous)
+    }
+}
+
+impl Refusal {
+    /// What was not done.
+    pub fn receipt(&self, order: &WorkOrder, previous: Option<&Digest>) -> Receipt {
+        Receipt::of_refusal(order, self, previous)
+    }
+}
