@@ -26,8 +26,8 @@ use crate::error::Error;
 use crate::json::Str;
 use crate::ledger::{Leftover, Report};
 use crate::model::{
-    Args, Author, Circumstances, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, Part,
-    Permission, Question, Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
+    Args, Author, Circumstances, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, ModelInfo,
+    Part, Permission, Question, Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
 };
 use crate::pipe::{Pipe, Target, Writer};
 
@@ -40,6 +40,8 @@ pub struct Transcript {
     pub end: Option<SessionEnd<'static>>,
     /// Where the conversation went back.
     pub rewinds: Vec<Rewind<'static>>,
+    /// Models on offer.
+    pub models: Vec<ModelInfo<'static>>,
     /// The settings of each model call.
     pub requests: Vec<Request<'static>>,
     /// What was said and done, in the order it began.
@@ -129,6 +131,7 @@ impl Fold {
             }
             Event::SessionEnded(end) => transcript.end = Some(end),
             Event::Rewound(rewind) => transcript.rewinds.push(rewind),
+            Event::Model(model) => transcript.models.push(model),
             // Items have their own times, and a transcript has no others.
             Event::Clock(_) => {}
             Event::Request(request) => transcript.requests.push(*request),

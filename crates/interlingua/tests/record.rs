@@ -141,7 +141,7 @@ fn every_hole_has_its_value_in_the_record() {
 fn frames(case: &Case) -> Vec<String> {
     let text = String::from_utf8_lossy(&case.bytes).into_owned();
     match case.way.1 {
-        Role::Request | Role::Response => vec![text],
+        Role::Request | Role::Response | Role::Count | Role::Counted | Role::Models => vec![text],
         Role::Stream => text
             .lines()
             .filter_map(|line| line.strip_prefix("data:"))

@@ -143,6 +143,12 @@ pub enum Role {
     Response,
     /// Its answer as it comes.
     Stream,
+    /// The question how many tokens a request has.
+    Count,
+    /// Its answer.
+    Counted,
+    /// The models on offer.
+    Models,
     /// What a running agent says.
     Live,
     /// What is said to a running agent.
@@ -153,14 +159,25 @@ pub enum Role {
 
 impl Role {
     /// Every role.
-    pub const ALL: [Role; 6] =
-        [Role::Request, Role::Response, Role::Stream, Role::Live, Role::Input, Role::Log];
+    pub const ALL: [Role; 9] = [
+        Role::Request,
+        Role::Response,
+        Role::Stream,
+        Role::Count,
+        Role::Counted,
+        Role::Models,
+        Role::Live,
+        Role::Input,
+        Role::Log,
+    ];
 
     /// Whether it is about a session, logged or live, and not about one call of a model.
     pub const fn is_session(self) -> bool {
         match self {
             Role::Live | Role::Input | Role::Log => true,
-            Role::Request | Role::Response | Role::Stream => false,
+            Role::Request | Role::Response | Role::Stream | Role::Count | Role::Counted | Role::Models => {
+                false
+            }
         }
     }
 
@@ -170,6 +187,9 @@ impl Role {
             Role::Request => "request",
             Role::Response => "response",
             Role::Stream => "stream",
+            Role::Count => "count",
+            Role::Counted => "counted",
+            Role::Models => "models",
             Role::Live => "live",
             Role::Input => "input",
             Role::Log => "log",

@@ -28,6 +28,7 @@ macro_rules! said_by_no_log {
             | crate::model::citations!()
             | crate::model::caches!()
             | crate::model::revisions!()
+            | crate::model::listings!()
             | crate::model::Field::SessionEndStatus
             | crate::model::Field::SessionEndMessage
             | crate::model::Field::ItemAnswer

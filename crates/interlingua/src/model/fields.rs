@@ -239,6 +239,23 @@ fields! {
         SettingsCache = Settings "request/cache",
     }
 
+    listings {
+        /// [`super::ModelInfo::id`]
+        ModelId = Settings "model/id",
+        /// [`super::ModelInfo::name`]
+        ModelName = Settings "model/name",
+        /// [`super::ModelInfo::about`]
+        ModelAbout = Settings "model/about",
+        /// [`super::ModelInfo::owner`]
+        ModelOwner = Settings "model/owner",
+        /// [`super::ModelInfo::time`]
+        ModelTime = Settings "model/time",
+        /// [`super::ModelInfo::input_limit`]
+        ModelInputLimit = Settings "model/input_limit",
+        /// [`super::ModelInfo::output_limit`]
+        ModelOutputLimit = Settings "model/output_limit",
+    }
+
     turns {
         /// [`super::Turn::id`]
         TurnId = Bookkeeping "turn/id",

@@ -10,6 +10,7 @@
 
 mod fields;
 mod item;
+mod listing;
 mod macros;
 mod neutral;
 mod oversight;
@@ -21,13 +22,14 @@ mod value;
 
 pub use fields::{Field, Fields, Group, Of, Says, SaysTable, says_everything};
 pub(crate) use fields::{
-    caches, citations, failures, media, notices, oversight, results, revisions, session, settings, turns,
-    usage,
+    caches, citations, failures, listings, media, notices, oversight, results, revisions, session, settings,
+    turns, usage,
 };
 pub use item::{
     Author, CallKind, Circumstances, ItemHead, ItemId, ItemKind, ItemTail, Notice, Origin, Shape, Status,
     ToolCall, ToolResult,
 };
+pub use listing::ModelInfo;
 pub use macros::{EachField, IntoOwned, Words};
 pub use neutral::{Neutral, Spelling};
 pub use oversight::{Decision, Permission, Prompt, Question};
@@ -63,6 +65,8 @@ said_enum! {
         TurnEnded(Turn<'a>),
         /// What one model response has used so far. Cumulative: the last report for a response id counts.
         Usage(Turn<'a>),
+        /// A model that an API has on offer.
+        Model(ModelInfo<'a>),
         /// An item begins.
         ItemStarted(ItemHead<'a>),
         /// An item grows.
@@ -99,6 +103,7 @@ impl Event<'_> {
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)
             | Event::Usage(_)
+            | Event::Model(_)
             | Event::Rewound(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
@@ -116,6 +121,7 @@ impl Event<'_> {
             Event::Clock(time) => time.show(Field::EventTime, show),
             Event::Request(request) => request.each_field(show),
             Event::TurnStarted(turn) | Event::TurnEnded(turn) | Event::Usage(turn) => turn.each_field(show),
+            Event::Model(model) => model.each_field(show),
             Event::ItemStarted(head) => head.each_field(show),
             Event::ItemDelta(delta) => delta.value.each_field(of, show),
             Event::ItemCompleted(tail) => tail.each_field(show),

@@ -482,6 +482,7 @@ impl Writer for Teacher {
             | Event::Clock(_)
             | Event::Request(_)
             | Event::Rewound(_)
+            | Event::Model(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)

@@ -338,6 +338,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
             | Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
+            | Event::Model(_)
             | Event::Request(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)

@@ -16,6 +16,7 @@
 //! says       what every dialect says because the kit writes it
 //! aliases    ids and names that every target accepts
 //! arguments  arguments of calls, as text and as objects
+//! listing    lists of models, and counts of tokens
 //! media      addresses that hold their own bytes
 //! ```
 
@@ -25,6 +26,7 @@ pub(crate) mod arguments;
 pub(crate) mod assistant;
 pub mod backends;
 pub(crate) mod content;
+pub(crate) mod listing;
 pub(crate) mod media;
 pub(crate) mod profile;
 pub(crate) mod request;

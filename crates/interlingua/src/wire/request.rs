@@ -416,6 +416,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
             | Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
+            | Event::Model(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)
             | Event::Usage(_)

@@ -7,7 +7,9 @@ use crate::model::Field;
 use crate::wire::Letters;
 
 /// The vendor of its dialect.
-pub(crate) static ANTHROPIC: Backend = Backend {
+pub(crate) static ANTHROPIC: Backend = ANTHROPIC_VALUE;
+
+const ANTHROPIC_VALUE: Backend = Backend {
     name: "anthropic",
     dialect: "anthropic",
     about: "Anthropic's own API",
@@ -23,6 +25,34 @@ pub(crate) static OPENAI_CHAT: Backend = Backend {
     takes: CHAT,
     models: CHAT_MODELS,
 };
+
+/// The same, asked only how many tokens a request has: settings of the answer have no place.
+pub(crate) static ANTHROPIC_COUNT: Backend = Backend {
+    takes: Capabilities { max_tokens_default: None, refuses: ANSWER_SETTINGS, ..CLAUDE },
+    models: &[],
+    ..ANTHROPIC_VALUE
+};
+
+/// Settings of an answer, which do not count.
+const ANSWER_SETTINGS: &[Field] = &[
+    Field::MaxTokens,
+    Field::Temperature,
+    Field::TopP,
+    Field::TopK,
+    Field::StopTexts,
+    Field::StreamAnswer,
+    Field::ServiceTier,
+    Field::EndUser,
+    Field::Seed,
+    Field::AnswerCount,
+    Field::FrequencyPenalty,
+    Field::PresencePenalty,
+    Field::Logprobs,
+    Field::TopLogprobs,
+    Field::StoreAnswer,
+    Field::Metadata,
+    Field::Modalities,
+];
 
 /// The first of a dialect is its vendor.
 pub(super) static BACKENDS: &[&Backend] = &[

@@ -1,7 +1,9 @@
 //! What Claude Code can be told on stdin: prompts, answers and the interrupt. What only an agent says has no line there.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says, caches, citations, failures, notices, revisions, session, settings, usage};
+use crate::model::{
+    Field, Says, caches, citations, failures, listings, notices, revisions, session, settings, usage,
+};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -73,6 +75,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::MediaCitable
         | Field::MediaDetail
         | Field::ItemPhase
+        | listings!()
         | Field::ResultExitCode
         | Field::ResultDuration => Says::No(Reason::NoSlot),
         citations!() => Says::No(Reason::NoSlot),

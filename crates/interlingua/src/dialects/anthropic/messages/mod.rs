@@ -6,13 +6,22 @@ mod settings;
 mod write;
 
 use super::blocks;
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
-use crate::model::{Author, CallKind, FailureClass, Service, Words, issuers};
+use crate::json::Str;
+use crate::model::{Author, CallKind, FailureClass, Field, Service, Words, issuers};
 use crate::sniff::Head;
+use crate::tape::Val;
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::{NameRule, builtin::ANTHROPIC};
+use crate::wire::backends::{
+    NameRule,
+    builtin::{ANTHROPIC, ANTHROPIC_COUNT},
+};
 use crate::wire::content::{TEXT_PART, TextForm};
+use crate::wire::listing::{
+    CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,
+    says_of_models,
+};
 use crate::wire::profile::{
     ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals,
 };
@@ -55,8 +64,55 @@ pub static DIALECT: Dialect = Dialect {
                 says: says::answer,
             }),
         },
+        RoleSpec {
+            role: Role::Count,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(read::MessagesRequestReader)),
+            write: Some(WriteSpec {
+                make: |options| {
+                    let options = Options { backend: Some(&ANTHROPIC_COUNT), ..options.clone() };
+                    Box::new(RequestWriter::new(write::MessagesRequest::default(), &options))
+                },
+                says: says::request,
+            }),
+        },
+        RoleSpec {
+            role: Role::Counted,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(CountReader(&COUNT))),
+            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+        },
+        RoleSpec {
+            role: Role::Models,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(ModelListReader(&MODELS))),
+            write: Some(WriteSpec {
+                make: |_| Box::new(ModelListWriter::new(&MODELS)),
+                says: says_of_models,
+            }),
+        },
     ],
     sniff,
+};
+
+/// How many tokens a request has.
+static COUNT: CountWords = CountWords { path: &["input_tokens"], cached: None, around: "" };
+
+/// The models on offer.
+static MODELS: ListWords = ListWords {
+    list: "data",
+    id_prefix: "",
+    id: "id",
+    members: &[
+        (Field::ModelName, "display_name"),
+        (Field::ModelTime, "created_at"),
+        (Field::ModelInputLimit, "max_input_tokens"),
+        (Field::ModelOutputLimit, "max_tokens"),
+    ],
+    tags: &[("type", "model")],
+    around: r#""has_more":false,"first_id":null,"last_id":null"#,
+    time_in_seconds: false,
+    otherwise: &[(Field::ModelName, "\"unknown\""), (Field::ModelTime, "\"1970-01-01T00:00:00Z\"")],
 };
 
 /// What the API takes.
@@ -156,6 +212,12 @@ static ERRORS: ErrorWords = ErrorWords {
 /// How the API begins the message of an error when the conversation is too long; clients look for it.
 const TOO_LONG: &str = "prompt is too long";
 
+/// Whether a model's name is one of Anthropic's own, as its API and the clouds that resell it have it.
+fn is_claude(model: &Str<'_>) -> bool {
+    let plain = model.decode();
+    plain.contains("claude") && !plain.contains('/')
+}
+
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
     if let Some(messages) = doc.get("messages") {
@@ -170,12 +232,24 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
                 .filter_map(|message| message.get("content"))
                 .flat_map(|content| content.elements())
                 .any(|block| block.get("type").is_some_and(|kind| blocks.iter().any(|word| kind.is(word))));
+        let is_ours =
+            || doc.get("model").and_then(|model| model.str()).is_some_and(|model| is_claude(&model));
         return match (marked, doc.get("max_tokens").is_some()) {
-            (true, _) => Some((Role::Request, 9)),
-            // The shortest request of both families; only here the limit is required.
-            (false, true) => Some((Role::Request, 4)),
+            (true, true) => Some((Role::Request, 9)),
+            // The limit is required, but for the question how many tokens there are.
+            (true, false) => Some((Role::Count, 9)),
+            // The shortest request of both families: only the model tells.
+            (false, true) if is_ours() => Some((Role::Request, 4)),
+            (false, true) => Some((Role::Request, 2)),
             (false, false) => None,
         };
+    }
+    let is_model = |model: Val<'_>| model.get("type").is_some_and(|kind| kind.is("model"));
+    if doc.get("data").is_some_and(|data| data.elements().next().is_some_and(is_model)) {
+        return Some((Role::Models, 9));
+    }
+    if doc.get("input_tokens").is_some_and(|count| count.u64().is_some()) && doc.members().count() == 1 {
+        return Some((Role::Counted, 8));
     }
     let kind = doc.get("type")?.str()?;
     let stream = matches!(head.kind, FrameKind::Sse(_));

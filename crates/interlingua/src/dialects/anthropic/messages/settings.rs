@@ -33,8 +33,6 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Sent when the source sets no limit, which the API requires.
-const MAX_TOKENS: u64 = 4096;
 /// The API takes no longer id of an end user than this.
 const USER: usize = 256;
 /// The words of `tool_choice.type`, but for one that is named.
@@ -147,9 +145,9 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
 pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
-    if request.max_tokens.is_none() {
-        out.ledger.note("no output limit given: 4096 tokens");
-        out.json.key("max_tokens").u64(MAX_TOKENS);
+    if let Some(limit) = takes.max_tokens_default.filter(|_| request.max_tokens.is_none()) {
+        out.ledger.note("no output limit given: that of the backend's rules");
+        out.json.key("max_tokens").u64(limit);
     }
     if request.stream_usage == Some(false) {
         out.lose(Field::StreamUsage, Reason::Narrowed);
@@ -157,7 +155,9 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
     write_thinking(&request.reasoning, &thinking, takes, out);
     write_output(thinking.effort, request.format.as_ref(), takes, out);
-    if let Some(user) = &request.user {
+    if let Some(user) = request.user.as_ref().filter(|_| !takes.takes(Field::EndUser)) {
+        out.lose_str(Field::EndUser, user, Reason::Refused);
+    } else if let Some(user) = &request.user {
         let user = aliases::user_id(user, USER, out);
         out.json.key("metadata").object().key("user_id").str(&user).end_object();
     }

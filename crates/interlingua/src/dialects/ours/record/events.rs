@@ -19,6 +19,7 @@ pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
         Event::SessionUpdated(session) => put("session-updated", session, json),
         Event::SessionEnded(end) => put("session-ended", end, json),
         Event::Rewound(rewind) => put("rewound", rewind, json),
+        Event::Model(model) => put("model", model, json),
         Event::Request(request) => put("request", &**request, json),
         Event::TurnStarted(turn) => put("turn-started", &Turn { cost: None, ..turn.clone() }, json),
         Event::TurnEnded(turn) => put("turn-ended", &Turn { cost: None, ..turn.clone() }, json),
@@ -52,6 +53,7 @@ pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally) -> Option
         "session-updated" => Event::SessionUpdated(read(data)?),
         "session-ended" => Event::SessionEnded(read(data)?),
         "rewound" => Event::Rewound(read(data)?),
+        "model" => Event::Model(read(data)?),
         "request" => Event::Request(Box::new(read(data)?)),
         "turn-started" => {
             let turn = whole_turn(data, entry);

@@ -1,7 +1,9 @@
 //! What a record says in its own terms. What it did not say would stay in the kept line, so nothing is ever lost; but
 //! what it says leaves a hole in the line, so everything here must be read back by [`super::read`] into the same field.
 
-use crate::model::{Field, Says, citations, failures, oversight, revisions, session, settings, turns};
+use crate::model::{
+    Field, Says, citations, failures, listings, oversight, revisions, session, settings, turns,
+};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -17,6 +19,7 @@ pub(super) const fn says(field: Field) -> Says {
         failures!() => Says::Exactly,
         citations!() => Says::Exactly,
         revisions!() => Says::Exactly,
+        listings!() => Says::Exactly,
         Field::Cost => Says::Exactly,
         Field::UsageInput
         | Field::UsageCacheRead

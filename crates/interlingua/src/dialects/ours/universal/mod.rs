@@ -52,6 +52,8 @@ const SESSION_UPDATED: &str = "session.updated";
 const USAGE: &str = "usage";
 const REQUEST: &str = "request";
 const REWOUND: &str = "rewound";
+/// A model on offer.
+const MODEL: &str = "model";
 
 /// A member that holds others; an empty one is a leaf of its own, which says nothing.
 fn inside<'t>(val: Val<'t>, name: &str) -> Option<Val<'t>> {

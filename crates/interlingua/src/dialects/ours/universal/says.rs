@@ -1,6 +1,6 @@
 //! What universal events say: nearly everything.
 
-use crate::model::{Field, Says, citations, failures, oversight, settings};
+use crate::model::{Field, Says, citations, failures, listings, oversight, settings};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -35,6 +35,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::UsageOutput
         | Field::UsageReasoning
         | Field::UsageOutputAudio => Says::Emulated("a status item `usage`, or in `turn.ended`"),
+        listings!() => Says::Emulated("a status item `model`"),
         Field::RewindTo | Field::RewindTurns => Says::Emulated("a status item `rewound`"),
         Field::Structure | Field::Padding => Says::Exactly,
         Field::SessionId
