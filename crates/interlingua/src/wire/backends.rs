@@ -11,7 +11,7 @@ use crate::model::Field;
 pub(crate) mod builtin;
 mod rules;
 
-pub use rules::{RuleError, RuleValue};
+pub use rules::{NamedRule, RuleError, RuleValue};
 
 /// A server that speaks a dialect.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use crate::error::Code;
 use crate::json::{JsonWriter, Str};
 use crate::ledger::{Leftover, Reason};
-use crate::model::{Event, Field, ModelInfo, Of, Says, Turn, Usage, listings};
+use crate::model::{Event, Field, ModelInfo, Of, Says, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader, Target, Writer};
 use crate::tape::{Kind, Val};
 use crate::wire::note_blanks;
@@ -168,9 +168,13 @@ impl Writer for ModelListWriter {
 /// What a list of models says.
 pub(crate) const fn says_of_models(field: Field) -> Says {
     match field {
-        Field::Structure | Field::Padding => Says::Exactly,
-        Field::ModelId => Says::Exactly,
-        listings!() => Says::Less("as far as the API's list has a place for it"),
+        Field::Structure | Field::Padding | Field::ModelId => Says::Exactly,
+        Field::ModelName
+        | Field::ModelAbout
+        | Field::ModelOwner
+        | Field::ModelTime
+        | Field::ModelInputLimit
+        | Field::ModelOutputLimit => Says::Less("as far as the API's list has a place for it"),
         _ => Says::No(Reason::NoSlot),
     }
 }

@@ -100,8 +100,8 @@ struct Wanted {
 impl Wanted {
     /// The request as it is wanted, if that differs.
     fn apply<'a>(&self, request: &Request<'a>, out: &mut Target<'_>) -> Option<Request<'a>> {
-        let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<f64>().ok());
-        let limit = self.max_tokens.filter(|most| asked.is_none_or(|asked| asked > *most as f64));
+        let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<u64>().ok());
+        let limit = self.max_tokens.filter(|most| asked.is_none_or(|asked| asked > *most));
         if self.model.is_none() && limit.is_none() {
             return None;
         }
@@ -146,8 +146,8 @@ impl<T: RequestForm> RequestWriter<T> {
             result_of: String::new(),
             result: WireContent::new(profile.texts),
             pairs: Pairing::default(),
-            call_ids: HashSet::new(),
-            renamed: HashMap::new(),
+            call_ids: HashSet::default(),
+            renamed: HashMap::default(),
             last: Speaker::Nobody,
             open: OpenItems::default(),
         }

@@ -19,7 +19,7 @@ const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
 pub(crate) fn write_tool_schema(
     schema: Option<&Raw<'_>>,
     strict: Option<bool>,
-    rules: &SchemaRules,
+    rules: SchemaRules,
     tape: &mut TapeBuf,
     out: &mut Target<'_>,
 ) {
@@ -35,7 +35,8 @@ pub(crate) fn write_tool_schema(
         || [r#"{"type":"object""#, r#"{"type": "object""#].iter().any(|head| text.starts_with(head));
     let has_choice =
         || CHOICES.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some());
-    if !rules.typed && !strict && is_plain() && !(rules.object_root && has_choice()) {
+    let fits = !rules.typed && !strict && is_plain();
+    if fits && !(rules.object_root && has_choice()) {
         out.json.raw(schema);
         return;
     }
@@ -76,7 +77,7 @@ pub(crate) fn write_tool_schema(
 /// Writes the schema of an answer.
 pub(crate) fn write_answer_schema(
     schema: &Raw<'_>,
-    rules: &SchemaRules,
+    rules: SchemaRules,
     tape: &mut TapeBuf,
     out: &mut Target<'_>,
 ) {
@@ -154,7 +155,7 @@ enum Root {
     NoObject,
 }
 
-fn root_of(root: Val<'_>, rules: &SchemaRules) -> Root {
+fn root_of(root: Val<'_>, rules: SchemaRules) -> Root {
     let has_choice = CHOICES.iter().any(|word| root.get(word).is_some_and(|list| list.kind() == Kind::Array));
     let kind = root.get("type");
     match kind {
@@ -167,6 +168,7 @@ fn root_of(root: Val<'_>, rules: &SchemaRules) -> Root {
 }
 
 /// Writes schemas anew.
+#[expect(clippy::struct_excessive_bools, reason = "each is a change of its own")]
 struct SchemaRewriter<'l> {
     /// Objects have no other properties than those that are named.
     closes: bool,
@@ -265,8 +267,16 @@ impl SchemaRewriter<'_> {
         }
         if self.requires_all && is_object {
             json.key("required").array();
-            for (name, _) in schema.get("properties").into_iter().flat_map(|all| all.members()) {
+            let properties = || schema.get("properties").into_iter().flat_map(|all| all.members());
+            for (name, _) in properties() {
                 json.str(&name);
+            }
+            // What is required of an object that does not describe it still is.
+            let required = schema.get("required").into_iter().flat_map(|list| list.elements());
+            for name in required.filter_map(|name| name.str()) {
+                if !properties().any(|(known, _)| known == name) {
+                    json.str(&name);
+                }
             }
             json.end_array();
         }
@@ -473,7 +483,7 @@ fn inferred_type(schema: Val<'_>) -> Option<&'static str> {
 }
 
 /// The schemas that stand in a schema.
-fn each_schema<'t>(schema: Val<'t>) -> impl Iterator<Item = Val<'t>> {
+fn each_schema(schema: Val<'_>) -> impl Iterator<Item = Val<'_>> {
     let named = BY_NAME.into_iter().filter_map(move |word| schema.get(word));
     let named = named.flat_map(|all| all.members().map(|(_, inner)| inner));
     let nested = NESTED.into_iter().filter_map(move |word| schema.get(word));

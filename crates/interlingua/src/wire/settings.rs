@@ -117,24 +117,23 @@ fn write_one(
                 out.json.key(name).str(text);
             }
         },
-        SettingRef::Number(Some(number)) => match out_of_range(field, number, takes) {
-            None => _ = out.json.key(name).raw(number),
-            Some(repaired) => {
+        SettingRef::Number(Some(number)) => match fitted(field, number, takes) {
+            FittedNumber::Fits => _ = out.json.key(name).raw(number),
+            FittedNumber::Refused => out.lose_raw(field, number, Reason::Refused),
+            FittedNumber::Repaired(repaired) => {
                 out.lose_raw(field, number, Reason::Refused);
-                if let Some(repaired) = repaired {
-                    out.ledger.note("number brought into the range that the target takes");
-                    out.json.key(name).raw(&Raw::new(&repaired));
-                }
+                out.ledger.note("number brought into the range that the target takes");
+                out.json.key(name).raw(&Raw::new(&repaired));
             }
         },
         SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
         SettingRef::Texts(texts) => {
             let most = if field == Field::StopTexts { takes.max_stop_texts } else { usize::MAX };
             let fits = |text: &&Str<'_>| field != Field::StopTexts || stops(text, takes);
-            let mut taken = texts.iter().filter(fits).take(most).peekable();
-            if taken.peek().is_some() {
+            let mut fitting = texts.iter().filter(fits).take(most).peekable();
+            if fitting.peek().is_some() {
                 out.json.key(name).array();
-                for text in taken {
+                for text in fitting {
                     out.json.str(text);
                 }
                 out.json.end_array();
@@ -156,13 +155,27 @@ fn write_one(
     }
 }
 
-/// What to write for a number that the target refuses, if anything; `None` if it takes the number.
-fn out_of_range(field: Field, number: &Raw<'_>, takes: &Capabilities) -> Option<Option<String>> {
-    let asked = number.as_str().parse::<f64>().ok()?;
+/// A number in the range of the target.
+enum FittedNumber {
+    Fits,
+    Repaired(String),
+    Refused,
+}
+
+fn fitted(field: Field, number: &Raw<'_>, takes: &Capabilities) -> FittedNumber {
+    let asked = number.as_str();
     match field {
-        Field::Temperature if asked > takes.max_temperature => Some(Some(takes.max_temperature.to_string())),
-        Field::MaxTokens if asked < takes.min_tokens as f64 => Some(None),
-        _ => None,
+        Field::Temperature if asked.parse::<f64>().is_ok_and(|asked| asked > takes.max_temperature) => {
+            FittedNumber::Repaired(takes.max_temperature.to_string())
+        }
+        Field::MaxTokens
+            if asked
+                .parse::<i64>()
+                .is_ok_and(|asked| !u64::try_from(asked).is_ok_and(|asked| asked >= takes.min_tokens)) =>
+        {
+            FittedNumber::Refused
+        }
+        _ => FittedNumber::Fits,
     }
 }
 

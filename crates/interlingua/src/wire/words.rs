@@ -1,5 +1,7 @@
 //! Words of a dialect for the model's own: one table each, read and written by.
 
+use std::time::Duration;
+
 use super::note_blanks;
 use crate::json::Str;
 use crate::ledger::Reason;
@@ -169,7 +171,7 @@ fn retry_in(message: &str) -> Option<u64> {
         _ => return None,
     };
     let wait = number.trim_end_matches('.').parse::<f64>().ok()? * scale;
-    (wait.is_finite() && (0.0..1e12).contains(&wait)).then_some(wait.round() as u64)
+    Some(Duration::try_from_secs_f64(wait / 1000.0).ok()?.as_millis().try_into().unwrap_or(u64::MAX))
 }
 
 impl ErrorWords {

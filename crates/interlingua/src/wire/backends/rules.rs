@@ -17,6 +17,9 @@ pub enum RuleValue {
     Words(Vec<String>),
 }
 
+/// A rule's name, and its value.
+pub type NamedRule = (String, RuleValue);
+
 /// Why a rule cannot be set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleError {
@@ -113,22 +116,22 @@ impl Backend {
         name: &str,
         about: &str,
         base: &Backend,
-        changes: &[(String, RuleValue)],
-        models: &[(Vec<String>, Vec<(String, RuleValue)>)],
+        changes: &[NamedRule],
+        models: &[(Vec<String>, Vec<NamedRule>)],
     ) -> Result<&'static Backend, RuleError> {
-        let changed = |mut takes: Capabilities, changes: &[(String, RuleValue)]| {
-            changes.iter().try_for_each(|(rule, value)| takes.set(rule, value))?;
+        let with = |mut takes: Capabilities, rules: &[NamedRule]| {
+            rules.iter().try_for_each(|(rule, value)| takes.set(rule, value))?;
             Ok(takes)
         };
         let mut rows = Vec::new();
         for (names, own) in models {
-            let takes = changed(changed(base.takes, changes)?, own)?;
+            let takes = with(with(base.takes, changes)?, own)?;
             rows.push(ModelRow { names: leak(names), takes });
         }
         for row in base.models {
-            rows.push(ModelRow { names: row.names, takes: changed(row.takes, changes)? });
+            rows.push(ModelRow { names: row.names, takes: with(row.takes, changes)? });
         }
-        let takes = changed(base.takes, changes)?;
+        let takes = with(base.takes, changes)?;
         let (name, about) = (name.to_owned().leak(), about.to_owned().leak());
         Ok(Box::leak(Box::new(Backend { name, dialect: base.dialect, about, takes, models: rows.leak() })))
     }
@@ -164,6 +167,15 @@ impl Rule for f64 {
     }
 }
 
+/// The most that a count may be: every whole number up to here is a floating-point number.
+const COUNTABLE: f64 = 9_007_199_254_740_992.0;
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are far below the limit, and checked against it"
+)]
 impl Rule for u64 {
     const WANTS: &'static str = "a whole number";
 
@@ -172,7 +184,8 @@ impl Rule for u64 {
     }
 
     fn read(value: &RuleValue) -> Option<Self> {
-        f64::read(value).filter(|number| number.fract() == 0.0 && *number >= 0.0).map(|number| number as u64)
+        let whole = |number: &f64| number.fract() == 0.0 && (0.0..COUNTABLE).contains(number);
+        f64::read(value).filter(whole).map(|number| number as u64)
     }
 }
 
@@ -180,12 +193,14 @@ impl Rule for usize {
     const WANTS: &'static str = "a whole number, or `inf` for no limit";
 
     fn show(&self) -> RuleValue {
-        RuleValue::Number(if *self == usize::MAX { f64::INFINITY } else { *self as f64 })
+        if *self == usize::MAX { RuleValue::Number(f64::INFINITY) } else { (*self as u64).show() }
     }
 
     fn read(value: &RuleValue) -> Option<Self> {
-        let number = f64::read(value).filter(|number| *number >= 0.0)?;
-        (number.is_infinite() || number.fract() == 0.0).then_some(number as usize)
+        match value {
+            RuleValue::Number(number) if number.is_infinite() && *number > 0.0 => Some(usize::MAX),
+            other => u64::read(other).and_then(|number| usize::try_from(number).ok()),
+        }
     }
 }
 
@@ -304,8 +319,9 @@ mod tests {
         let models = [(vec!["mine-*".to_owned()], own)];
         let made = Backend::derived("mine", "", base, &changes, &models).expect("sound");
         let takes = |model: &str| made.takes_of(Some(&Str::plain(model)));
-        assert_eq!(takes("claude-opus-5-5").max_temperature, 0.5);
-        assert!(!takes("mine-1").takes(Field::TopP) && takes("mine-1").max_temperature == 0.5);
+        let lowered = ("max-temperature", RuleValue::Number(0.5));
+        assert!(takes("claude-opus-5-5").rules().contains(&lowered));
+        assert!(!takes("mine-1").takes(Field::TopP) && takes("mine-1").rules().contains(&lowered));
         assert_eq!(
             Backend::derived("m", "", base, &[("prefil".to_owned(), RuleValue::Flag(true))], &[])
                 .unwrap_err(),

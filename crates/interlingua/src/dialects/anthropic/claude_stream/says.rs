@@ -75,9 +75,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::MediaCitable
         | Field::MediaDetail
         | Field::ItemPhase
-        | listings!()
         | Field::ResultExitCode
         | Field::ResultDuration => Says::No(Reason::NoSlot),
+        listings!() => Says::No(Reason::NoSlot),
         citations!() => Says::No(Reason::NoSlot),
         caches!() => Says::No(Reason::NoSlot),
         revisions!() => Says::No(Reason::NoSlot),

@@ -167,7 +167,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     }
     let mut tape = TapeBuf::default();
     let write_tool = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
-        write_tool((tool, name), takes, &mut tape, out)
+        write_tool((tool, name), takes, &mut tape, out);
     };
     let takes = (takes, thinking.thinks());
     let OfferedChoice { word, tool, parallel, allowed: _ } =
@@ -257,7 +257,7 @@ fn write_output(
     }
     if let Some(schema) = schema {
         out.json.key("format").object().key("type").literal("json_schema").key("schema");
-        write_answer_schema(schema, &takes.schemas, &mut TapeBuf::default(), out);
+        write_answer_schema(schema, takes.schemas, &mut TapeBuf::default(), out);
         out.json.end_object();
     }
     out.json.end_object();
@@ -318,7 +318,7 @@ fn write_tool(
             out.ledger.note("free-text tool offered as a function with the member `input`");
             out.json.raw(&Raw::new(FREE_TEXT));
         } else {
-            write_tool_schema(schema.as_ref(), *strict, &takes.schemas, tape, out);
+            write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
         }
     }
     if let Some(mark) = cache {

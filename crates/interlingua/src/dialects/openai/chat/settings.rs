@@ -261,7 +261,7 @@ fn write_tool(
     json.opt_str("description", description.as_ref());
     if schema.is_some() {
         json.key("parameters");
-        write_tool_schema(schema.as_ref(), *strict, &takes.schemas, tape, out);
+        write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
     }
     out.json.opt_raw("format", grammar.as_ref()).opt_bool("strict", *strict).end_object().end_object();
 }
