@@ -322,7 +322,10 @@ fn every_fixture_is_recognised_as_what_it_is() {
     for case in fixtures_and_ours() {
         let head = &case.bytes[..case.bytes.len().min(interlingua::sniff::HEAD)];
         let guess = interlingua::sniff::sniff(head, head.len() == case.bytes.len());
-        law.holds(guess.is_some_and(|guess| same((guess.dialect, guess.role), case.way)), || {
+        // The question how many tokens a request has is said in the words of the request.
+        let (dialect, role) = case.way;
+        let way = (dialect, if role == Role::Count { Role::Request } else { role });
+        law.holds(guess.is_some_and(|guess| same((guess.dialect, guess.role), way)), || {
             format!("{case}: {:?}", guess.map(|guess| (guess.dialect.name, guess.role, guess.score)))
         });
     }

@@ -235,9 +235,8 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         let is_ours =
             || doc.get("model").and_then(|model| model.str()).is_some_and(|model| is_claude(&model));
         return match (marked, doc.get("max_tokens").is_some()) {
-            (true, true) => Some((Role::Request, 9)),
-            // The limit is required, but for the question how many tokens there are.
-            (true, false) => Some((Role::Count, 9)),
+            // Without the limit it may be the question how many tokens there are, which is said in the same words.
+            (true, _) => Some((Role::Request, 9)),
             // The shortest request of both families: only the model tells.
             (false, true) if is_ours() => Some((Role::Request, 4)),
             (false, true) => Some((Role::Request, 2)),
