@@ -31,7 +31,9 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 use crate::error::{Code, Place, Problem, Window};
 use crate::json::Str;
 use crate::ledger::{Identity, Ledger, Leftover};
-use crate::model::{Event, Failure, FailureClass, ItemHead, ItemKind, Notice, ToolCall, ToolResult};
+use crate::model::{
+    Author, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, Notice, ToolCall, ToolResult,
+};
 use crate::pipe::{Target, Writer};
 
 /// Checks what passes through; the findings are in the report.
@@ -41,6 +43,8 @@ pub struct CheckWriter {
     parents: Pending,
     calls: Ids,
     results: Pending,
+    /// Open messages of the assistant.
+    answers: HashSet<ItemId, BuildHasherDefault<Identity>>,
     /// Calls that have no result yet.
     unanswered: Pending,
 }
@@ -51,7 +55,13 @@ impl Writer for CheckWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         // Nothing else has links.
         if let Event::ItemStarted(head) = event {
+            if head.kind == ItemKind::Message && head.author == Author::Assistant {
+                self.answers.insert(head.id);
+            }
             self.started(head, out.ledger);
+        }
+        if let Event::ItemCompleted(tail) = event {
+            self.answers.remove(&tail.id);
         }
         if let Event::Error(Failure { class: FailureClass::Incomplete, .. }) = event {
             let place = out.ledger.place(None, None);
@@ -94,6 +104,9 @@ impl CheckWriter {
                 if self.calls.insert(key) && !answered {
                     self.unanswered.expect(key, id, ledger);
                 }
+            }
+            // The provider ran the call and may have said so in an earlier answer.
+            ItemKind::ToolResult(_) if head.within.is_some_and(|message| self.answers.contains(&message)) => {
             }
             ItemKind::ToolResult(ToolResult { call_id: Some(id), name: _ }) => {
                 let key = key(id);

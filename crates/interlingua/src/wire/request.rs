@@ -305,6 +305,9 @@ impl<T: RequestForm> RequestWriter<T> {
             self.last = Speaker::User;
         }
         let waits = self.pairs.is_waiting();
+        if waits && author == Author::User && !self.said.is_empty() {
+            out.ledger.note("what the user said before the results of calls moved after them");
+        }
         self.form.message(GatheredMessage { author, content: &mut self.said, waited, waits }, out);
         self.said.clear();
     }

@@ -12,9 +12,9 @@ use crate::json::Str;
 use crate::ledger::Identity;
 use crate::model::{Args, Author, Event, Failure, Field, ItemId, ItemKind, Part, Stop, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Claim, Val, WantedNames};
+use crate::tape::{Val, WantedNames};
 use crate::wire::answer::CountsSoFar;
-use crate::wire::{note_blanks, note_tag};
+use crate::wire::{is_blank, note_blanks, note_tag};
 
 pub(super) struct MessagesRequestReader;
 
@@ -84,15 +84,6 @@ fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Events<'_>) -> ItemId
     out.start(head)
 }
 
-/// The counts of `message_start`. That of the output has only begun and stays where it is: `message_delta` has all of it.
-fn input(message: Val<'_>) -> Option<Usage> {
-    let usage = usage(message)?;
-    if let Some(output) = message.get("usage").and_then(|usage| usage.get("output_tokens")) {
-        output.claim(Claim::Free);
-    }
-    Some(Usage { output: None, ..usage })
-}
-
 /// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.
 fn stop(place: Val<'_>) -> Option<Stop<'_>> {
     let reason = place.take_str("stop_reason", Field::StopReason)?;
@@ -126,6 +117,14 @@ impl Reader for MessageEventsReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         self.event(doc.root, out);
     }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        // Whoever said why it stopped has said everything.
+        if self.stop.is_some() && self.message.is_some() {
+            out.note("no message_stop after the stop reason");
+            self.end(out);
+        }
+    }
 }
 
 impl MessageEventsReader {
@@ -139,7 +138,13 @@ impl MessageEventsReader {
                 kind.note(Field::Structure);
                 self.id = message.get("id").and_then(|id| id.str()).map(Str::into_owned);
                 self.count = 0;
-                self.message = Some(begin(message, input(message), out));
+                let item = begin(message, usage(message), out);
+                self.message = Some(item);
+                // Some servers begin with what they have said already.
+                if let Some(content) = message.get("content").filter(|content| !is_blank(*content)) {
+                    self.count = content.elements().count() as u64;
+                    blocks::read_content(content, item, out);
+                }
             }
             "content_block_start" => self.block_start(event, out),
             "content_block_delta" => self.block_delta(event, out),
