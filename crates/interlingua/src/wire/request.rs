@@ -87,6 +87,8 @@ pub(crate) struct RequestWriter<T> {
     renamed: HashMap<String, VecDeque<String>>,
     /// Who spoke last.
     last: Speaker,
+    /// A message waits until all calls have their results.
+    deferred: bool,
     open: OpenItems<Destination>,
 }
 
@@ -149,6 +151,7 @@ impl<T: RequestForm> RequestWriter<T> {
             call_ids: HashSet::default(),
             renamed: HashMap::default(),
             last: Speaker::Nobody,
+            deferred: false,
             open: OpenItems::default(),
         }
     }
@@ -193,6 +196,9 @@ impl<T: RequestForm> RequestWriter<T> {
             self.end_assistant(false, out);
         }
         if let ItemKind::ToolResult(ToolResult { call_id, name: _ }) = kind {
+            if !self.said.is_empty() || self.deferred {
+                out.ledger.note("what the user said before the results of calls moved after them");
+            }
             let id = call_id.as_ref().map(|id| self.result_id(id).into_owned());
             if let Some(old) = call_id.as_ref().filter(|_| !self.renamed.is_empty()) {
                 let old = aliases::alias(old, self.takes.call_ids);
@@ -305,9 +311,7 @@ impl<T: RequestForm> RequestWriter<T> {
             self.last = Speaker::User;
         }
         let waits = self.pairs.is_waiting();
-        if waits && author == Author::User && !self.said.is_empty() {
-            out.ledger.note("what the user said before the results of calls moved after them");
-        }
+        self.deferred |= waits && !self.said.is_empty();
         self.form.message(GatheredMessage { author, content: &mut self.said, waited, waits }, out);
         self.said.clear();
     }
@@ -345,6 +349,7 @@ impl<T: RequestForm> RequestWriter<T> {
             content.end(out);
             self.form.result(&id, Some(true), &mut content, out);
         }
+        self.deferred = false;
         self.form.settle(next, out);
     }
 
