@@ -356,3 +356,26 @@ fn p77_error_words_of_real_servers_have_their_class() {
     let outcome = exchange.failed(FailedResponse::default(), body.as_bytes(), &mut Vec::new()).unwrap();
     assert_eq!(outcome.failure.unwrap().retry_after, Some(1500));
 }
+
+#[test]
+fn p63_no_more_marks_for_the_cache_than_the_target_takes() {
+    let part =
+        |text: &str| json!({"type": "text", "text": text, "prompt_cache_breakpoint": {"mode": "explicit"}});
+    let parts: Vec<Value> = ["a", "b", "c", "d", "e", "f"].into_iter().map(part).collect();
+    let (out, report) = convert(C, A, &ask(json!([{"role": "user", "content": parts}])));
+    let marks = out.to_string().matches("cache_control").count();
+    assert_eq!(marks, 4);
+    assert!(
+        lost(&report, "/messages[]/content[]/prompt_cache_breakpoint/mode", Reason::Refused),
+        "{:?}",
+        report.lost_paths
+    );
+    let (out, _) = convert_for(
+        A,
+        C,
+        Some("vllm"),
+        &json!({"model": "m", "max_tokens": 1, "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]}]}),
+    );
+    assert!(!out.to_string().contains("prompt_cache_breakpoint"));
+}

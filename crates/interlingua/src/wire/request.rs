@@ -85,6 +85,8 @@ pub(crate) struct RequestWriter<T> {
     /// The ids of all calls so far, and what those that had the id of another are called instead.
     call_ids: HashSet<String>,
     renamed: HashMap<String, VecDeque<String>>,
+    /// How many more marks for the cache the target takes.
+    marks_left: usize,
     /// Who spoke last.
     last: Speaker,
     /// A message waits until all calls have their results.
@@ -150,6 +152,7 @@ impl<T: RequestForm> RequestWriter<T> {
             pairs: Pairing::default(),
             call_ids: HashSet::default(),
             renamed: HashMap::default(),
+            marks_left: usize::MAX,
             last: Speaker::Nobody,
             deferred: false,
             open: OpenItems::default(),
@@ -164,6 +167,9 @@ impl<T: RequestForm> RequestWriter<T> {
         let request = asked.as_ref().unwrap_or(request);
         self.takes = self.backend.takes_of(request.model.as_ref());
         self.assistant.obey(self.takes);
+        let on_settings = request.tools.iter().filter(|tool| tool.cache.is_some()).count();
+        let on_settings = on_settings + usize::from(request.cache.is_some());
+        self.marks_left = self.takes.max_cache_marks.saturating_sub(on_settings);
         self.form.settings(request, self.takes, out);
     }
 
@@ -243,6 +249,12 @@ impl<T: RequestForm> RequestWriter<T> {
     fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(to) = self.open.get(*item).copied() else { return };
+        if let Part::Cache(_) = value {
+            let Some(left) = self.marks_left.checked_sub(1) else {
+                return out.lose_part(to.of(), value, Reason::Refused);
+            };
+            self.marks_left = left;
+        }
         let (content, call) = match to {
             Destination::Assistant => {
                 self.begin_assistant(out);
