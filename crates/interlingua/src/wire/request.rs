@@ -88,6 +88,8 @@ pub(crate) struct RequestWriter<T> {
     /// Who spoke last.
     last: Speaker,
     open: OpenItems<Destination>,
+    /// Marks for the cache so far.
+    marks: usize,
 }
 
 /// What whoever sends the request on wants of it.
@@ -150,6 +152,7 @@ impl<T: RequestForm> RequestWriter<T> {
             renamed: HashMap::default(),
             last: Speaker::Nobody,
             open: OpenItems::default(),
+            marks: 0,
         }
     }
 }
@@ -237,6 +240,12 @@ impl<T: RequestForm> RequestWriter<T> {
     fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(to) = self.open.get(*item).copied() else { return };
+        if let Part::Cache(_) = value {
+            if self.marks >= self.takes.max_cache_marks || !self.takes.takes(Field::CacheMark) {
+                return out.lose_part(to.of(), value, Reason::Refused);
+            }
+            self.marks += 1;
+        }
         let (content, call) = match to {
             Destination::Assistant => {
                 self.begin_assistant(out);
