@@ -136,6 +136,12 @@ const TABLES: &[Excuse] = &[
         "how reasoning within a message ended is the reader's own word",
     ),
     (
+        "kimi",
+        "anthropic",
+        "request/tool/kind",
+        "the vendor's own search is the target's own there, whoever runs it",
+    ),
+    (
         "universal",
         "record",
         "event/time",
@@ -170,6 +176,10 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ),
     ("anthropic", "openai-chat", "message/text User", "says which result a picture belongs to"),
     ("anthropic", "openai-chat", "result/text", "says where the picture of a result stands"),
+    ("anthropic", "kimi", "message/text User", "says which result a picture belongs to"),
+    ("anthropic", "kimi", "result/text", "says where the picture of a result stands"),
+    ("anthropic", "copilot", "message/text User", "says which result a picture belongs to"),
+    ("anthropic", "copilot", "result/text", "says where the picture of a result stands"),
 ];
 
 const CANARIES: &[Excuse] = &[

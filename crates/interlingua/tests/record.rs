@@ -126,7 +126,7 @@ fn every_hole_has_its_value_in_the_record() {
             // of errors becomes ours.
             let value = value.trim_matches(['"', '\\']);
             let value = value.split_once(";base64,").map_or(value, |(_, data)| data);
-            let value = value.strip_prefix("[tool error] ").unwrap_or(value);
+            let value = value.strip_prefix("[tool error]\u{2063} ").unwrap_or(value);
             if value.ends_with("_error") && text.contains(r#""event-type":"error""#) {
                 continue;
             }

@@ -1167,7 +1167,7 @@ fn settings_that_only_one_side_has_are_lost_and_told() {
     let sampling =
         json!({"model": "m", "max_tokens": 9, "top_k": 5, "messages": [{"role": "user", "content": "x"}]});
     let (_, report) = convert(A, C, Role::Request, sampling.to_string().as_bytes());
-    assert!(lost(&report, "/top_k", Reason::NoSlot), "{:?}", report.lost_paths);
+    assert!(lost(&report, "/top_k", Reason::Refused), "{:?}", report.lost_paths);
 }
 
 #[test]

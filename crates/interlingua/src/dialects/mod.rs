@@ -23,6 +23,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &ours::record::DIALECT,
     &ours::universal::DIALECT,
     &agents::pi::DIALECT,
+    &openai::kimi::DIALECT,
+    &openai::copilot::DIALECT,
 ];
 
 /// The dialects that say something of that field in that role: who has what a target lacks.

@@ -20,6 +20,10 @@ pub struct SseFramer {
     /// The last byte was a carriage return: a newline right after it belongs to it.
     after_return: bool,
     first_line: bool,
+    /// Nothing but space has come.
+    blank: bool,
+    /// The source is no stream but one document: an error, or an answer in one piece.
+    whole: bool,
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -35,6 +39,8 @@ impl SseFramer {
             event: String::new(),
             after_return: false,
             first_line: true,
+            blank: true,
+            whole: false,
         }
     }
 
@@ -116,6 +122,19 @@ impl Framer for SseFramer {
     }
 
     fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        if self.blank
+            && let Some(begin) = bytes.iter().position(|byte| !byte.is_ascii_whitespace())
+        {
+            // No field of an event begins so, but a document or a page does.
+            (self.blank, self.whole) = (false, matches!(bytes[begin], b'{' | b'[' | b'<'));
+            if self.whole {
+                bytes = &bytes[begin..];
+            }
+        }
+        if self.whole {
+            self.data.add(bytes, each);
+            return;
+        }
         if self.after_return && !bytes.is_empty() {
             self.after_return = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -134,6 +153,9 @@ impl Framer for SseFramer {
     }
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        if self.whole {
+            return self.data.end(FrameKind::Whole, each);
+        }
         // The standard drops an event whose blank line never came; a cut stream would then lose text silently.
         if !self.line.is_empty() || self.in_data {
             self.end_line(each);

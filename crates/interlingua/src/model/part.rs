@@ -241,6 +241,8 @@ pub mod issuers {
     pub const GOOGLE: &str = "google";
     /// xAI.
     pub const XAI: &str = "xai";
+    /// GitHub Copilot, whatever provider it asked.
+    pub const COPILOT: &str = "copilot";
 }
 
 impl OpaqueKind {

@@ -69,6 +69,14 @@ impl Target<'_> {
         }
     }
 
+    /// Gives up a text of reasoning: what was thought, or a summary of it.
+    pub(crate) fn lose_thought(&mut self, text: &Str<'_>, reason: Reason) {
+        let is_it = |leaf: Val<'_>| leaf.str().is_some_and(|own| own.as_escaped() == text.as_escaped());
+        let summed_up = self.frame.is_some_and(|frame| frame.claimed_for(Field::ReasoningSummary).any(is_it));
+        let field = if summed_up { Field::ReasoningSummary } else { Field::ReasoningText };
+        self.lose_str(field, text, reason);
+    }
+
     /// Gives up a JSON value.
     pub fn lose_raw(&mut self, field: Field, json: &Raw<'_>, reason: Reason) {
         self.lose_source(field, json, reason);

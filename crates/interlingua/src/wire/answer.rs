@@ -59,6 +59,10 @@ pub(crate) trait AnswerForm: Send {
     fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
     /// All has been said.
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>);
+    /// Tells what a stream that fails has used; returns whether there is a place for it.
+    fn tell_counts_of_failed(&mut self, _: &ResponseHead, _: &mut Target<'_>) -> bool {
+        false
+    }
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>);
 }
 
@@ -222,6 +226,9 @@ impl<T: AnswerForm> AnswerWriter<T> {
             facts = assistant.facts();
         }
         let stop = turn.stop.as_ref();
+        if stop.is_none() {
+            out.ledger.note("why the answer stopped is not known: written as a natural end");
+        }
         Stopped {
             word: self.profile.stops.word(stop, facts, out),
             sequence: stop.and_then(|stop| stop.sequence.as_ref()),
@@ -261,7 +268,12 @@ impl<T: AnswerForm> AnswerWriter<T> {
         match T::HEAD {
             // What was gathered gives way to the failure.
             HeadPlace::Last => out.ledger.nothing_written(),
-            HeadPlace::First | HeadPlace::FirstWithCounts => self.lose_untold(out),
+            HeadPlace::First | HeadPlace::FirstWithCounts => {
+                let told = self.tells_usage && self.form.tell_counts_of_failed(&self.head, out);
+                if !told {
+                    self.lose_untold(out);
+                }
+            }
         }
         self.form.fail(failure, out);
     }

@@ -22,6 +22,15 @@ impl HeldText {
         Str::escaped(&self.text)
     }
 
+    /// Gives it up as a text of reasoning.
+    pub(crate) fn lose_thought(&self, reason: Reason, out: &mut Target<'_>) {
+        if self.frame == out.ledger.frame_number() {
+            out.lose_thought(&self.text(), reason);
+        } else {
+            out.ledger.lose_late(Field::ReasoningText, reason, 1, self.text.len() as u64);
+        }
+    }
+
     /// Gives it up. If its frame is still there, it is taken for the last value of that field that was not given up.
     pub(crate) fn lose(&self, field: Field, reason: Reason, out: &mut Target<'_>) {
         if self.frame == out.ledger.frame_number() {
@@ -205,6 +214,19 @@ impl WireContent {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.parts == 0
+    }
+
+    /// Takes a member, spelled exactly so, off every part of the content, which has ended; returns whether any had it.
+    /// Quotes inside a text are escaped, so that no text can look like it.
+    pub(crate) fn remove_member(&mut self, member: &str) -> bool {
+        let held = self.held.held();
+        let has = held.contains(member);
+        if has {
+            let without = held.replace(member, "");
+            self.held.clear();
+            self.held.hold().bytes(without.as_bytes());
+        }
+        has
     }
 
     /// Whether the first part is a text that begins so.

@@ -148,6 +148,16 @@ impl Profile {
         let same = |own: &&OwnTool| service.is_some() && own.service == service && own.stands_in.is_some();
         self.own_tools.iter().find(same)?.stands_in
     }
+
+    /// The type and the name of a vendor's tool there: its own if it is the target's, else those of the tool that stands
+    /// in for it.
+    pub(crate) fn own_tool<'a>(&self, tool: &'a Tool<'_>) -> Option<(Str<'a>, Str<'a>)> {
+        let vendor_type = tool.vendor_type.as_ref()?;
+        if self.own_type(vendor_type).is_some() {
+            return Some((vendor_type.reborrow(), tool.name.reborrow()));
+        }
+        self.stand_in(tool.service).map(|(kind, name)| (Str::escaped(kind), Str::escaped(name)))
+    }
 }
 
 /// Only calls that the client runs have a place: the provider ran the others and keeps their state, so no one else can

@@ -250,9 +250,8 @@ impl<T: RequestForm> RequestWriter<T> {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(to) = self.open.get(*item).copied() else { return };
         if let Part::Cache(_) = value {
-            let Some(left) = self.marks_left.checked_sub(1) else {
-                return out.lose_part(to.of(), value, Reason::Refused);
-            };
+            let left = self.marks_left.checked_sub(1).filter(|_| self.takes.takes(Field::CacheMark));
+            let Some(left) = left else { return out.lose_part(to.of(), value, Reason::Refused) };
             self.marks_left = left;
         }
         let (content, call) = match to {

@@ -306,7 +306,10 @@ pub(crate) fn write_tools<'a, 't>(
     if parallel.is_none() {
         lose_choice(None, request.parallel_calls, out);
     }
-    let tool = tool.map(|(tool, name)| (tool, name.clone().into_owned()));
+    let tool = tool.map(|(tool, name)| {
+        let own = profile.own_tool(tool).map(|(_, name)| name.into_owned());
+        (tool, own.unwrap_or_else(|| name.clone().into_owned()))
+    });
     OfferedChoice { word, tool, parallel, allowed: says_allowed && !request.allowed_tools.is_empty() }
 }
 

@@ -1,4 +1,6 @@
-//! What OpenAI's APIs and Codex speak.
+//! What OpenAI's APIs and Codex speak, and the flavours of other vendors.
 
 pub mod chat;
 pub mod codex;
+pub mod copilot;
+pub mod kimi;

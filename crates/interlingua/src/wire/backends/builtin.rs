@@ -54,6 +54,24 @@ const ANSWER_SETTINGS: &[Field] = &[
     Field::Modalities,
 ];
 
+/// The vendor of its dialect.
+pub(crate) static KIMI: Backend = Backend {
+    name: "moonshot",
+    dialect: "kimi",
+    about: "Moonshot AI's own API",
+    takes: KIMI_SWITCHED,
+    models: KIMI_MODELS,
+};
+
+/// The vendor of its dialect.
+pub(crate) static COPILOT: Backend = Backend {
+    name: "github",
+    dialect: "copilot",
+    about: "GitHub Copilot's chat API",
+    takes: COPILOT_CHAT,
+    models: &[],
+};
+
 /// The first of a dialect is its vendor.
 pub(super) static BACKENDS: &[&Backend] = &[
     &ANTHROPIC,
@@ -76,7 +94,16 @@ pub(super) static BACKENDS: &[&Backend] = &[
         name: "azure",
         dialect: "openai-chat",
         about: "OpenAI's models on Microsoft Azure",
-        takes: Capabilities { refuses: &[Field::StoreAnswer, Field::CacheKey, Field::CacheMark], ..CHAT },
+        takes: Capabilities {
+            refuses: &[
+                Field::StoreAnswer,
+                Field::CacheKey,
+                Field::CacheMark,
+                Field::TopK,
+                Field::ToolService,
+            ],
+            ..CHAT
+        },
         models: CHAT_MODELS,
     },
     &Backend {
@@ -124,6 +151,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
             reasoning_with_calls: true,
             efforts: &["low", "medium", "high"],
             refuses: &[
+                Field::TopK,
+                Field::ToolService,
                 Field::Seed,
                 Field::AnswerCount,
                 Field::EndUser,
@@ -149,6 +178,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
             reasoning_names: &["reasoning"],
             efforts: &["none", "low", "medium", "high"],
             refuses: &[
+                Field::TopK,
+                Field::ToolService,
                 Field::Logprobs,
                 Field::TopLogprobs,
                 Field::Verbosity,
@@ -165,9 +196,12 @@ pub(super) static BACKENDS: &[&Backend] = &[
         about: "Mistral's own API",
         takes: Capabilities {
             max_tokens: "max_tokens",
-            reasoning_names: &[],
+            // Parts of the content of this type.
+            reasoning_names: &["thinking"],
             efforts: &["none", "high"],
             refuses: &[
+                Field::TopK,
+                Field::ToolService,
                 Field::Logprobs,
                 Field::TopLogprobs,
                 Field::Verbosity,
@@ -192,6 +226,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
             reasoning_names: &["reasoning_content"],
             efforts: &["low", "high"],
             refuses: &[
+                Field::TopK,
+                Field::ToolService,
                 Field::PresencePenalty,
                 Field::FrequencyPenalty,
                 Field::StopTexts,
@@ -203,6 +239,18 @@ pub(super) static BACKENDS: &[&Backend] = &[
         },
         models: &[],
     },
+    &Backend {
+        name: "moonshot",
+        dialect: "openai-chat",
+        about: "Moonshot AI's own API, in OpenAI's words",
+        takes: Capabilities {
+            media: MediaTypes { inline: &["image/"], by_address: &["image/"] },
+            ..KIMI_SWITCHED
+        },
+        models: &[],
+    },
+    &KIMI,
+    &COPILOT,
 ];
 
 /// A model behind the Messages API of which no more is known: whoever asks for it knows what it takes.
@@ -331,7 +379,7 @@ const CLAUDE_MODELS_BY_BYTES: &[ModelRow] = &[
 const CHAT: Capabilities = Capabilities {
     max_tokens: "max_completion_tokens",
     max_tokens_default: None,
-    refuses: &[],
+    refuses: &[Field::TopK, Field::ToolService],
     max_temperature: 2.0,
     min_tokens: 1,
     max_stop_texts: 4,
@@ -364,30 +412,137 @@ const CHAT: Capabilities = Capabilities {
     forced_calls: true,
 };
 
-/// Models that think have one way of sampling.
-const CHAT_MODELS: &[ModelRow] = &[ModelRow {
-    names: &["o1*", "o3*", "o4*"],
-    takes: Capabilities {
-        refuses: &[
-            Field::Temperature,
-            Field::TopP,
-            Field::FrequencyPenalty,
-            Field::PresencePenalty,
-            Field::Logprobs,
-            Field::TopLogprobs,
-        ],
-        efforts: &["low", "medium", "high"],
-        ..CHAT
+/// Models that think have one way of sampling; those that search do it by themselves.
+const CHAT_MODELS: &[ModelRow] = &[
+    ModelRow {
+        names: &["*-search-preview*", "*-search-api*"],
+        takes: Capabilities { refuses: &[Field::TopK, Field::Temperature, Field::TopP], ..CHAT },
     },
-}];
+    ModelRow {
+        names: &["o1*", "o3*", "o4*"],
+        takes: Capabilities {
+            refuses: &[
+                Field::TopK,
+                Field::ToolService,
+                Field::Temperature,
+                Field::TopP,
+                Field::FrequencyPenalty,
+                Field::PresencePenalty,
+                Field::Logprobs,
+                Field::TopLogprobs,
+            ],
+            efforts: &["low", "medium", "high"],
+            thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+            ..CHAT
+        },
+    },
+];
 
 /// Chat as servers of others have it.
 const COMPATIBLE: Capabilities = Capabilities {
     max_tokens: "max_tokens",
-    refuses: &[Field::CacheMark, Field::Verbosity, Field::StoreAnswer],
+    refuses: &[Field::CacheMark, Field::Verbosity, Field::StoreAnswer, Field::ToolService],
     media: MediaTypes { inline: &["image/"], by_address: &["image/"] },
     schemas: SchemaRules { strict_is_closed: false, strict_requires_all: false, ..CHAT.schemas },
     developer: false,
     max_cache_marks: 0,
     ..CHAT
+};
+
+/// Kimi, with thinking that is switched on and off; sampling is the platform's.
+const KIMI_SWITCHED: Capabilities = Capabilities {
+    max_tokens: "max_completion_tokens",
+    refuses: &[
+        Field::Temperature,
+        Field::TopP,
+        Field::TopK,
+        Field::FrequencyPenalty,
+        Field::PresencePenalty,
+        Field::AnswerCount,
+        Field::Seed,
+        Field::Logprobs,
+        Field::TopLogprobs,
+        Field::StoreAnswer,
+        Field::Verbosity,
+        Field::ServiceTier,
+        Field::Metadata,
+        Field::CacheMark,
+        Field::ToolService,
+    ],
+    max_temperature: 1.0,
+    max_stop_texts: 5,
+    max_stop_bytes: 32,
+    reasoning_names: &["reasoning_content"],
+    reasoning_with_calls: true,
+    efforts: &[],
+    thinking: ThinkingForms { budget: false, adaptive: true, off: true },
+    tool_names: NameRule { letters: Letters::Word, least: 3, most: 64, letter_first: true },
+    schemas: SchemaRules { typed: true, ..COMPATIBLE.schemas },
+    media: MediaTypes { inline: &["image/", "video/"], by_address: &["image/", "video/"] },
+    forced_calls_with_thinking: false,
+    ..COMPATIBLE
+};
+
+/// Older models sample as asked, and do not think.
+const KIMI_SAMPLED: Capabilities = Capabilities {
+    refuses: &[
+        Field::TopK,
+        Field::Seed,
+        Field::Logprobs,
+        Field::TopLogprobs,
+        Field::StoreAnswer,
+        Field::Verbosity,
+        Field::ServiceTier,
+        Field::Metadata,
+        Field::CacheMark,
+        Field::ToolService,
+    ],
+    reasoning_with_calls: false,
+    thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+    ..KIMI_SWITCHED
+};
+
+const KIMI_MODELS: &[ModelRow] = &[
+    ModelRow {
+        names: &["moonshot-v1*", "kimi-k2-0*", "kimi-k2-turbo*", "kimi-latest*"],
+        takes: KIMI_SAMPLED,
+    },
+    // These think always, and from the third generation on as hard as they are told.
+    ModelRow {
+        names: &["kimi-k2.7*", "kimi-k2-thinking*"],
+        takes: Capabilities {
+            thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+            ..KIMI_SWITCHED
+        },
+    },
+    ModelRow {
+        names: &["kimi-k3*"],
+        takes: Capabilities {
+            efforts: &["low", "high", "max"],
+            thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+            ..KIMI_SWITCHED
+        },
+    },
+];
+
+/// Copilot in front of models of several vendors.
+const COPILOT_CHAT: Capabilities = Capabilities {
+    max_tokens: "max_tokens",
+    refuses: &[
+        Field::TopK,
+        Field::ToolService,
+        Field::StoreAnswer,
+        Field::Verbosity,
+        Field::ServiceTier,
+        Field::Metadata,
+        Field::CacheKey,
+        Field::EndUser,
+    ],
+    reasoning_names: &["reasoning_text"],
+    efforts: &["low", "medium", "high", "xhigh", "max"],
+    thinking: ThinkingForms { budget: true, adaptive: false, off: true },
+    max_cache_marks: 4,
+    // Only `required` is refused for certain, but what the model is told to call it may refuse as well.
+    forced_calls: false,
+    ..COMPATIBLE
 };

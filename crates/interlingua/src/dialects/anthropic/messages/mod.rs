@@ -134,7 +134,7 @@ static BACKEND: Profile = Profile {
     marks: Marks::TextsAndCalls,
     own_tools: &[
         OwnTool {
-            begins: "web_search_",
+            begins: "web_search_2",
             kind: CallKind::Server,
             service: Some(Service::WebSearch),
             stands_in: Some(("web_search_20250305", "web_search")),

@@ -133,7 +133,7 @@ impl AssistantForm for BlockList {
             OpenBlock::Redacted => {}
             OpenBlock::Thinking if self.signature.is_none() && self.rules == BlockRules::Request => {
                 for text in self.thinking.drain(..).rev() {
-                    text.lose(Field::ReasoningText, Reason::Refused, out);
+                    text.lose_thought(Reason::Refused, out);
                 }
             }
             OpenBlock::Thinking => {

@@ -1,18 +1,21 @@
 //! OpenAI Chat Completions: requests, whole responses and errors, streams. Also what most other vendors speak.
 
 mod read;
-mod says;
-mod settings;
+pub(super) mod says;
+pub(super) mod settings;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
-use crate::model::{Author, FailureClass, StopClass, Words};
+use crate::model::{Author, FailureClass, Field, StopClass, Words};
+use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
+use crate::tape::Val;
 use crate::wire::Letters;
 use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::{NameRule, builtin::OPENAI_CHAT};
 use crate::wire::content::{TEXT_PART, TextForm};
+use crate::wire::listing::{ListWords, ModelListReader, ModelListWriter, says_of_models};
 use crate::wire::profile::{ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, Profile, Refusals};
 use crate::wire::request::RequestWriter;
 use crate::wire::settings::CacheWords;
@@ -30,54 +33,147 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Request,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::request::ChatRequestReader(&CHAT))),
-            write: Some(WriteSpec {
-                make: |options| Box::new(RequestWriter::new(write::ChatRequest::new(&CHAT), options)),
-                says: says::request,
-            }),
+            read: Some(|_| read_request(&CHAT)),
+            write: Some(WriteSpec { make: |options| write_request(&CHAT, options), says: says::request }),
         },
         RoleSpec {
             role: Role::Response,
             framing: Framing::Whole,
-            read: Some(|_| Box::new(read::CompletionReader)),
-            write: Some(WriteSpec {
-                make: |options| Box::new(AnswerWriter::new(write::Completion::new(&CHAT), options)),
-                says: says::answer,
-            }),
+            read: Some(|_| read_response()),
+            write: Some(WriteSpec { make: |options| write_response(&CHAT, options), says: says::answer }),
         },
         RoleSpec {
             role: Role::Stream,
             framing: Framing::Sse,
-            read: Some(|_| Box::new(read::ChunkReader::default())),
+            read: Some(|_| read_stream()),
+            write: Some(WriteSpec { make: |options| write_stream(&CHAT, options), says: says::answer }),
+        },
+        RoleSpec {
+            role: Role::Models,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(ModelListReader(&MODELS))),
             write: Some(WriteSpec {
-                make: |options| Box::new(AnswerWriter::new(write::Chunks::new(&CHAT), options)),
-                says: says::answer,
+                make: |_| Box::new(ModelListWriter::new(&MODELS)),
+                says: says_of_models,
             }),
         },
     ],
     sniff,
 };
 
-/// A `tool` message has no flag for failure: its text begins with this instead, and reading takes it off again.
-const ERROR_MARK: &str = "[tool error] ";
-/// Put before a good result that happens to begin with a mark, so that it is not mistaken for one.
-const OK_MARK: &str = "[tool ok] ";
+/// The models on offer.
+pub(in super::super) static MODELS: ListWords = ListWords {
+    list: "data",
+    id_prefix: "",
+    id: "id",
+    members: &[(Field::ModelTime, "created"), (Field::ModelOwner, "owned_by")],
+    tags: &[("object", "model")],
+    around: r#""object":"list""#,
+    time_in_seconds: true,
+    otherwise: &[(Field::ModelTime, "0"), (Field::ModelOwner, "\"unknown\"")],
+};
 
-/// The ways in which vendors speak this dialect.
+// What the dialects of its flavours are made of.
+
+pub(in super::super) fn read_request(flavour: &'static Flavour) -> Box<dyn Reader> {
+    Box::new(read::request::ChatRequestReader(flavour))
+}
+
+pub(in super::super) fn read_response() -> Box<dyn Reader> {
+    Box::new(read::CompletionReader)
+}
+
+pub(in super::super) fn read_stream() -> Box<dyn Reader> {
+    Box::new(read::ChunkReader::default())
+}
+
+pub(in super::super) fn write_request(flavour: &'static Flavour, options: &Options) -> Box<dyn Writer> {
+    Box::new(RequestWriter::new(write::ChatRequest::new(flavour), options))
+}
+
+pub(in super::super) fn write_response(flavour: &'static Flavour, options: &Options) -> Box<dyn Writer> {
+    Box::new(AnswerWriter::new(write::Completion::new(flavour), options))
+}
+
+pub(in super::super) fn write_stream(flavour: &'static Flavour, options: &Options) -> Box<dyn Writer> {
+    Box::new(AnswerWriter::new(write::Chunks::new(flavour), options))
+}
+
+/// A `tool` message has no flag for failure: its text begins with this instead, and reading takes it off again. The
+/// invisible character tells it from the words of a tool that happens to begin so.
+const ERROR_MARK: &str = "[tool error]\u{2063} ";
+/// Put before a good result that begins with one of these marks, because it was written by us before.
+const OK_MARK: &str = "[tool ok]\u{2063} ";
+/// The invisible separator, which nobody writes by chance.
+const INVISIBLE: char = '\u{2063}';
+/// How state of another issuer begins, with its name, in a place that has no other for it.
+const CARRIED: &str = "interlingua:";
+/// The same if the state is a signature.
+const CARRIED_SIGNATURE: &str = "interlingua-signature:";
+
+/// A way in which a vendor speaks this dialect.
 pub(in super::super) struct Flavour {
     /// What servers take.
-    backend: &'static Profile,
+    pub(in super::super) backend: &'static Profile,
     /// What clients take of a whole response.
-    client: &'static Profile,
+    pub(in super::super) client: &'static Profile,
     /// What they take of a stream.
-    stream_client: &'static Profile,
+    pub(in super::super) stream_client: &'static Profile,
+    /// The name of reasoning in an answer.
+    pub(in super::super) reasoning: &'static str,
+    /// Where signatures and encrypted state stand.
+    pub(in super::super) state: StatePlace,
+    /// How thinking is asked for.
+    pub(in super::super) thinking: ThinkingMember,
+    /// The member that says that the answer goes on where the last message ends.
+    pub(in super::super) prefill: Option<&'static str>,
+    /// Whether a message with calls and no text has no content at all.
+    pub(in super::super) omits_content: bool,
+    /// Whether an answer says what it cites.
+    pub(in super::super) cites: bool,
+    /// Whether films, and files that the vendor holds, have a place.
+    pub(in super::super) films: bool,
+    /// The mark for the cache of a part, as it is written, where it stands on the message instead.
+    pub(in super::super) message_mark: Option<&'static str>,
+}
+
+/// Where signatures and encrypted state stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum StatePlace {
+    /// In `reasoning_details`, an entry each.
+    Details,
+    /// In `reasoning_opaque`, one for the message.
+    Opaque,
+}
+
+/// How thinking is asked for, beside `reasoning_effort`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum ThinkingMember {
+    /// In no other way.
+    Effort,
+    /// By `thinking`, which switches it on or off.
+    Switch,
+    /// By `thinking_budget`.
+    Budget,
 }
 
 /// As OpenAI does.
-static CHAT: Flavour = Flavour { backend: &BACKEND, client: &CLIENT, stream_client: &STREAM_CLIENT };
+static CHAT: Flavour = Flavour {
+    backend: &BACKEND,
+    client: &CLIENT,
+    stream_client: &STREAM_CLIENT,
+    reasoning: "reasoning_content",
+    state: StatePlace::Details,
+    thinking: ThinkingMember::Effort,
+    prefill: None,
+    omits_content: false,
+    cites: true,
+    films: false,
+    message_mark: None,
+};
 
 /// What a server takes.
-static BACKEND: Profile = Profile {
+pub(in super::super) static BACKEND: Profile = Profile {
     vendor: &OPENAI_CHAT,
     says: says::request,
     settings: settings::SETTINGS,
@@ -98,7 +194,7 @@ static BACKEND: Profile = Profile {
 };
 
 /// What its clients take of a whole response.
-static CLIENT: Profile =
+pub(in super::super) static CLIENT: Profile =
     Profile { says: says::answer, opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
 
 /// What they take of a stream, whose deltas are typed for functions only.
@@ -107,6 +203,14 @@ static STREAM_CLIENT: Profile = Profile { free_text: FreeText::Wrapped, ..CLIENT
 /// A mark for the cache.
 const CACHE: CacheWords =
     CacheWords { name: "prompt_cache_breakpoint", kind: ("mode", "explicit"), lifetimes: &["30m", "12h"] };
+
+/// The same in the form that gateways in front of other providers take.
+const CACHE_CONTROL: CacheWords =
+    CacheWords { name: "cache_control", kind: ("type", "ephemeral"), lifetimes: &["5m", "1h"] };
+
+/// The same on a whole message, as Copilot has it.
+pub(in super::super) const COPILOT_CONTROL: CacheWords =
+    CacheWords { name: "copilot_cache_control", kind: ("type", "ephemeral"), lifetimes: &[] };
 
 /// The words of `role`. A writer says `system` for a developer, and a result has `tool` written beside its id.
 const ROLES: Words<Author> = Words(&[
@@ -128,6 +232,12 @@ static STOPS: StopWords = StopWords {
         (StopClass::MaxTokens, "length"),
         (StopClass::Filter, "content_filter"),
         (StopClass::Error, "error"),
+        // Words of other servers.
+        (StopClass::MaxTokens, "max_tokens"),
+        (StopClass::MaxTokens, "model_length"),
+        (StopClass::End, "eos"),
+        (StopClass::End, "end_turn"),
+        (StopClass::ToolUse, "tool_use"),
     ]),
     nearest: Words(&[(StopClass::ContextFull, "length"), (StopClass::Refusal, "content_filter")]),
 };
@@ -153,29 +263,54 @@ static ERRORS: ErrorWords = ErrorWords {
     more: Words(&[]),
 };
 
-fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+/// Judges a document of any flavour.
+pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
     if let Some(messages) = doc.get("messages") {
         let own =
             ["max_completion_tokens", "response_format", "reasoning_effort", "stream_options", "n", "seed"];
-        let marked = own.iter().any(|name| doc.get(name).is_some())
-            || doc
-                .get("tools")
-                .is_some_and(|tools| tools.elements().any(|tool| tool.get("function").is_some()))
-            || messages.elements().any(|message| {
-                message.get("tool_calls").is_some()
-                    || message.get("role").is_some_and(|role| role.is("developer") || role.is("tool"))
-            });
-        return Some((Role::Request, if marked { 9 } else { 3 }));
+        let says = |message: Val<'_>, role: &str| message.get("role").is_some_and(|said| said.is(role));
+        // Nobody else has these; a system message and the settings above are also in requests of other families.
+        let is_sure =
+            doc.get("tools").is_some_and(|tools| tools.elements().any(|tool| tool.get("function").is_some()))
+                || messages.elements().any(|message| {
+                    message.get("tool_calls").is_some() || says(message, "developer") || says(message, "tool")
+                });
+        let is_marked = own.iter().any(|name| doc.get(name).is_some());
+        let begins = messages.elements().next().is_some_and(|first| says(first, "system"));
+        return Some((
+            Role::Request,
+            match (is_sure, is_marked, begins) {
+                (true, ..) => 10,
+                (false, true, _) => 9,
+                (false, false, true) => 5,
+                (false, false, false) => 3,
+            },
+        ));
+    }
+    let is_model = |model: Val<'_>| model.get("object").is_some_and(|object| object.is("model"));
+    if doc.get("data").is_some_and(|list| list.elements().any(is_model)) {
+        return Some((Role::Models, 9));
     }
     let stream = matches!(head.kind, FrameKind::Sse(_));
-    match doc.get("object").and_then(|object| object.str()) {
-        Some(object) if object.is("chat.completion") => Some((Role::Response, 10)),
-        Some(object) if object.is("chat.completion.chunk") => Some((Role::Stream, 10)),
-        _ => {
-            let error = doc.get("error").filter(|_| doc.get("type").is_none())?;
-            error.get("message")?;
-            Some((if stream { Role::Stream } else { Role::Response }, 5))
-        }
+    let object = doc.get("object").and_then(|object| object.str());
+    match object {
+        Some(object) if object.is("chat.completion") => return Some((Role::Response, 10)),
+        Some(object) if object.is("chat.completion.chunk") => return Some((Role::Stream, 10)),
+        Some(object) if object.is("error") && doc.has_str("message") => return Some((Role::Response, 5)),
+        Some(_) | None => {}
     }
+    if let Some(choices) = doc.get("choices") {
+        let has = |name: &str| choices.elements().any(|choice| choice.get(name).is_some());
+        return match (has("message"), has("delta")) {
+            (true, _) if !stream => Some((Role::Response, 8)),
+            (_, true) => Some((Role::Stream, 8)),
+            // The first or the last chunk of a stream.
+            _ if stream => Some((Role::Stream, 4)),
+            _ => None,
+        };
+    }
+    let error = doc.get("error").filter(|_| doc.get("type").is_none())?;
+    error.get("message")?;
+    Some((if stream { Role::Stream } else { Role::Response }, 5))
 }

@@ -6,7 +6,7 @@ use crate::wire::says::{COUNTED, in_answer, in_request, kit_in_answer, kit_in_re
 
 /// A request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
-pub(super) const fn request(field: Field) -> Says {
+pub(in super::super) const fn request(field: Field) -> Says {
     match field {
         Field::RequestModel
         | Field::MaxTokens
@@ -17,11 +17,12 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::FormatName
         | Field::FormatSchema
         | Field::FormatStrict
-        | Field::ReasoningText
         | Field::ResultText
         | Field::CallArgs => Says::Exactly,
+        Field::ReasoningText => Says::Less("some servers have no place for it"),
         Field::Temperature
         | Field::TopP
+        | Field::TopK
         | Field::Seed
         | Field::FrequencyPenalty
         | Field::PresencePenalty
@@ -34,6 +35,7 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::CacheKey => Says::Less("some servers or models refuse it"),
         Field::StreamUsage => Says::Less("only of a stream"),
         Field::Effort => Says::Less("words the model does not take become the nearest"),
+        Field::ReasoningBudget => Says::Less("written as the nearest effort"),
         Field::AllowedTools => Says::Less("only beside a choice among them"),
         Field::ToolNamespace => Says::Emulated("put before the name"),
         Field::ToolDescription | Field::ToolSchema | Field::ToolStrict => {
@@ -65,14 +67,12 @@ pub(super) const fn request(field: Field) -> Says {
         }
         // A backend gets no state that it did not issue, and this API issues none.
         Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
-        Field::TopK
-        | Field::ToolType
-        | Field::ToolService
-        | Field::ToolOutputSchema
+        Field::ToolType | Field::ToolService | Field::ToolConfig => {
+            Says::Less("only of a search on the web, to models that search")
+        }
+        Field::ToolOutputSchema
         | Field::ToolDeferred
-        | Field::ToolConfig
         | Field::ReasoningMode
-        | Field::ReasoningBudget
         | Field::ReasoningVisibility
         | Field::SettingsCache => Says::No(Reason::NoSlot),
         // Only an answer cites.
@@ -83,7 +83,7 @@ pub(super) const fn request(field: Field) -> Says {
 
 /// An answer, whole or as a stream.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
-pub(super) const fn answer(field: Field) -> Says {
+pub(in super::super) const fn answer(field: Field) -> Says {
     match field {
         Field::CallArgs | Field::ReasoningText | Field::ItemAnswer | Field::TurnAnswer => Says::Exactly,
         Field::TurnTime => Says::Less("seconds only"),

@@ -1,21 +1,25 @@
 //! The settings of a request, read and written.
 
-use super::Flavour;
-use crate::json::Str;
+use super::{CACHE_CONTROL, Flavour, ThinkingMember};
+use crate::json::{Raw, Str};
 use crate::ledger::Reason;
-use crate::model::{CallKind, Field, Format, Request, SchemaFormat, Tool, ToolChoice, Words};
+use crate::model::{
+    CallKind, Field, Format, Reasoning, Request, SchemaFormat, Service, Tool, ToolChoice, Words,
+};
 use crate::pipe::Target;
 use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;
+use crate::wire::profile::{FreeText, Profile};
 use crate::wire::schemas::write_tool_schema;
 use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, Setting, SettingForm, is_offered, may_call, write_tools,
+    ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, lose_for_stand_in, may_call,
+    write_tools,
 };
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
 /// Settings that are one value.
-pub(super) const SETTINGS: &[Setting] = &[
+pub(in super::super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     // The second is the name of 2023.
     Setting {
@@ -27,7 +31,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
     Setting { names: &["frequency_penalty"], field: Field::FrequencyPenalty, how: SettingForm::AsIs },
     Setting { names: &["presence_penalty"], field: Field::PresencePenalty, how: SettingForm::AsIs },
-    Setting { names: &["seed"], field: Field::Seed, how: SettingForm::AsIs },
+    // The others are Mistral's name, and a setting that OpenAI's own server does not have.
+    Setting { names: &["top_k"], field: Field::TopK, how: SettingForm::AsIs },
+    Setting { names: &["seed", "random_seed"], field: Field::Seed, how: SettingForm::AsIs },
     Setting { names: &["logprobs"], field: Field::Logprobs, how: SettingForm::AsIs },
     Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::AsIs },
     Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::AsIs },
@@ -62,8 +68,12 @@ pub(super) fn read<'t>(root: Val<'t>, flavour: &Flavour) -> Request<'t> {
     // The words of 2023 say the same, in fewer ways.
     let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
     let of_2023 = |inner| named(inner, CallKind::Function);
-    request.tools = list("tools").filter_map(tool).chain(list("functions").filter_map(of_2023)).collect();
-    request.reasoning.effort = root.take_str("reasoning_effort", Field::Effort);
+    request.tools = list("tools")
+        .filter_map(|tool| read_tool(tool, flavour))
+        .chain(list("functions").filter_map(of_2023))
+        .collect();
+    request.tools.extend(root.get("web_search_options").map(web_search));
+    request.reasoning = reasoning(root);
     let choice = root.get("tool_choice").or_else(|| root.get("function_call"));
     let choice = match choice.and_then(|choice| choice.get("allowed_tools")) {
         Some(allowed) => {
@@ -81,12 +91,86 @@ pub(super) fn read<'t>(root: Val<'t>, flavour: &Flavour) -> Request<'t> {
     request
 }
 
+/// How to think. OpenAI has an effort; gateways and other vendors have a switch, a budget, or an object with both.
+fn reasoning(root: Val<'_>) -> Reasoning<'_> {
+    let mut asked =
+        Reasoning { effort: root.take_str("reasoning_effort", Field::Effort), ..Reasoning::default() };
+    let switch = |flag: Option<Val<'_>>, asked: &mut Reasoning<'_>| {
+        let Some((flag, on)) = flag.and_then(|flag| Some((flag, flag.bool()?))) else { return };
+        if on && asked.mode.is_none() {
+            flag.note(Field::ReasoningMode);
+            asked.mode = Some(Str::escaped("enabled"));
+        } else if !on && asked.effort.is_none() {
+            flag.note(Field::Effort);
+            asked.effort = Some(Str::escaped("none"));
+        }
+    };
+    if let Some(gateway) = root.get("reasoning") {
+        asked.effort = asked.effort.or_else(|| gateway.take_str("effort", Field::Effort));
+        asked.budget = gateway.take_raw("max_tokens", Field::ReasoningBudget);
+        switch(gateway.get("enabled"), &mut asked);
+        if let Some(hidden) = gateway.get("exclude").filter(|it| it.bool() == Some(true)) {
+            hidden.note(Field::ReasoningVisibility);
+            asked.visibility = Some(Str::escaped("omitted"));
+        }
+    }
+    if let Some(thinking) = root.get("thinking") {
+        asked.effort = asked.effort.or_else(|| thinking.take_str("effort", Field::Effort));
+        match thinking.get("type") {
+            Some(kind) if kind.is("disabled") => {
+                if asked.effort.is_none() {
+                    kind.note(Field::Effort);
+                    asked.effort = Some(Str::escaped("none"));
+                }
+            }
+            Some(kind) if asked.mode.is_none() => asked.mode = kind.take_text(Field::ReasoningMode),
+            Some(_) | None => {}
+        }
+        let budget = || thinking.take_raw("budget_tokens", Field::ReasoningBudget);
+        asked.budget = asked.budget.or_else(budget);
+    }
+    switch(root.get("enable_thinking"), &mut asked);
+    asked.budget = asked.budget.or_else(|| root.take_raw("thinking_budget", Field::ReasoningBudget));
+    asked
+}
+
+/// The search that some models do by themselves.
+const WEB_SEARCH: &str = "web_search_options";
+
+/// Search as a tool: its options are the tool's settings.
+fn web_search(options: Val<'_>) -> Tool<'_> {
+    let config: Vec<_> =
+        options.members().map(|(name, value)| (name, value.take(Field::ToolConfig))).collect();
+    if config.is_empty() {
+        options.note(Field::ToolType);
+    }
+    Tool {
+        vendor_type: Some(Str::escaped(WEB_SEARCH)),
+        service: Some(Service::WebSearch),
+        config,
+        ..Tool::new(CallKind::Server, Str::escaped("web_search"))
+    }
+}
+
 /// A tool without `type` is a function. Kinds we do not know stay where they are, whatever they hold.
-fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
+fn read_tool<'t>(tool: Val<'t>, flavour: &Flavour) -> Option<Tool<'t>> {
     let word = tool.get("type").and_then(|kind| kind.str()).unwrap_or(Str::escaped("function"));
+    if let Some(own) = flavour.backend.own_type(&word) {
+        let inner = tool.get("function")?;
+        let name = inner.take_str("name", Field::ToolName)?;
+        let config = inner.members().filter(|(member, _)| !member.is("name"));
+        let config = config.map(|(member, value)| (member, value.take(Field::ToolConfig))).collect();
+        return Some(Tool {
+            vendor_type: tool.take_str("type", Field::ToolType),
+            service: own.service.filter(|_| own.stands_in.is_some_and(|(_, known)| name.is(known))),
+            config,
+            ..Tool::new(own.kind, name)
+        });
+    }
     let kind = TOOLS.value(&word)?;
-    let offered = named(tool.get(TOOLS.word(kind)?)?, kind)?;
+    let mut offered = named(tool.get(TOOLS.word(kind)?)?, kind)?;
     tool.note_str("type", Field::ToolKind);
+    offered.cache = tool.get(CACHE_CONTROL.name).and_then(|mark| CACHE_CONTROL.read(mark, SETTINGS_MARK));
     Some(offered)
 }
 
@@ -122,7 +206,9 @@ fn allowed_tools<'t>(allowed: Val<'t>, tools: &[Tool<'_>]) -> Vec<Str<'t>> {
 /// Which of the tools that we know to use; a choice among others stays where it is.
 fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
     if let Some(word) = choice.str().filter(|_| !tools.is_empty()) {
-        return CHOICES.read(&word).inspect(|_| _ = choice.note(Field::ToolChoice));
+        // Mistral's word, and Anthropic's, for it.
+        let any = Some(ToolChoice::Required).filter(|_| word.is("any"));
+        return CHOICES.read(&word).or(any).inspect(|_| _ = choice.note(Field::ToolChoice));
     }
     // `function_call` has the name itself.
     let (kind, inner) = match (choice.get("function"), choice.get("custom")) {
@@ -175,6 +261,19 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
     if let Some(effort) = thinking.effort {
         out.json.key("reasoning_effort").literal(effort);
     }
+    write_thinking(&request.reasoning, &thinking, flavour, takes, out);
+    // The options of a search stand beside the tools.
+    let without_search;
+    let request = match request.tools.iter().find(|tool| is_search(tool)) {
+        Some(search) if takes.takes(Field::ToolService) && flavour.backend.own_tools.is_empty() => {
+            write_search(search, out);
+            let mut rest = request.clone();
+            rest.tools.retain(|tool| !is_search(tool));
+            without_search = rest;
+            &without_search
+        }
+        _ => request,
+    };
     write_format(request.format.as_ref(), out);
     let mut tape = TapeBuf::default();
     let OfferedChoice { word, tool, parallel, allowed } = write_tools(
@@ -183,11 +282,11 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
         (takes, thinking.thinks()),
         out,
         |tool, name, out| {
-            write_tool((tool, name), takes, &mut tape, out);
+            write_tool((tool, name), flavour.backend, (takes, &mut tape), out);
         },
     );
     let write_named = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
-        let kind = TOOLS.word(tool.kind).unwrap_or("function");
+        let kind = tool_word(tool.kind, flavour.backend);
         out.json.object().key("type").literal(kind).key(kind).object().key("name").str(name);
         out.json.end_object().end_object();
     };
@@ -221,6 +320,55 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
     out.json.opt_bool("parallel_tool_calls", parallel).key("messages").array();
 }
 
+/// What asks for thinking beside the effort.
+fn write_thinking(
+    asked: &Reasoning<'_>,
+    plan: &ThinkingPlan<'_>,
+    flavour: &Flavour,
+    takes: &Capabilities,
+    out: &mut Target<'_>,
+) {
+    let Reasoning { effort, mode, budget, visibility: _ } = asked;
+    match flavour.thinking {
+        ThinkingMember::Switch => {
+            let can_switch = takes.thinking.adaptive;
+            let wants = effort.is_some() || mode.is_some() || budget.is_some();
+            let word = match (plan.off, can_switch && wants && plan.effort.is_none()) {
+                (true, _) => "disabled",
+                (false, true) => "enabled",
+                (false, false) => "",
+            };
+            out.lose_some(Field::ReasoningMode, mode.as_ref().filter(|mode| !mode.is(word)), Reason::Refused);
+            if !word.is_empty() {
+                out.json.key("thinking").object().key("type").literal(word).end_object();
+            }
+        }
+        ThinkingMember::Effort | ThinkingMember::Budget if plan.off => {
+            out.lose_some(Field::Effort, effort.as_ref(), Reason::Refused);
+            out.ledger.note("this model cannot be told not to think");
+        }
+        ThinkingMember::Budget => _ = out.json.opt_raw("thinking_budget", plan.budget.as_ref()),
+        ThinkingMember::Effort => {}
+    }
+}
+
+fn is_search(tool: &Tool<'_>) -> bool {
+    tool.vendor_type.is_some() && tool.service == Some(Service::WebSearch)
+}
+
+fn write_search(search: &Tool<'_>, out: &mut Target<'_>) {
+    out.json.key(WEB_SEARCH).object();
+    if search.vendor_type.as_ref().is_some_and(|own| own.is(WEB_SEARCH)) {
+        for (name, value) in &search.config {
+            out.json.key(name.as_escaped()).raw(value);
+        }
+    } else {
+        lose_for_stand_in(search, out);
+        out.lose(Field::ToolKind, Reason::Narrowed);
+    }
+    out.json.end_object();
+}
+
 fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
     let Some(format) = format else { return };
     let json = out.json.key("response_format").object().key("type");
@@ -242,11 +390,14 @@ fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
 
 fn write_tool(
     (tool, new): (&Tool<'_>, &Str<'_>),
-    takes: &Capabilities,
-    tape: &mut TapeBuf,
+    profile: &Profile,
+    (takes, tape): (&Capabilities, &mut TapeBuf),
     out: &mut Target<'_>,
 ) {
-    // Marks for the cache and the settings of vendors' own tools have no place, as the table says.
+    if tool.vendor_type.is_some() {
+        return write_own(tool, profile, out);
+    }
+    // Marks for the cache have no place, as the table says.
     #[rustfmt::skip]
     let Tool {
         kind, vendor_type: _, name: _, description, schema, strict, config: _, service: _, namespace: _,
@@ -255,13 +406,45 @@ fn write_tool(
     if *kind == CallKind::Vendor {
         out.lose(Field::ToolKind, Reason::Narrowed);
     }
-    let kind = TOOLS.word(*kind).unwrap_or("function");
+    let word = tool_word(*kind, profile);
     let json = &mut out.json;
-    json.object().key("type").literal(kind).key(kind).object().key("name").str(new);
+    json.object().key("type").literal(word).key(word).object().key("name").str(new);
     json.opt_str("description", description.as_ref());
-    if schema.is_some() {
-        json.key("parameters");
-        write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
+    if *kind == CallKind::FreeText && profile.free_text == FreeText::Wrapped {
+        if let Some(schema) = schema {
+            out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
+        }
+        out.ledger.note("free-text tool offered as a function with the member `input`");
+        out.json.key("parameters").raw(&Raw::new(FREE_TEXT));
+    } else {
+        if schema.is_some() {
+            json.key("parameters");
+            write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
+        }
+        out.json.opt_raw("format", grammar.as_ref());
     }
-    out.json.opt_raw("format", grammar.as_ref()).opt_bool("strict", *strict).end_object().end_object();
+    out.json.opt_bool("strict", *strict).end_object().end_object();
+}
+
+/// The schema of a tool that takes plain text, where tools take objects.
+const FREE_TEXT: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
+
+/// The word for a sort of tool.
+fn tool_word(kind: CallKind, profile: &Profile) -> &'static str {
+    let word = TOOLS.word(kind).filter(|_| profile.free_text == FreeText::Native);
+    word.unwrap_or("function")
+}
+
+/// Writes one of the vendor's own tools.
+fn write_own(tool: &Tool<'_>, profile: &Profile, out: &mut Target<'_>) {
+    let Some((kind, name)) = profile.own_tool(tool) else { return };
+    let is_own = tool.vendor_type.as_ref().is_some_and(|own| *own == kind);
+    if !is_own {
+        lose_for_stand_in(tool, out);
+    }
+    out.json.object().key("type").str(&kind).key("function").object().key("name").str(&name);
+    for (name, value) in tool.config.iter().filter(|_| is_own) {
+        out.json.key(name.as_escaped()).raw(value);
+    }
+    out.json.end_object().end_object();
 }

@@ -1,33 +1,48 @@
 //! Requests, responses and streams to events. A whole response is a stream of one chunk.
 
+mod calls;
 mod content;
+mod counts;
+mod failures;
 mod message;
 pub(super) mod request;
+mod thoughts;
 
 use std::collections::BTreeMap;
 
-use super::{ERRORS, STOPS};
+use super::STOPS;
 use crate::error::Code;
+use crate::framing::FrameKind;
 use crate::json::Raw;
-use crate::model::{Event, Field, Status, Stop, StopClass, Turn, Usage};
+use crate::model::{Event, Field, Status, Stop, StopClass, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::answer::CountsSoFar;
 use crate::wire::note_blanks;
+use counts::read_usage;
+use failures::failure_of;
 use message::MessageReader;
+pub(super) use thoughts::{AFTER_CALLS, AFTER_CHARACTERS};
 
 pub(super) struct CompletionReader;
 
 impl Reader for CompletionReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        let root = doc.root;
-        if root.get("error").is_none_or(|error| error.is_null()) && root.get("choices").is_none() {
-            return out.problem(Code::UnknownShape, None, "a response has `choices` or `error`");
-        }
         let first = ChoiceReader { message: MessageReader::whole(), stop: None };
         let mut stream = ChunkReader { first, ..ChunkReader::default() };
-        stream.document(doc, out);
+        if !stream.chunk(doc, out) {
+            return out.problem(Code::UnknownShape, None, "a response has `choices` or `error`");
+        }
         stream.end(out);
+    }
+
+    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
+        let failure = failures::of_text(text);
+        if let Some(failure) = &failure {
+            out.note("a body that is no JSON taken for the message of a failure");
+            out.event(&Event::Error(failure.clone()));
+        }
+        failure.is_some()
     }
 }
 
@@ -47,7 +62,38 @@ const HEAD: [Field; 3] = [Field::TurnId, Field::TurnModel, Field::TurnTime];
 
 impl Reader for ChunkReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        const WANTED: WantedNames<8> = WantedNames::new([
+        self.chunk(doc, out);
+    }
+
+    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
+        if text.trim() == "[DONE]" {
+            self.end(out);
+            return true;
+        }
+        // A page in place of a stream.
+        let failure = failures::of_text(text).filter(|_| !self.begun && text.trim_start().starts_with('<'));
+        if let Some(failure) = &failure {
+            out.event(&Event::Error(failure.clone()));
+        }
+        failure.is_some()
+    }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        // Not every server says [DONE], but each says why it stopped.
+        if self.first.stop.is_some() {
+            return self.end(out);
+        }
+        self.tell_counts(out);
+        for choice in std::iter::once(&mut self.first).chain(self.others.values_mut()) {
+            choice.message.cut_off(out);
+        }
+    }
+}
+
+impl ChunkReader {
+    /// Reads a chunk, or a response as if it were one; returns whether it is either, or a failure.
+    fn chunk(&mut self, doc: Doc<'_>, out: &mut Events<'_>) -> bool {
+        const WANTED: WantedNames<9> = WantedNames::new([
             "error",
             "choices",
             "usage",
@@ -56,15 +102,18 @@ impl Reader for ChunkReader {
             "created",
             "object",
             "obfuscation",
+            "x_groq",
         ]);
-        let [error, choices, usage, id, model, created, object, padding] = doc.root.find(&WANTED);
-        if let Some(error) = error.filter(|error| !error.is_null()) {
-            // No end follows a failure.
-            (self.begun, self.first.stop) = (false, None);
-            return out.event(&Event::Error(ERRORS.read(error)));
-        }
-        if choices.is_none() && usage.is_none() {
-            return;
+        let [error, choices, usage, id, model, created, object, padding, groq] = doc.root.find(&WANTED);
+        let groq = groq.and_then(|groq| groq.get("usage"));
+        let is_named_error = doc.kind == FrameKind::Sse(Some("error"));
+        // Whoever has choices and no error is no failure.
+        let failure = match (error, choices) {
+            (None, Some(_)) if !is_named_error => None,
+            _ => failure_of(doc.root, is_named_error),
+        };
+        if failure.is_none() && choices.is_none() && usage.is_none() && groq.is_none() {
+            return false;
         }
         note_blanks(doc.root);
         let is_tag = |tag: &Val<'_>| tag.is("chat.completion.chunk") || tag.is("chat.completion");
@@ -77,35 +126,30 @@ impl Reader for ChunkReader {
         } else {
             // What a later chunk says differently stays where it is.
             for ((val, known), field) in [id, model, created].into_iter().zip(&self.head).zip(HEAD) {
-                val.filter(|val| val.text() == known).map(|val| val.note(field));
+                let Some(val) = val else { continue };
+                if val.text() == known {
+                    val.note(field);
+                } else if val.is("") || val.text() == "0" {
+                    // Azure's first chunk, which has only filters, says nothing else.
+                    val.note(Field::Structure);
+                }
             }
+            object.filter(|object| object.is("")).map(|tag| tag.note(Field::Structure));
         }
         for (place, choice) in choices().enumerate() {
             self.choice(choice, place as u64, out);
         }
         self.count(usage, out);
+        self.count(groq, out);
+        if let Some(failure) = failure {
+            // No end follows a failure.
+            self.tell_counts(out);
+            (self.begun, self.first.stop) = (false, None);
+            out.event(&Event::Error(failure));
+        }
+        true
     }
 
-    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
-        let done = text.trim() == "[DONE]";
-        if done {
-            self.end(out);
-        }
-        done
-    }
-
-    fn finish(&mut self, out: &mut Events<'_>) {
-        // Not every server says [DONE], but each says why it stopped.
-        if self.first.stop.is_some() {
-            return self.end(out);
-        }
-        for choice in std::iter::once(&mut self.first).chain(self.others.values_mut()) {
-            choice.message.cut_off(out);
-        }
-    }
-}
-
-impl ChunkReader {
     fn begin(&mut self, [id, model, created]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
         let turn = Turn {
             id: id.and_then(|id| id.take_text(Field::TurnId)),
@@ -121,9 +165,9 @@ impl ChunkReader {
 
     /// A choice, at that place of its list. Each is an answer of its own.
     fn choice(&mut self, choice: Val<'_>, place: u64, out: &mut Events<'_>) {
-        const WANTED: WantedNames<5> =
-            WantedNames::new(["index", "delta", "message", "finish_reason", "usage"]);
-        let [index, delta, message, reason, usage] = choice.find(&WANTED);
+        const WANTED: WantedNames<6> =
+            WantedNames::new(["index", "delta", "message", "finish_reason", "finish_details", "usage"]);
+        let [index, delta, message, reason, details, usage] = choice.find(&WANTED);
         let number = index.and_then(|index| index.u64()).unwrap_or(place);
         let reader = if number == 0 {
             &mut self.first
@@ -133,14 +177,10 @@ impl ChunkReader {
         };
         index.map(|index| index.note_count(if number == 0 { Field::Structure } else { Field::ItemAnswer }));
         note_blanks(choice);
-        if let Some(said) = delta.or(message) {
-            if said.kind() == Kind::Object && said.members().next().is_none() {
-                said.note(Field::Structure);
-            }
-            reader.message.begin(out);
-            reader.message.read(said, out);
-        }
+        reader.message.read_choice(delta, message, out);
         reader.read_stop(reason);
+        // Older servers have an object instead.
+        reader.read_stop(details.and_then(|details| details.get("type")));
         // Kimi's place for it.
         self.count(usage, out);
     }
@@ -149,7 +189,17 @@ impl ChunkReader {
         if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
             let head = Raw::new(&self.head[0]);
             let id = head.text().unwrap_or_default();
-            self.counts.add(read_usage(usage), Some(id).filter(|_| self.begun), out);
+            let counts = read_usage(usage, out);
+            self.counts.add(counts, Some(id).filter(|_| self.begun), out);
+        }
+    }
+
+    /// Says what an answer used that will not end.
+    fn tell_counts(&mut self, out: &mut Events<'_>) {
+        if let Some(usage) = self.counts.take() {
+            let head = Raw::new(&self.head[0]);
+            let id = head.text().filter(|id| !id.is_empty());
+            out.event(&Event::Usage(Turn { id, usage: Some(usage), ..Turn::default() }));
         }
     }
 
@@ -204,37 +254,5 @@ impl ChoiceReader {
         let is_cut = stop.class == StopClass::MaxTokens;
         self.message.end(if is_cut { Status::Interrupted } else { Status::Completed }, out);
         stop
-    }
-}
-
-/// `prompt_tokens` holds all input; what was read from and written to the cache is told apart beside it.
-fn read_usage(usage: Val<'_>) -> Usage {
-    note_blanks(usage);
-    let input = usage.get("prompt_tokens_details");
-    let output = usage.get("completion_tokens_details");
-    let of =
-        |details: Option<Val<'_>>, name, field| details.and_then(|details| details.note_u64(name, field));
-    let cache_read = of(input, "cached_tokens", Field::UsageCacheRead)
-        .or_else(|| usage.note_u64("cached_tokens", Field::UsageCacheRead));
-    let cache_write = of(input, "cache_write_tokens", Field::UsageCacheWrite);
-    let prompt = usage.get("prompt_tokens").and_then(|count| count.u64());
-    // A sum that is less than its parts stays where it is.
-    let uncached = prompt
-        .and_then(|all| all.checked_sub(cache_read.unwrap_or(0))?.checked_sub(cache_write.unwrap_or(0)))
-        .inspect(|_| _ = usage.note_u64("prompt_tokens", Field::UsageInput));
-    let output_count = usage.note_u64("completion_tokens", Field::UsageOutput);
-    let sum = prompt.zip(output_count).and_then(|(prompt, output)| prompt.checked_add(output));
-    if let Some(total) = usage.get("total_tokens").filter(|total| sum.is_some() && total.u64() == sum) {
-        total.note(Field::UsageOutput);
-    }
-    Usage {
-        input: uncached,
-        cache_read,
-        cache_write,
-        cache_write_long: None,
-        input_audio: of(input, "audio_tokens", Field::UsageInputAudio),
-        output: output_count,
-        reasoning: of(output, "reasoning_tokens", Field::UsageReasoning),
-        output_audio: of(output, "audio_tokens", Field::UsageOutputAudio),
     }
 }

@@ -1,14 +1,15 @@
 //! Requests: the settings, then every message. What an assistant said is read as in an answer ([`MessageReader`]).
 
-use super::super::{ERROR_MARK, Flavour, OK_MARK, ROLES, settings};
-use super::content::{read_content, shape};
+use super::super::{ERROR_MARK, Flavour, INVISIBLE, OK_MARK, ROLES, settings};
+use super::content::{MARKS, read_content, shape};
 use super::message::MessageReader;
 use crate::error::Code;
 use crate::json::Str;
-use crate::model::{Author, Event, Field, ItemKind, ItemTail, Of, Part, Status, ToolResult};
+use crate::model::{Author, Event, Field, ItemId, ItemKind, ItemTail, Of, Part, Status, ToolResult};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Member, Val, WantedNames};
 use crate::wire::note_blanks;
+use crate::wire::settings::PART_MARK;
 
 pub(in super::super) struct ChatRequestReader(pub(in super::super) &'static Flavour);
 
@@ -20,7 +21,8 @@ impl Reader for ChatRequestReader {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };
         let mut reader = MessageReader::whole();
-        for message in messages.elements() {
+        let mut rest = messages.elements().peekable();
+        while let Some(message) = rest.next() {
             // A role we do not know stays where it is, with all it says.
             let Some((role, author)) =
                 message.get("role").and_then(|role| Some((role, ROLES.value(&role.str()?)?)))
@@ -34,9 +36,20 @@ impl Reader for ChatRequestReader {
             }
             role.note(Field::ItemAuthor);
             let mut head = out.head(ItemKind::Message, author);
-            head.shape = shape(message.get("content"));
+            head.shape = shape(message);
+            let id = head.id;
             reader.begin_with(head, out);
             reader.read(message, out);
+            mark(message, id, out);
+            if author == Author::Assistant && rest.peek().is_none() {
+                // Vendors' words for what follows from its place: the answer goes on where the message ends.
+                for name in ["prefix", "partial"] {
+                    message
+                        .get(name)
+                        .filter(|it| it.bool() == Some(true))
+                        .map(|it| it.note(Field::Structure));
+                }
+            }
             reader.end(Status::Completed, out);
         }
     }
@@ -49,21 +62,39 @@ fn tool_result(message: Val<'_>, out: &mut Events<'_>) {
     let call_id = call.take_text(Field::ResultCallId);
     let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-    head.shape = shape(content);
+    head.shape = shape(message);
     let id = out.start(head);
     let mut is_error = None;
     if let Some(content) = content {
         read_content(content, Of::Result, out, &mut |number, part, out| match part {
             Part::Text(text) if number == 0 => {
                 let escaped = text.as_escaped();
-                let rest = escaped.strip_prefix(ERROR_MARK);
+                let rest = strip_mark(escaped, ERROR_MARK);
                 is_error = rest.map(|_| true);
-                let rest = rest.or_else(|| escaped.strip_prefix(OK_MARK)).unwrap_or(escaped);
+                let rest = rest.or_else(|| strip_mark(escaped, OK_MARK)).unwrap_or(escaped);
                 out.delta(id, number, Part::Text(Str::escaped(rest)));
             }
             part => out.delta(id, number, part),
         });
     }
+    mark(message, id, out);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(id, status) }));
+}
+
+/// A mark for the cache on a whole message is one on its last part.
+fn mark(message: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+    let mark =
+        MARKS.iter().find_map(|words| message.get(words.name).and_then(|mark| words.read(mark, PART_MARK)));
+    if let Some(mark) = mark {
+        let parts = message.get("content").map_or(0, |content| content.elements().count());
+        out.delta(item, (parts as u32).saturating_sub(1), Part::Cache(mark));
+    }
+}
+
+/// What follows a mark of ours. Some programs escape whatever is not ASCII.
+fn strip_mark<'t>(escaped: &'t str, mark: &str) -> Option<&'t str> {
+    let (words, space) = mark.split_once(INVISIBLE)?;
+    let rest = escaped.strip_prefix(words)?;
+    rest.strip_prefix(INVISIBLE).or_else(|| rest.strip_prefix("\\u2063"))?.strip_prefix(space)
 }

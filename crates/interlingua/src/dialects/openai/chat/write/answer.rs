@@ -1,0 +1,347 @@
+//! Answers, whole and as streams.
+
+use std::collections::BTreeMap;
+
+use super::super::{ERRORS, Flavour, StatePlace};
+use super::message::ChatMessage;
+use super::tally::MessageTally;
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
+use crate::ledger::Reason;
+use crate::model::{Args, Citation, Failure, Field, Opaque, Usage};
+use crate::pipe::Target;
+use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
+use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
+use crate::wire::profile::Profile;
+
+/// A whole response, or an error in its place. Nothing is written before the end is known.
+pub(in super::super) struct Completion {
+    flavour: &'static Flavour,
+    choices: BTreeMap<u64, (ChatMessage, Option<&'static str>)>,
+}
+
+impl Completion {
+    pub(in super::super) const fn new(flavour: &'static Flavour) -> Self {
+        Self { flavour, choices: BTreeMap::new() }
+    }
+}
+
+impl Completion {
+    fn choice(&mut self, answer: u64) -> &mut (ChatMessage, Option<&'static str>) {
+        let flavour = self.flavour;
+        self.choices.entry(answer).or_insert_with(|| (ChatMessage::new(flavour), None))
+    }
+}
+
+impl AnswerForm for Completion {
+    const HEAD: HeadPlace = HeadPlace::Last;
+    const SEVERAL: bool = true;
+
+    fn profile(&self) -> &'static Profile {
+        self.flavour.client
+    }
+
+    fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm {
+        &mut self.choice(answer).0
+    }
+
+    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, _: &mut Target<'_>) {
+        self.choice(answer).1 = Some(stop.word);
+    }
+
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+        lose_time(head, out);
+        self.end_answer(0, stop, out);
+        note_head(head, out);
+        write_head("chat.completion", head, out.json.object());
+        out.json.key("choices").array();
+        for (number, (message, reason)) in &mut self.choices {
+            out.json.object().key("index").u64(*number).key("message");
+            message.write(false, out);
+            out.json.key("finish_reason").literal(reason.unwrap_or("stop")).end_object();
+        }
+        out.json.end_array();
+        write_usage(head, out);
+        out.json.end_object();
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+        write_failure(failure, out);
+    }
+}
+
+/// A stream of chunks, each with the same head. Clients join the strings of deltas, so whatever is not meant to grow is
+/// said once: the role in the first chunk, id and name in a call's first fragment. Usage comes last, then `[DONE]`; after
+/// an error nothing.
+pub(in super::super) struct Chunks {
+    flavour: &'static Flavour,
+    head: JsonBuffer,
+    /// The answer that speaks.
+    answer: u64,
+    choices: BTreeMap<u64, ChunkedChoice>,
+}
+
+/// What is remembered of an answer.
+#[derive(Default)]
+struct ChunkedChoice {
+    /// Its first chunk, which says the role, is written.
+    begun: bool,
+    tally: MessageTally,
+    /// The number of the call whose arguments come.
+    call: u64,
+}
+
+impl Chunks {
+    pub(in super::super) fn new(flavour: &'static Flavour) -> Self {
+        Self { flavour, head: JsonBuffer::default(), answer: 0, choices: BTreeMap::new() }
+    }
+}
+
+impl AnswerForm for Chunks {
+    const HEAD: HeadPlace = HeadPlace::First;
+    const SEVERAL: bool = true;
+    const USAGE_ON_REQUEST: bool = true;
+
+    fn profile(&self) -> &'static Profile {
+        self.flavour.stream_client
+    }
+
+    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
+        lose_time(head, out);
+        note_head(head, out);
+        write_head("chat.completion.chunk", head, &mut self.head.hold());
+        self.chunk(None, out, |_, json| _ = json.key("content").literal(""));
+    }
+
+    fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm {
+        self.answer = answer;
+        self
+    }
+
+    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>) {
+        self.answer = answer;
+        self.chunk(Some(stop.word), out, |_, _| {});
+    }
+
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+        self.end_answer(0, stop, out);
+        self.counts(head, out);
+        out.json.frame("data: [DONE]\n\n");
+    }
+
+    fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut Target<'_>) -> bool {
+        // Before its first chunk a stream has no head.
+        let begun = !self.head.bytes().is_empty();
+        if begun {
+            self.counts(head, out);
+        }
+        begun
+    }
+
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+        out.json.frame("data: ");
+        write_failure(failure, out);
+        out.json.frame("\n\n");
+    }
+}
+
+impl Chunks {
+    /// The chunk that tells what was used, if that is known.
+    fn counts(&self, head: &ResponseHead, out: &mut Target<'_>) {
+        if head.usage.is_some() {
+            self.begin_chunk(out).with_value(r#""choices":[]"#);
+            write_usage(head, out);
+            out.json.end_object().frame("\n\n");
+        }
+    }
+
+    fn begin_chunk<'a, 'o>(&self, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
+        out.json.frame("data: ").object().values(self.head.bytes())
+    }
+
+    fn chunk(
+        &mut self,
+        reason: Option<&str>,
+        out: &mut Target<'_>,
+        write: impl FnOnce(&mut ChunkedChoice, &mut JsonWriter<'_>),
+    ) {
+        let json = self.begin_chunk(out).up_to_value(r#""choices":[{"index":"#).u64(self.answer);
+        json.up_to_value("\"delta\":{");
+        let choice = self.choices.entry(self.answer).or_default();
+        if !std::mem::replace(&mut choice.begun, true) {
+            json.key("role").literal("assistant");
+        }
+        write(choice, json);
+        json.end_object().key("finish_reason");
+        match reason {
+            Some(reason) => json.literal(reason),
+            None => json.null(),
+        };
+        json.frame("}]}\n\n");
+    }
+
+    fn tally(&mut self) -> &mut MessageTally {
+        &mut self.choices.entry(self.answer).or_default().tally
+    }
+
+    fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) {
+        match self.flavour.state {
+            StatePlace::Details => self.chunk(None, out, |choice, json| {
+                choice.tally.write_detail(opaque, json.key("reasoning_details").array());
+                json.end_array();
+            }),
+            StatePlace::Opaque => {
+                if let Some(state) = self.tally().state(opaque, out) {
+                    self.chunk(None, out, |_, json| _ = json.key("reasoning_opaque").str(&state));
+                }
+            }
+        }
+    }
+}
+
+impl AssistantForm for Chunks {
+    fn cites(&self, citation: &Citation<'_>) -> bool {
+        self.flavour.cites && citation.source.is_some()
+    }
+
+    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+        match opening {
+            Opening::Text(..) => self.tally().open_text(out),
+            Opening::Thinking => {
+                let keeps_place = self.flavour.state.has_entries();
+                let tally = self.tally();
+                if !keeps_place && tally.is_after_something() {
+                    out.ledger.note("thoughts between texts and calls put before them");
+                }
+                tally.open_thought();
+            }
+            Opening::Encrypted(opaque) => self.opaque(opaque, out),
+            Opening::Call(CallOpening { number, id, name, .. }) => {
+                self.chunk(None, out, |choice, json| {
+                    choice.call = number;
+                    choice.tally.open_call();
+                    json.up_to_value(r#""tool_calls":[{"index":"#).u64(number).key("id").str(id);
+                    json.up_to_value(r#""type":"function","function":{"name":"#).str(name);
+                    json.with_value(r#""arguments":""}}]"#);
+                });
+            }
+        }
+    }
+
+    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+        match growth {
+            Growth::Text(text) => self.chunk(None, out, |choice, json| {
+                choice.tally.text(text);
+                json.key("content").str(text);
+            }),
+            Growth::Refusal(text) => self.chunk(None, out, |_, json| _ = json.key("refusal").str(text)),
+            // Reasoning that is only signed has an empty text.
+            Growth::Thinking(text) if text.is_empty() => {}
+            Growth::Thinking(text) => {
+                let name = self.flavour.reasoning;
+                self.chunk(None, out, |choice, json| {
+                    choice.tally.think(text);
+                    json.key(name).str(text);
+                });
+            }
+            Growth::Signature(opaque) => self.opaque(opaque, out),
+            Growth::Arguments(args) => self.chunk(None, out, |choice, json| {
+                json.up_to_value(r#""tool_calls":[{"index":"#).u64(choice.call);
+                json.up_to_value(r#""function":{"arguments":"#);
+                match args {
+                    Args::Text(text) => json.str(text),
+                    Args::Json(object) => json.json_in_string(object),
+                };
+                json.end_object().end_object().end_array();
+            }),
+            Growth::Citation(citation) => {
+                let mut annotation = JsonBuffer::default();
+                self.tally().write_annotation(citation, &mut annotation.hold(), out);
+                self.chunk(None, out, |_, json| {
+                    json.key("annotations").array().values(annotation.bytes()).end_array();
+                });
+            }
+            // An answer has no marks, as the profile of its clients says.
+            Growth::Cache(_) => {}
+        }
+    }
+
+    fn close(&mut self, out: &mut Target<'_>) {
+        if let Some(text) = self.tally().close().filter(|_| self.flavour.state.has_entries()) {
+            self.chunk(None, out, |choice, json| {
+                choice.tally.write_thought(&text, json.key("reasoning_details").array());
+                json.end_array();
+            });
+        }
+    }
+}
+
+/// `"id":…,"object":…,"created":…,"model":…`
+fn write_head(object: &str, head: &ResponseHead, json: &mut JsonWriter<'_>) {
+    let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
+    json.key("id").str(&text(&head.id, "chatcmpl-unknown")).key("object").literal(object).key("created");
+    match head.time.as_ref().filter(|time| is_seconds(time)) {
+        Some(time) => json.raw(time),
+        None => json.u64(0),
+    };
+    json.key("model").str(&text(&head.model, "unknown"));
+}
+
+/// Says what of a head is made up.
+fn note_head(head: &ResponseHead, out: &mut Target<'_>) {
+    if head.id.is_none() {
+        out.ledger.note("id of the answer made up");
+    }
+    if head.model.is_none() {
+        out.ledger.note("model of the answer not known");
+    }
+    if !head.time.as_ref().is_some_and(is_seconds) {
+        out.ledger.note("time of the answer not known: written as 0");
+    }
+}
+
+/// Books a time that has no place in a head.
+fn lose_time(head: &ResponseHead, out: &mut Target<'_>) {
+    if let Some(time) = head.time.as_ref().filter(|time| !is_seconds(time)) {
+        out.lose_raw(Field::TurnTime, time, Reason::Narrowed);
+    }
+}
+
+fn is_seconds(time: &Raw<'_>) -> bool {
+    time.as_str().bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `"usage":{…}`, if there is any.
+fn write_usage(head: &ResponseHead, out: &mut Target<'_>) {
+    let Some(usage) = head.usage else { return };
+    if usage.all_input().is_none() || usage.output.is_none() {
+        out.ledger.note("counts that the source does not tell written as 0");
+    }
+    let json = &mut out.json;
+    let Usage { cache_read, cache_write, input_audio, output, reasoning, output_audio, .. } = usage;
+    let (prompt, completion) = (usage.all_input().unwrap_or(0), output.unwrap_or(0));
+    json.key("usage").object().key("prompt_tokens").u64(prompt).key("completion_tokens").u64(completion);
+    json.key("total_tokens").u64(prompt.saturating_add(completion));
+    if cache_read.or(cache_write).or(input_audio).is_some() {
+        json.key("prompt_tokens_details").object().opt_u64("cached_tokens", cache_read);
+        json.opt_u64("cache_write_tokens", cache_write).opt_u64("audio_tokens", input_audio).end_object();
+    }
+    if reasoning.or(output_audio).is_some() {
+        json.key("completion_tokens_details").object().opt_u64("reasoning_tokens", reasoning);
+        json.opt_u64("audio_tokens", output_audio).end_object();
+    }
+    json.end_object();
+}
+
+/// `{"error":{…}}`
+fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
+    let Failure { class, status: _, code, message, request_id: _, retry_after: _ } = failure;
+    let (kind, of_class) = ERRORS.of_class(*class).unwrap_or(("error", None));
+    out.json.object().key("error").object().key("message").str(message).key("type").literal(kind);
+    out.json.key("param").null().key("code");
+    match (code, of_class) {
+        (Some(code), _) => out.json.str(code),
+        (None, Some(code)) => out.json.literal(code),
+        (None, None) => out.json.null(),
+    };
+    out.json.end_object().end_object();
+}

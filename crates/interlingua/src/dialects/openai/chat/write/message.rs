@@ -1,0 +1,256 @@
+//! One message of the assistant, gathered.
+
+use super::super::{Flavour, StatePlace};
+use super::tally::MessageTally;
+use crate::json::{JsonBuffer, Str};
+use crate::ledger::Reason;
+use crate::model::{Args, Citation, ItemId, Opaque};
+use crate::pipe::Target;
+use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
+use crate::wire::backends::Capabilities;
+use crate::wire::content::WireContent;
+use crate::wire::settings::PART_MARK;
+
+/// One message, gathered.
+pub(super) struct ChatMessage {
+    flavour: &'static Flavour,
+    /// What the server takes, if this is part of a request.
+    takes: Option<&'static Capabilities>,
+    content: WireContent,
+    /// The text that is open.
+    text: Option<(ItemId, u32)>,
+    /// The thought that is open is a part of the content.
+    in_thinking_part: bool,
+    tally: MessageTally,
+    refusal: String,
+    reasoning: String,
+    details: JsonBuffer,
+    /// The one state of a message that has a place for one.
+    state: Option<Str<'static>>,
+    annotations: JsonBuffer,
+    calls: JsonBuffer,
+    /// The last call is still open.
+    in_call: bool,
+}
+
+/// The name of a backend's place for reasoning that is a part of content, as Mistral has it.
+const THINKING_PART: &str = "thinking";
+
+impl AssistantForm for ChatMessage {
+    fn cites(&self, citation: &Citation<'_>) -> bool {
+        self.is_answer() && self.flavour.cites && citation.source.is_some()
+    }
+
+    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+        match opening {
+            Opening::Text(item, part) => {
+                self.tally.open_text(out);
+                self.text = Some((item, part));
+                // A response has one string, a request a list of parts.
+                if self.is_answer() {
+                    self.text = Some((ItemId(0), 0));
+                    if !self.content.is_empty() {
+                        out.ledger.note("texts of one message joined");
+                    }
+                }
+            }
+            Opening::Thinking => self.open_thought(out),
+            Opening::Encrypted(opaque) => self.opaque(opaque, out),
+            Opening::Call(CallOpening { id, name, free_text, .. }) => {
+                self.tally.open_call();
+                let mut json = self.calls.hold();
+                json.up_to_value("{\"id\":").str(id);
+                let (kind, arguments) = if free_text {
+                    (r#""type":"custom","custom":{"name":"#, r#""input":"#)
+                } else {
+                    (r#""type":"function","function":{"name":"#, r#""arguments":"#)
+                };
+                json.up_to_value(kind).str(name).up_to_value(arguments).open_string();
+                self.in_call = true;
+            }
+        }
+    }
+
+    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+        match growth {
+            Growth::Text(text) => {
+                // Only an answer says where in its text something stands.
+                if self.is_answer() {
+                    self.tally.text(text);
+                } else {
+                    self.tally.some_text();
+                }
+                if let Some((item, part)) = self.text {
+                    self.content.text(item, part, text, out);
+                }
+            }
+            Growth::Refusal(text) => self.refusal.push_str(text.as_escaped()),
+            Growth::Thinking(text) => self.think(text, out),
+            Growth::Signature(opaque) => self.opaque(opaque, out),
+            Growth::Arguments(Args::Text(text)) => _ = self.calls.hold().piece(text),
+            Growth::Arguments(Args::Json(json)) => _ = self.calls.hold().plain_piece(json.as_str()),
+            Growth::Citation(citation) => {
+                self.tally.write_annotation(citation, &mut self.annotations.hold(), out);
+            }
+            Growth::Cache(mark) => {
+                let words = self.flavour.backend.cache;
+                if let Some((item, part)) = self.text
+                    && self.content.add_members(item, part, |json| words.write(mark, json))
+                {
+                    words.lose_rest(mark, PART_MARK, out);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, _: &mut Target<'_>) {
+        if std::mem::take(&mut self.in_thinking_part) {
+            self.content.more().close_string().end_object().end_array().end_object();
+        }
+        if let Some(text) = self.tally.close()
+            && self.is_answer()
+            && self.flavour.state.has_entries()
+        {
+            self.tally.write_thought(&text, &mut self.details.hold());
+        }
+        if std::mem::take(&mut self.in_call) {
+            self.calls.hold().close_string().end_object().end_object();
+        }
+    }
+}
+
+impl ChatMessage {
+    pub(super) fn new(flavour: &'static Flavour) -> Self {
+        Self {
+            flavour,
+            takes: None,
+            content: WireContent::default(),
+            text: None,
+            in_thinking_part: false,
+            tally: MessageTally::default(),
+            refusal: String::new(),
+            reasoning: String::new(),
+            details: JsonBuffer::default(),
+            state: None,
+            annotations: JsonBuffer::default(),
+            calls: JsonBuffer::default(),
+            in_call: false,
+        }
+    }
+
+    /// It is part of a request to a server that takes that.
+    pub(super) fn obey(&mut self, takes: &'static Capabilities) {
+        self.takes = Some(takes);
+    }
+
+    const fn is_answer(&self) -> bool {
+        self.takes.is_none()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.content.is_empty()
+            && self.refusal.is_empty()
+            && self.reasoning.is_empty()
+            && self.details.bytes().is_empty()
+            && self.state.is_none()
+            && self.calls.bytes().is_empty()
+    }
+
+    /// The name by which the reasoning is said, if it has a place.
+    fn reasoning_name(&self) -> Option<&'static str> {
+        match self.takes {
+            None => Some(self.flavour.reasoning),
+            Some(takes) => takes.reasoning_names.first().copied(),
+        }
+    }
+
+    fn open_thought(&mut self, out: &mut Target<'_>) {
+        let name = self.reasoning_name();
+        let keeps_place = self.is_answer() && self.flavour.state.has_entries() || name == Some(THINKING_PART);
+        if name.is_some() && !keeps_place && self.tally.is_after_something() {
+            out.ledger.note("thoughts between texts and calls put before them");
+        }
+        self.tally.open_thought();
+    }
+
+    fn think(&mut self, text: &Str<'_>, out: &mut Target<'_>) {
+        match self.reasoning_name() {
+            Some(THINKING_PART) => {
+                if !text.is_empty() && !std::mem::replace(&mut self.in_thinking_part, true) {
+                    let head = r#"{"type":"thinking","thinking":[{"type":"text","text":"#;
+                    self.content.part(out).up_to_value(head).open_string();
+                }
+                if self.in_thinking_part {
+                    self.content.more().piece(text);
+                }
+            }
+            Some(_) => {
+                self.tally.think(text);
+                self.reasoning.push_str(text.as_escaped());
+            }
+            None => out.lose_thought(text, Reason::NoSlot),
+        }
+    }
+
+    fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) {
+        match self.flavour.state {
+            StatePlace::Details => self.tally.write_detail(opaque, &mut self.details.hold()),
+            StatePlace::Opaque => {
+                if let Some(state) = self.tally.state(opaque, out) {
+                    self.state = Some(state);
+                }
+            }
+        }
+    }
+
+    /// Writes the message and forgets it.
+    pub(super) fn write(&mut self, goes_on: bool, out: &mut Target<'_>) {
+        self.content.end(out);
+        let has_calls = !self.calls.bytes().is_empty();
+        let mark = self.flavour.message_mark.filter(|mark| self.content.remove_member(mark));
+        let json = &mut out.json;
+        json.object().key("role").literal("assistant");
+        match (self.content.is_empty(), self.is_answer(), !has_calls && self.refusal.is_empty()) {
+            (false, _, _) => self.content.write(json.key("content")),
+            // In a request only calls or a refusal can stand for content.
+            (true, false, true) => _ = json.key("content").literal(""),
+            (true, false, false) if self.flavour.omits_content => {}
+            (true, _, _) => _ = json.key("content").null(),
+        }
+        if !self.refusal.is_empty() {
+            json.key("refusal").literal(&self.refusal);
+        }
+        let needs_reasoning = has_calls && self.takes.is_some_and(|takes| takes.reasoning_with_calls);
+        if let Some(name) = self.reasoning_name().filter(|_| !self.reasoning.is_empty() || needs_reasoning)
+            && name != THINKING_PART
+        {
+            json.key(name).literal(&self.reasoning);
+            if self.reasoning.is_empty() {
+                out.ledger.note("calls without thoughts got an empty one, which this server wants");
+            }
+        }
+        let json = &mut out.json;
+        json.opt_str("reasoning_opaque", self.state.take().as_ref());
+        let lists = [
+            ("reasoning_details", &mut self.details),
+            ("annotations", &mut self.annotations),
+            ("tool_calls", &mut self.calls),
+        ];
+        for (name, list) in lists {
+            if !list.bytes().is_empty() {
+                json.key(name).array().values(list.bytes()).end_array();
+            }
+            list.clear();
+        }
+        if mark.is_some() {
+            self.flavour.write_message_mark(json);
+        }
+        if let Some(name) = self.flavour.prefill.filter(|_| goes_on) {
+            json.key(name).bool(true);
+        }
+        json.end_object();
+        self.refusal.clear();
+        self.reasoning.clear();
+        self.tally = MessageTally::default();
+    }
+}

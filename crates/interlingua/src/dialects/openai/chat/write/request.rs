@@ -1,0 +1,225 @@
+//! Requests.
+
+use super::super::{ERROR_MARK, Flavour, OK_MARK, ROLES, settings};
+use super::message::ChatMessage;
+use crate::json::{JsonBuffer, JsonWriter, Str};
+use crate::ledger::Reason;
+use crate::model::{Author, CacheMark, Field, ItemId, Media, MediaSource, Of, Request};
+use crate::pipe::Target;
+use crate::wire::assistant::AssistantForm;
+use crate::wire::backends::Capabilities;
+use crate::wire::content::WireContent;
+use crate::wire::media::write_data_url;
+use crate::wire::profile::Profile;
+use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
+use crate::wire::turns::Speaker;
+
+/// A request. Settings first, then `messages`, each written as soon as it is complete.
+///
+/// A user's message that holds results becomes `tool` messages, then a user message with the rest. `tool` messages
+/// take text only: what else a result holds follows, labelled, in one user message after all results of that turn.
+pub(in super::super) struct ChatRequest {
+    flavour: &'static Flavour,
+    assistant: ChatMessage,
+    /// Media of results, for the user message after them.
+    media: WireContent,
+    media_count: u32,
+    /// Messages that must wait until all calls are answered.
+    deferred: JsonBuffer,
+}
+
+impl ChatRequest {
+    pub(in super::super) fn new(flavour: &'static Flavour) -> Self {
+        Self {
+            flavour,
+            assistant: ChatMessage::new(flavour),
+            media: WireContent::default(),
+            media_count: 0,
+            deferred: JsonBuffer::default(),
+        }
+    }
+}
+
+impl RequestForm for ChatRequest {
+    fn profile(&self) -> &'static Profile {
+        self.flavour.backend
+    }
+
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+        self.assistant.obey(takes);
+        settings::write(request, self.flavour, takes, out);
+    }
+
+    fn assistant(&mut self) -> &mut dyn AssistantForm {
+        &mut self.assistant
+    }
+
+    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool {
+        let said = !self.assistant.is_empty();
+        if said {
+            self.assistant.write(is_last, out);
+        }
+        said
+    }
+
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+        let PlacedMedia { of, call, delta, media } = placed;
+        let mut part = JsonBuffer::default();
+        if let Err(reason) = write_media(media, self.flavour, &mut part.hold(), out) {
+            return out.lose_part(of, &delta.value, reason);
+        }
+        if of != Of::Result {
+            return content.item_part(delta.item, delta.part, &part, out);
+        }
+        out.ledger.note("media of a tool result moved into a user message after the results");
+        self.media_count += 1;
+        let number = self.media_count;
+        // The id is escaped already, and the words around it need no escaping.
+        let label = format!("[attachment {number}, from the result of {call}]");
+        self.media.text(ItemId(0), number, &Str::escaped(&label), out);
+        self.media.part(out).values(part.bytes());
+        let here = format!("[attachment {number}: see the next user message]");
+        content.text(delta.item, delta.part, &Str::escaped(&here), out);
+        content.end(out);
+    }
+
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
+        let GatheredMessage { author, content, waited: _, waits } = message;
+        if content.is_empty() {
+            // A message that says nothing is left out.
+            return out.lose(Field::ItemAuthor, Reason::Redundant);
+        }
+        if !waits {
+            self.settle(Speaker::User, out);
+            return write_message(self.flavour, author, content, &mut out.json);
+        }
+        write_message(self.flavour, author, content, &mut self.deferred.hold());
+    }
+
+    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
+        let mark = if is_error == Some(true) {
+            out.ledger.note("failed result marked with `[tool error]`");
+            ERROR_MARK
+        } else if content.begins_with(ERROR_MARK) || content.begins_with(OK_MARK) {
+            OK_MARK
+        } else {
+            ""
+        };
+        if is_error == Some(false) {
+            out.lose(Field::ResultIsError, Reason::Redundant);
+        }
+        let json = out.json.up_to_value(r#"{"role":"tool","tool_call_id":"#).literal(id);
+        let cached = self.flavour.message_mark.is_some_and(|mark| content.remove_member(mark));
+        content.write_marked(mark, json.key("content"));
+        if cached {
+            self.flavour.write_message_mark(&mut out.json);
+        }
+        out.json.end_object();
+    }
+
+    /// Writes what had to wait for the results.
+    fn settle(&mut self, _: Speaker, out: &mut Target<'_>) {
+        if !self.media.is_empty() {
+            self.media.end(out);
+            write_message(self.flavour, Author::User, &mut self.media, &mut out.json);
+            self.media_count = 0;
+        }
+        self.deferred.pour_members(&mut out.json);
+    }
+
+    fn end(&mut self, out: &mut Target<'_>) {
+        out.json.end_array().end_object();
+    }
+}
+
+fn write_message(flavour: &Flavour, author: Author, content: &mut WireContent, json: &mut JsonWriter<'_>) {
+    json.object().key("role").literal(ROLES.word(author).unwrap_or("user"));
+    let cached = flavour.message_mark.is_some_and(|mark| content.remove_member(mark));
+    content.write(json.key("content"));
+    if cached {
+        flavour.write_message_mark(json);
+    }
+    json.end_object();
+}
+
+impl Flavour {
+    /// Writes the mark for the cache that stands on a message.
+    pub(super) fn write_message_mark(&self, json: &mut JsonWriter<'_>) {
+        let kind = Str::escaped(self.backend.cache.kind.1);
+        self.backend.cache.write(&CacheMark { kind, lifetime: None }, json);
+    }
+}
+
+/// Writes a part with media, or says why the API takes no such thing.
+fn write_media(
+    media: &Media<'_>,
+    flavour: &Flavour,
+    json: &mut JsonWriter<'_>,
+    out: &mut Target<'_>,
+) -> Result<(), Reason> {
+    // Whether to cite it has no place, as the table says.
+    let Media { media_type, source, name, context, citable: _, detail } = media;
+    out.lose_some(Field::MediaContext, context.as_ref(), Reason::NoSlot);
+    let known = media_type.as_ref().map(Str::decode);
+    let is_film = known.as_deref().is_some_and(|kind| kind.starts_with("video/"));
+    let is_held = matches!(source, MediaSource::File(id) if id.as_escaped().starts_with("ms://"));
+    if flavour.films && (is_film || is_held) {
+        let part = if is_film { "video_url" } else { "image_url" };
+        json.object().key("type").literal(part).key(part).object().key("url");
+        match (source, media_type) {
+            (MediaSource::Base64(data), Some(media_type)) => write_data_url(media_type, data, json),
+            (source, _) => {
+                json.str(source.text());
+                out.lose_some(Field::MediaType, media_type.as_ref(), Reason::Narrowed);
+            }
+        }
+        json.end_object().end_object();
+        out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
+        out.lose_some(Field::MediaDetail, detail.as_ref(), Reason::NoSlot);
+        return Ok(());
+    }
+    let (kind, data) = match (known.as_deref(), source) {
+        (kind, MediaSource::Url(url)) if kind.is_none_or(|kind| kind.starts_with("image/")) => {
+            json.up_to_value(r#"{"type":"image_url","image_url":{"url":"#).str(url);
+            json.opt_str("detail", detail.as_ref()).end_object().end_object();
+            out.lose_some(Field::MediaType, media_type.as_ref(), Reason::Narrowed);
+            out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
+            return Ok(());
+        }
+        (Some(kind), MediaSource::Base64(data)) => (kind, data),
+        // Each provider has its own store of files.
+        (_, MediaSource::File(_)) => return Err(Reason::Foreign),
+        (_, MediaSource::Url(_) | MediaSource::Base64(_) | MediaSource::Text(_)) => {
+            return Err(Reason::NoSlot);
+        }
+    };
+    let media_type = Str::plain(kind);
+    let part = match kind {
+        "audio/wav" | "audio/mpeg" => "input_audio",
+        "application/pdf" => "file",
+        kind if kind.starts_with("image/") => "image_url",
+        _ => return Err(Reason::NoSlot),
+    };
+    json.object().key("type").literal(part).key(part).object();
+    match part {
+        "input_audio" => {
+            json.key("data").str(data);
+            json.key("format").literal(if kind == "audio/wav" { "wav" } else { "mp3" });
+        }
+        "file" => {
+            if name.is_none() {
+                out.ledger.note("document without a name called `document.pdf`");
+            }
+            json.key("filename").str(&name.clone().unwrap_or(Str::escaped("document.pdf")));
+            write_data_url(&media_type, data, json.key("file_data"));
+        }
+        _ => {
+            write_data_url(&media_type, data, json.key("url"));
+            json.opt_str("detail", detail.as_ref());
+        }
+    }
+    json.end_object().end_object();
+    out.lose_some(Field::MediaName, name.as_ref().filter(|_| part != "file"), Reason::NoSlot);
+    out.lose_some(Field::MediaDetail, detail.as_ref().filter(|_| part != "image_url"), Reason::NoSlot);
+    Ok(())
+}

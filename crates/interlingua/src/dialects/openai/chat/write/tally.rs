@@ -1,0 +1,165 @@
+//! What is counted while a message is said: where a citation and an entry of `reasoning_details` stand.
+
+use super::super::read::{AFTER_CALLS, AFTER_CHARACTERS};
+use super::super::{CARRIED, CARRIED_SIGNATURE, StatePlace};
+use crate::json::{JsonWriter, Raw, Str};
+use crate::ledger::Reason;
+use crate::model::{Citation, Field, Opaque, OpaqueKind, issuers};
+use crate::pipe::Target;
+
+/// What is counted while a message is said.
+#[derive(Default)]
+pub(super) struct MessageTally {
+    /// Entries of `reasoning_details` so far.
+    details: u64,
+    /// Thoughts with a text so far, and the one that is open, with its text.
+    thoughts: u64,
+    thought: Option<String>,
+    /// Calls so far.
+    calls: u64,
+    /// State that stands beside the whole message has been said.
+    stated: bool,
+    /// Characters of content so far, and before the text that is open.
+    characters: u64,
+    text_begins: u64,
+    /// The text at hand, decoded in memory that is used again.
+    plain: String,
+}
+
+impl MessageTally {
+    pub(super) fn open_text(&mut self, out: &mut Target<'_>) {
+        self.text_begins = self.characters;
+        if self.calls > 0 {
+            out.ledger.note("text after calls put before them");
+        }
+    }
+
+    pub(super) fn text(&mut self, text: &Str<'_>) {
+        self.plain.clear();
+        text.decode_into(&mut self.plain);
+        self.characters += self.plain.chars().count() as u64;
+    }
+
+    /// There is a text, of whatever length.
+    pub(super) const fn some_text(&mut self) {
+        self.characters = 1;
+    }
+
+    pub(super) const fn open_call(&mut self) {
+        self.calls += 1;
+    }
+
+    pub(super) fn open_thought(&mut self) {
+        self.thought = Some(String::new());
+    }
+
+    pub(super) fn think(&mut self, text: &Str<'_>) {
+        self.thought.get_or_insert_default().push_str(text.as_escaped());
+    }
+
+    /// Something was said before that a thought which is told by its text alone would be put in front of.
+    pub(super) const fn is_after_something(&self) -> bool {
+        self.details + self.thoughts + self.calls + self.characters > 0
+    }
+
+    /// What is open ends. Writes the entry of a thought that nobody signed, if its text alone would not say where it
+    /// stands.
+    pub(super) fn close(&mut self) -> Option<String> {
+        let text = self.thought.take().filter(|text| !text.is_empty())?;
+        let is_apart = self.is_after_something();
+        self.thoughts += 1;
+        is_apart.then_some(text)
+    }
+
+    /// Writes an entry of `reasoning_details` with the text of the thought that is open.
+    pub(super) fn write_detail(&mut self, opaque: &Opaque<'_>, json: &mut JsonWriter<'_>) {
+        let Opaque { kind, issuer, value } = opaque;
+        match kind {
+            OpaqueKind::Signature => {
+                let text = self.thought.take().unwrap_or_default();
+                self.begin_detail("reasoning.text", json);
+                json.key("text").literal(&text).key("signature").str(value);
+                self.thoughts += 1;
+            }
+            OpaqueKind::Encrypted => {
+                self.begin_detail("reasoning.encrypted", json);
+                json.key("data").str(value);
+            }
+        }
+        if !issuer.is(issuers::ANTHROPIC) {
+            json.key("format").str(issuer);
+        }
+        json.end_object();
+    }
+
+    /// Writes the entry of a thought that nobody signed.
+    pub(super) fn write_thought(&mut self, text: &str, json: &mut JsonWriter<'_>) {
+        self.begin_detail("reasoning.text", json);
+        json.key("text").literal(text).end_object();
+    }
+
+    fn begin_detail(&mut self, kind: &str, json: &mut JsonWriter<'_>) {
+        json.object().key("index").u64(self.details).key("type").literal(kind);
+        self.details += 1;
+        json.opt_u64(AFTER_CHARACTERS, Some(self.characters).filter(|count| *count > 0));
+        json.opt_u64(AFTER_CALLS, Some(self.calls).filter(|count| *count > 0));
+    }
+
+    /// The one state of a message that has a place for one, if it has not been said.
+    pub(super) fn state(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) -> Option<Str<'static>> {
+        let Opaque { kind, issuer, value } = opaque;
+        if *kind == OpaqueKind::Signature && self.thought.take().is_some_and(|text| !text.is_empty()) {
+            self.thoughts += 1;
+        }
+        if std::mem::replace(&mut self.stated, true) {
+            out.lose_str(kind.field(), value, Reason::Merged);
+            return None;
+        }
+        if issuer.is(issuers::COPILOT) {
+            return Some(value.clone().into_owned());
+        }
+        let mark = match kind {
+            OpaqueKind::Signature => CARRIED_SIGNATURE,
+            OpaqueKind::Encrypted => CARRIED,
+        };
+        let mut carried = Str::escaped(mark).into_owned();
+        carried.push(issuer);
+        carried.push(&Str::escaped(":"));
+        carried.push(value);
+        Some(carried)
+    }
+
+    /// Writes an entry of `annotations`. What is said of a whole text is said of all its characters.
+    pub(super) fn write_annotation(
+        &self,
+        citation: &Citation<'_>,
+        json: &mut JsonWriter<'_>,
+        out: &mut Target<'_>,
+    ) {
+        let Citation { kind, title, source, from, to, .. } = citation;
+        out.lose_some(
+            Field::CitationKind,
+            kind.as_ref().filter(|kind| !kind.is("url_citation")),
+            Reason::Narrowed,
+        );
+        json.object().key("type").literal("url_citation").key("url_citation").object().key("start_index");
+        let place = |json: &mut JsonWriter<'_>, known: &Option<Raw<'_>>, otherwise| {
+            match known {
+                Some(known) => json.raw(known),
+                None => json.u64(otherwise),
+            };
+        };
+        place(json, from, self.text_begins);
+        json.key("end_index");
+        place(json, to, self.characters.saturating_sub(1));
+        json.key("title").str(&title.clone().unwrap_or_default());
+        json.key("url").str(&source.clone().unwrap_or_default()).end_object().end_object();
+    }
+}
+
+impl StatePlace {
+    /// Whether each thought has an entry of its own.
+    pub(super) fn has_entries(self) -> bool {
+        self == StatePlace::Details
+    }
+}

@@ -1,0 +1,163 @@
+//! Kimi's API: Chat Completions as Moonshot AI speaks them.
+
+mod says;
+
+use crate::dialects::openai::chat::{self, Flavour, StatePlace, ThinkingMember};
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::model::{CallKind, Field, Service};
+use crate::sniff::Head;
+use crate::tape::Val;
+use crate::wire::backends::builtin::KIMI;
+use crate::wire::content::{TEXT_PART, TextForm};
+use crate::wire::listing::{ListWords, ModelListReader, ModelListWriter, says_of_models};
+use crate::wire::profile::{BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals};
+use crate::wire::settings::{Setting, SettingForm};
+
+/// The API of Moonshot AI.
+pub static DIALECT: Dialect = Dialect {
+    name: "kimi",
+    module: module_path!(),
+    plane: Plane::Wire,
+    about: "Kimi's chat API (Moonshot AI, POST /v1/chat/completions)",
+    detected_by: "as `openai-chat`, with `partial`, a `builtin_function`, `ms://` files, `thinking.keep` or `cached_tokens` in `usage` itself",
+    issuer: None,
+    roles: &[
+        RoleSpec {
+            role: Role::Request,
+            framing: Framing::Whole,
+            read: Some(|_| chat::read_request(&FLAVOUR)),
+            write: Some(WriteSpec {
+                make: |options| chat::write_request(&FLAVOUR, options),
+                says: says::request,
+            }),
+        },
+        RoleSpec {
+            role: Role::Response,
+            framing: Framing::Whole,
+            read: Some(|_| chat::read_response()),
+            write: Some(WriteSpec {
+                make: |options| chat::write_response(&FLAVOUR, options),
+                says: says::answer,
+            }),
+        },
+        RoleSpec {
+            role: Role::Stream,
+            framing: Framing::Sse,
+            read: Some(|_| chat::read_stream()),
+            write: Some(WriteSpec {
+                make: |options| chat::write_stream(&FLAVOUR, options),
+                says: says::answer,
+            }),
+        },
+        RoleSpec {
+            role: Role::Models,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(ModelListReader(&MODELS))),
+            write: Some(WriteSpec {
+                make: |_| Box::new(ModelListWriter::new(&MODELS)),
+                says: says_of_models,
+            }),
+        },
+    ],
+    sniff,
+};
+
+/// The models on offer.
+static MODELS: ListWords = ListWords {
+    members: &[
+        (Field::ModelTime, "created"),
+        (Field::ModelOwner, "owned_by"),
+        (Field::ModelInputLimit, "context_length"),
+    ],
+    ..chat::MODELS
+};
+
+/// As Moonshot speaks.
+static FLAVOUR: Flavour = Flavour {
+    backend: &BACKEND,
+    client: &CLIENT,
+    stream_client: &CLIENT,
+    reasoning: "reasoning_content",
+    state: StatePlace::Details,
+    thinking: ThinkingMember::Switch,
+    prefill: Some("partial"),
+    omits_content: true,
+    cites: false,
+    films: true,
+    message_mark: None,
+};
+
+static BACKEND: Profile = Profile {
+    vendor: &KIMI,
+    says: says::request,
+    settings: SETTINGS,
+    refusals: Refusals::AsText,
+    free_text: FreeText::Wrapped,
+    // An empty text beside calls is refused.
+    texts: TextForm { head: TEXT_PART, blank: BlankText::Refuse },
+    marks: Marks::Nothing,
+    own_tools: &[OwnTool {
+        begins: "builtin_function",
+        kind: CallKind::Vendor,
+        service: Some(Service::WebSearch),
+        stands_in: Some(("builtin_function", "$web_search")),
+    }],
+    ..chat::BACKEND
+};
+
+static CLIENT: Profile = Profile {
+    says: says::answer,
+    opaque: OpaquePolicy::Carry,
+    texts: TextForm { head: TEXT_PART, blank: BlankText::Take },
+    ..BACKEND
+};
+
+/// Settings that are one value.
+const SETTINGS: &[Setting] = &[
+    Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
+    Setting {
+        names: &["max_completion_tokens", "max_tokens"],
+        field: Field::MaxTokens,
+        how: SettingForm::AsIs,
+    },
+    Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
+    Setting { names: &["frequency_penalty"], field: Field::FrequencyPenalty, how: SettingForm::AsIs },
+    Setting { names: &["presence_penalty"], field: Field::PresencePenalty, how: SettingForm::AsIs },
+    Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::AsIs },
+    Setting { names: &["stop"], field: Field::StopTexts, how: SettingForm::AsIs },
+    Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
+    Setting { names: &["safety_identifier", "user"], field: Field::EndUser, how: SettingForm::UserId(128) },
+    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
+];
+
+/// Whatever the chat dialect is, it may be: what nobody else has decides.
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let (role, score) = chat::sniff(head)?;
+    let doc = head.doc;
+    let elements = |name: &str| doc.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
+    let is_file = |part: Val<'_>| {
+        ["image_url", "video_url"].iter().filter_map(|name| part.get(name)).any(|place| {
+            place.get("url").unwrap_or(place).str().is_some_and(|url| url.as_escaped().starts_with("ms://"))
+        })
+    };
+    let is_own = match role {
+        Role::Request => {
+            elements("tools").any(|tool| tool.get("type").is_some_and(|kind| kind.is("builtin_function")))
+                || doc.get("thinking").is_some_and(|thinking| thinking.get("keep").is_some())
+                || elements("messages").any(|message| {
+                    message.get("partial").is_some()
+                        || message.get("content").is_some_and(|content| content.elements().any(is_file))
+                })
+        }
+        Role::Response | Role::Stream => {
+            let tells = |usage: Val<'_>| usage.get("cached_tokens").is_some();
+            doc.get("usage").is_some_and(tells)
+                || elements("choices").any(|choice| choice.get("usage").is_some_and(tells))
+        }
+        Role::Models => elements("data").any(|model| model.get("context_length").is_some()),
+        Role::Count | Role::Counted | Role::Live | Role::Input | Role::Log => false,
+    };
+    Some((role, if is_own { score + 2 } else { score }))
+}
