@@ -6,7 +6,7 @@ mod support;
 
 use support::Dir;
 
-const ORDER: &str = r#"{"schema":"interlingua.work-order/1","task":"tides","request":{"model":"claude-opus-5-5","max_tokens":900,"top_k":4,
+const ORDER: &str = r#"{"schema":"interlingua.work-order/1","task":"tides","request":{"model":"claude-opus-5-5","max_tokens":900,"cache_control":{"type":"ephemeral"},
 "messages":[{"role":"user","content":"When is high water?"}]},"backend":{"dialect":"openai-chat","name":"vllm"},"model":"tide-1"}"#;
 const ANSWER: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"tide-1","choices":[{"index":0,"finish_reason":"stop",
 "message":{"role":"assistant","content":"At noon."}}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}"#;
@@ -56,7 +56,7 @@ fn what_must_not_be_lost_is_refused_and_the_receipt_says_so() {
     let ran = dir.run("translate order.json --receipt receipt.json");
     assert_eq!((ran.stdout(), ran.code), ("", Some(3)));
     assert!(
-        ran.stderr.starts_with("error: CAPABILITY_UNSUPPORTED: openai-chat does not say `request/top_k` (no-slot), at `/top_k`\nhint: it is said by anthropic"),
+        ran.stderr.starts_with("error: CAPABILITY_UNSUPPORTED: openai-chat does not say `request/cache` (no-slot), at `/cache_control/type`\nhint: it is said by anthropic"),
         "{}",
         ran.stderr
     );
@@ -66,10 +66,10 @@ fn what_must_not_be_lost_is_refused_and_the_receipt_says_so() {
     // The same for a plain conversion.
     dir.write(
         "request.json",
-        r#"{"model":"m","max_tokens":9,"top_k":4,"system":"s","messages":[{"role":"user","content":"x"}]}"#,
+        r#"{"model":"m","max_tokens":9,"cache_control":{"type":"ephemeral"},"system":"s","messages":[{"role":"user","content":"x"}]}"#,
     );
     for (policy, code) in
-        [("request/top_k=fail", 3), ("all=fail,request/top_k=allow", 0), ("no-slot=warn", 0)]
+        [("request/cache=fail", 3), ("all=fail,request/cache=allow", 0), ("no-slot=warn", 0)]
     {
         let ran = dir.run(&format!("convert request.json --to openai-chat --policy {policy}"));
         assert_eq!(ran.code, Some(code), "{policy}: {}", ran.stderr);
@@ -130,7 +130,7 @@ fn the_matrix_is_the_table_that_writers_keep_to() {
         "{}",
         ran.stdout()
     );
-    assert!(ran.stdout().contains("| request/top_k | request | none | no-slot |"), "{}", ran.stdout());
+    assert!(ran.stdout().contains("| request/cache | request | none | no-slot |"), "{}", ran.stdout());
     let ran = dir.run("matrix --format json");
     assert!(ran.stdout().starts_with("[{\"feature\":"), "{}", ran.stdout());
     let ran = dir.run("matrix --list-backends");

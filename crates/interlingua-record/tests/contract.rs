@@ -130,18 +130,20 @@ fn an_order_is_carried_out_and_its_receipt_tells_how() {
 
 #[test]
 fn what_must_not_be_lost_is_refused_with_its_place_and_who_has_it() {
-    let request =
-        json!({"model": "m", "max_tokens": 9, "top_k": 4, "messages": [{"role": "user", "content": "x"}]});
+    let request = json!({"model": "m", "max_tokens": 9, "cache_control": {"type": "ephemeral"}, "messages": [{"role": "user", "content": "x"}]});
     let order = read(&order(json!({"request": request, "policy": {"settings": "fail"}})));
     let refusal = order.translate(&[]).unwrap_err();
-    assert_eq!((refusal.code, refusal.path.as_deref()), (StableCode::CapabilityUnsupported, Some("/top_k")));
+    assert_eq!(
+        (refusal.code, refusal.path.as_deref()),
+        (StableCode::CapabilityUnsupported, Some("/cache_control/type"))
+    );
     assert!(refusal.elsewhere.iter().any(|name| name.starts_with("anthropic")), "{:?}", refusal.elsewhere);
     let receipt = refusal.receipt(&order, None);
     assert_eq!(receipt.outcome, Outcome::Failed);
     let receipt = receipt_of(&receipt);
     assert_eq!(
         (&receipt["error"]["code"], &receipt["error"]["feature"]),
-        (&json!("CAPABILITY_UNSUPPORTED"), &json!("request/top_k"))
+        (&json!("CAPABILITY_UNSUPPORTED"), &json!("request/cache"))
     );
 }
 
@@ -151,10 +153,10 @@ fn what_is_required_is_asked_before_anything_is_sent() {
         read(&order(json!({"requirements": [{"feature": feature, "minimum": minimum}]})))
     };
     assert!(requires("request/tool/schema", "lossy").translate(&[]).is_ok());
-    let refusal = requires("request/top_k", "lossy").translate(&[]).unwrap_err();
+    let refusal = requires("request/cache", "lossy").translate(&[]).unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "CAPABILITY_UNSUPPORTED: openai-chat says `request/top_k` none, and lossy is required"
+        "CAPABILITY_UNSUPPORTED: openai-chat says `request/cache` none, and lossy is required"
     );
 }
 

@@ -218,30 +218,59 @@ fn is_claude(model: &Str<'_>) -> bool {
     plain.contains("claude") && !plain.contains('/')
 }
 
+/// How sure it is that a document with messages is a request of this API: each sign counts, and some speak against it.
+/// Without the limit it may be the question how many tokens there are, which is said in the same words.
+fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
+    let has = |name: &&str| doc.get(name).is_some_and(|value| !value.is_null());
+    let blocks =
+        ["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use"];
+    let is_own_block =
+        |block: Val<'_>| block.get("type").is_some_and(|kind| blocks.iter().any(|word| kind.is(word)));
+    let mut contents = messages.elements().filter_map(|message| message.get("content"));
+    let is_own_tool = |tool: Val<'_>| {
+        let own_type = tool
+            .get("type")
+            .and_then(|kind| kind.str())
+            .is_some_and(|kind| BACKEND.own_type(&kind).is_some());
+        tool.get("input_schema").is_some() || own_type
+    };
+    let mut tools = doc.get("tools").into_iter().flat_map(|tools| tools.elements());
+    let choice = doc.get("tool_choice").and_then(|choice| choice.get("type"));
+    let own_choice = |kind: Val<'_>| ["auto", "any", "tool", "none"].iter().any(|word| kind.is(word));
+    let budget = doc.get("thinking").is_some_and(|thinking| thinking.get("budget_tokens").is_some());
+    let model = doc.get("model").and_then(|model| model.str());
+    let signs = [
+        (
+            8,
+            ["system", "output_config", "anthropic_version", "anthropic_beta", "cache_control"]
+                .iter()
+                .any(|name| has(&name)),
+        ),
+        (8, contents.any(|content| content.elements().any(is_own_block))),
+        (8, tools.any(is_own_tool)),
+        (
+            5,
+            ["stop_sequences", "mcp_servers", "context_management", "container"]
+                .iter()
+                .any(|name| has(&name)),
+        ),
+        (5, budget || doc.get("metadata").is_some_and(|metadata| metadata.get("user_id").is_some())),
+        (3, choice.is_some_and(own_choice)),
+        (3, model.is_some_and(|model| is_claude(&model))),
+        (1, has(&"max_tokens")),
+    ];
+    let score: u32 = signs.into_iter().filter(|(_, seen)| *seen).map(|(weight, _)| weight).sum();
+    // Chat begins with what the system says.
+    let is_chat =
+        messages.elements().next().and_then(|first| first.get("role")).is_some_and(|role| role.is("system"));
+    let score = if is_chat { score.saturating_sub(4) } else { score };
+    Some(score.min(10)).filter(|score| *score > 0)
+}
+
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
     if let Some(messages) = doc.get("messages") {
-        let own = ["system", "thinking", "stop_sequences", "output_config", "anthropic_version"];
-        let blocks = ["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"];
-        let marked = own.iter().any(|name| doc.get(name).is_some())
-            || doc
-                .get("tools")
-                .is_some_and(|tools| tools.elements().any(|tool| tool.get("input_schema").is_some()))
-            || messages
-                .elements()
-                .filter_map(|message| message.get("content"))
-                .flat_map(|content| content.elements())
-                .any(|block| block.get("type").is_some_and(|kind| blocks.iter().any(|word| kind.is(word))));
-        let is_ours =
-            || doc.get("model").and_then(|model| model.str()).is_some_and(|model| is_claude(&model));
-        return match (marked, doc.get("max_tokens").is_some()) {
-            // Without the limit it may be the question how many tokens there are, which is said in the same words.
-            (true, _) => Some((Role::Request, 9)),
-            // The shortest request of both families: only the model tells.
-            (false, true) if is_ours() => Some((Role::Request, 4)),
-            (false, true) => Some((Role::Request, 2)),
-            (false, false) => None,
-        };
+        return request_score(doc, messages).map(|score| (Role::Request, score));
     }
     let is_model = |model: Val<'_>| model.get("type").is_some_and(|kind| kind.is("model"));
     if doc.get("data").is_some_and(|data| data.elements().next().is_some_and(is_model)) {

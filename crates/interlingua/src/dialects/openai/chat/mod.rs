@@ -264,29 +264,54 @@ static ERRORS: ErrorWords = ErrorWords {
 };
 
 /// Judges a document of any flavour.
+/// How sure it is that a document with messages is a request of this API: each sign counts.
+fn request_score(doc: Val<'_>, messages: Val<'_>) -> u32 {
+    let has = |name: &str| doc.get(name).is_some_and(|value| !value.is_null());
+    let says = |message: Val<'_>, role: &str| message.get("role").is_some_and(|said| said.is(role));
+    let parts = ["image_url", "input_audio", "file", "video_url", "document_url"];
+    let is_own_part =
+        |part: Val<'_>| part.get("type").is_some_and(|kind| parts.iter().any(|word| kind.is(word)));
+    let is_own_message = |message: Val<'_>| {
+        let content = message.get("content");
+        ["developer", "tool", "function"].iter().any(|role| says(message, role))
+            || message.get("tool_calls").is_some()
+            || message.get("function_call").is_some()
+            || content.is_some_and(|content| content.elements().any(is_own_part))
+    };
+    let own = [
+        "max_completion_tokens",
+        "response_format",
+        "reasoning_effort",
+        "stream_options",
+        "n",
+        "seed",
+        "logprobs",
+        "frequency_penalty",
+        "presence_penalty",
+        "logit_bias",
+        "functions",
+        "parallel_tool_calls",
+        "modalities",
+    ];
+    let signs = [
+        (
+            8,
+            doc.get("tools").is_some_and(|tools| tools.elements().any(|tool| tool.get("function").is_some())),
+        ),
+        (8, messages.elements().any(is_own_message)),
+        (6, own.iter().any(|name| has(name))),
+        (4, messages.elements().next().is_some_and(|first| says(first, "system"))),
+        (3, has("stop") || has("user")),
+        (3, doc.get("tool_choice").is_some_and(|choice| choice.str().is_some())),
+    ];
+    let score: u32 = signs.into_iter().filter(|(_, seen)| *seen).map(|(weight, _)| weight).sum();
+    (score + 3).min(10)
+}
+
 pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
     if let Some(messages) = doc.get("messages") {
-        let own =
-            ["max_completion_tokens", "response_format", "reasoning_effort", "stream_options", "n", "seed"];
-        let says = |message: Val<'_>, role: &str| message.get("role").is_some_and(|said| said.is(role));
-        // Nobody else has these; a system message and the settings above are also in requests of other families.
-        let is_sure =
-            doc.get("tools").is_some_and(|tools| tools.elements().any(|tool| tool.get("function").is_some()))
-                || messages.elements().any(|message| {
-                    message.get("tool_calls").is_some() || says(message, "developer") || says(message, "tool")
-                });
-        let is_marked = own.iter().any(|name| doc.get(name).is_some());
-        let begins = messages.elements().next().is_some_and(|first| says(first, "system"));
-        return Some((
-            Role::Request,
-            match (is_sure, is_marked, begins) {
-                (true, ..) => 10,
-                (false, true, _) => 9,
-                (false, false, true) => 5,
-                (false, false, false) => 3,
-            },
-        ));
+        return Some((Role::Request, request_score(doc, messages)));
     }
     let is_model = |model: Val<'_>| model.get("object").is_some_and(|object| object.is("model"));
     if doc.get("data").is_some_and(|list| list.elements().any(is_model)) {
