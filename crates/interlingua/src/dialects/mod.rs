@@ -17,6 +17,7 @@ pub mod ours;
 pub static DIALECTS: &[&Dialect] = &[
     &anthropic::messages::DIALECT,
     &openai::chat::DIALECT,
+    &openai::responses::DIALECT,
     &anthropic::claude_stream::DIALECT,
     &anthropic::claude_code::DIALECT,
     &openai::codex::DIALECT,

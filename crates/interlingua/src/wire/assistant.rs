@@ -67,10 +67,16 @@ pub(crate) trait AssistantForm {
     fn cites(&self, citation: &Citation<'_>) -> bool;
     /// A message begins; what it says opens later, piece by piece.
     fn message(&mut self, _: &ItemHead<'_>) {}
+    /// Reasoning or a call begins; a call opens at once, reasoning when it says something.
+    fn item(&mut self, _: &ItemHead<'_>) {}
+    /// What opens and grows next is this piece.
+    fn piece(&mut self, _: &Delta<'_>) {}
     /// Something begins, after what was open before it has closed.
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>);
     /// What is open grows.
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>);
+    /// What is open was cut off; it closes later.
+    fn cut(&mut self) {}
     /// What is open ends.
     fn close(&mut self, out: &mut Target<'_>);
 }
@@ -301,6 +307,7 @@ impl AssistantWriter {
     }
 
     fn start(&mut self, head: &ItemHead<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+        form.item(head);
         match &head.kind {
             ItemKind::Reasoning => self.current = Some((head.id, Current::Reasoning)),
             ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
@@ -335,6 +342,7 @@ impl AssistantWriter {
 
     fn grow(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
+        form.piece(delta);
         let current = self.current.filter(|(current, _)| current == item).map(|(_, current)| current);
         match (current, value) {
             (None, Part::Text(text) | Part::Summary(text)) => self.text(*item, *part, text, form, out),
@@ -445,15 +453,19 @@ impl AssistantWriter {
         let ItemTail { id, status, .. } = tail;
         let is_cut = *status == Status::Interrupted;
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else {
-            if !is_cut && matches!(self.open, OpenUtterance::Text(item, _) if item == *id) {
-                self.close(form, out);
+            if matches!(self.open, OpenUtterance::Text(item, _) if item == *id) {
+                if is_cut {
+                    form.cut();
+                } else {
+                    self.close(form, out);
+                }
             }
             return;
         };
         self.current = None;
         self.sign(form, out);
         if is_cut {
-            return;
+            return form.cut();
         }
         if current == Current::WrappedCall {
             self.arguments(&Args::Text(Str::plain("\"}")), form, out);

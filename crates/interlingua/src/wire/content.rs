@@ -229,6 +229,11 @@ impl WireContent {
         has
     }
 
+    /// Whether it is one text and nothing else, for which a string may stand.
+    pub(crate) fn is_one_text(&self) -> bool {
+        (self.parts, self.others) == (1, 0)
+    }
+
     /// Whether the first part is a text that begins so.
     pub(crate) fn begins_with(&self, mark: &str) -> bool {
         self.held.bytes().get(self.form.head.len()..).is_some_and(|text| text.starts_with(mark.as_bytes()))

@@ -48,7 +48,7 @@ pub(crate) struct Profile {
 /// A tool that the vendor trained or runs itself.
 #[derive(Debug)]
 pub(crate) struct OwnTool {
-    /// How its type begins.
+    /// Its type, or how that begins if this ends with an underscore: a date follows.
     pub(crate) begins: &'static str,
     /// Who runs it.
     pub(crate) kind: CallKind,
@@ -140,7 +140,9 @@ impl Profile {
 
     /// The tool of that type, if it is one of the target's own.
     pub(crate) fn own_type(&self, vendor_type: &Str<'_>) -> Option<&'static OwnTool> {
-        self.own_tools.iter().find(|own| vendor_type.as_escaped().starts_with(own.begins))
+        let word = vendor_type.as_escaped();
+        let is = |begins: &str| word == begins || begins.ends_with('_') && word.starts_with(begins);
+        self.own_tools.iter().find(|own| is(own.begins))
     }
 
     /// The type and the name of the target's own tool for the same as another vendor's.

@@ -24,6 +24,11 @@ use crate::pipe::{OpenItems, Target, Writer};
 
 /// Writes a request down.
 pub(crate) trait RequestForm: Send {
+    /// Whether each of the assistant's messages in a row stays one, as messages of others do.
+    const APART: bool = false;
+    /// Whether developers are told from the system, where the model takes that.
+    const DEVELOPERS: bool = false;
+
     /// What backends of the dialect take, in its words.
     fn profile(&self) -> &'static Profile;
     /// Opens the request and writes its settings, for a model that takes that.
@@ -177,7 +182,9 @@ impl<T: RequestForm> RequestWriter<T> {
         let ItemHead { id, kind, author, .. } = head;
         let to = match kind {
             ItemKind::Message => {
-                let (to, is_narrowed) = Destination::of_message(*author, self.pairs.is_waiting());
+                let tells = T::DEVELOPERS && self.takes.developer;
+                let (to, is_narrowed) =
+                    Destination::of_message(*author, self.pairs.is_waiting(), tells);
                 if is_narrowed {
                     out.lose(Field::ItemAuthor, Reason::Narrowed);
                 }
@@ -190,7 +197,7 @@ impl<T: RequestForm> RequestWriter<T> {
         };
         if to == Destination::Assistant {
             self.begin_assistant(out);
-            if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) {
+            if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) && !T::APART {
                 out.lose(Field::ItemAuthor, Reason::Merged);
                 out.ledger.note("assistant messages in a row joined");
             }
@@ -260,7 +267,7 @@ impl<T: RequestForm> RequestWriter<T> {
                 return self.assistant.event(event, self.form.assistant(), out);
             }
             Destination::Result => (&mut self.result, &*self.result_of),
-            Destination::User { .. } | Destination::System => (&mut self.said, ""),
+            Destination::User { .. } | Destination::System { .. } => (&mut self.said, ""),
         };
         if content.refuses(delta) {
             return out.lose_part(to.of(), value, Reason::Refused);
@@ -280,7 +287,7 @@ impl<T: RequestForm> RequestWriter<T> {
             {
                 write_document((*item, *part), media, content, out);
             }
-            Part::Media(media) if to != Destination::System => {
+            Part::Media(media) if !matches!(to, Destination::System { .. }) => {
                 let known = with_known_type(media, out);
                 let media = known.as_ref().unwrap_or(media);
                 if let Err(reason) = takes_media(media, self.takes) {
@@ -314,7 +321,7 @@ impl<T: RequestForm> RequestWriter<T> {
                 return self.result.clear();
             }
             Destination::User { waited } => (Author::User, waited),
-            Destination::System => (Author::System, false),
+            Destination::System { author } => (author, false),
         };
         self.said.end(out);
         let is_turn = author == Author::User || self.profile.system_is_turn;

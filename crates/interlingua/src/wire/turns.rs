@@ -14,8 +14,11 @@ pub(crate) enum Destination {
         /// Calls waited for their results when it began.
         waited: bool,
     },
-    /// A message of the system.
-    System,
+    /// A message of the system, or of a developer.
+    System {
+        /// Which of the two.
+        author: Author,
+    },
     /// The assistant's turn.
     Assistant,
     /// A result of a call.
@@ -26,17 +29,18 @@ impl Destination {
     /// The kind of item that its pieces are of.
     pub(crate) const fn of(self) -> Of {
         match self {
-            Destination::User { .. } | Destination::System | Destination::Assistant => Of::Message,
+            Destination::User { .. } | Destination::System { .. } | Destination::Assistant => Of::Message,
             Destination::Result => Of::Result,
         }
     }
 
-    /// Where a message goes, and whether its author's name is lost there.
-    pub(crate) const fn of_message(author: Author, waited: bool) -> (Self, bool) {
+    /// Where a message goes, and whether its author's name is lost there. Most servers do not tell developers from the
+    /// system, and some refuse the word.
+    pub(crate) const fn of_message(author: Author, waited: bool, tells_developers: bool) -> (Self, bool) {
         match author {
-            Author::System => (Destination::System, false),
-            // The difference from system is lost on most servers, and some refuse the word `developer`.
-            Author::Developer => (Destination::System, true),
+            Author::System => (Destination::System { author }, false),
+            Author::Developer if tells_developers => (Destination::System { author }, false),
+            Author::Developer => (Destination::System { author: Author::System }, true),
             Author::User => (Destination::User { waited }, false),
             Author::Tool => (Destination::User { waited }, true),
             Author::Assistant => (Destination::Assistant, false),

@@ -3,4 +3,6 @@
 pub mod chat;
 pub mod codex;
 pub mod copilot;
+mod items;
 pub mod kimi;
+pub mod responses;

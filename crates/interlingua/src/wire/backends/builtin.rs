@@ -72,6 +72,15 @@ pub(crate) static COPILOT: Backend = Backend {
     models: &[],
 };
 
+/// The vendor of its dialect.
+pub(crate) static OPENAI_RESPONSES: Backend = Backend {
+    name: "openai",
+    dialect: "openai-responses",
+    about: "OpenAI's own API",
+    takes: RESPONSES,
+    models: RESPONSES_MODELS,
+};
+
 /// The first of a dialect is its vendor.
 pub(super) static BACKENDS: &[&Backend] = &[
     &ANTHROPIC,
@@ -105,6 +114,14 @@ pub(super) static BACKENDS: &[&Backend] = &[
             ..CHAT
         },
         models: CHAT_MODELS,
+    },
+    &OPENAI_RESPONSES,
+    &Backend {
+        name: "azure",
+        dialect: "openai-responses",
+        about: "OpenAI's models on Microsoft Azure",
+        takes: Capabilities { refuses: &[Field::CacheMark], max_cache_marks: 0, ..RESPONSES },
+        models: RESPONSES_MODELS,
     },
     &Backend {
         name: "vllm",
@@ -437,6 +454,28 @@ const CHAT_MODELS: &[ModelRow] = &[
         },
     },
 ];
+
+/// Responses as OpenAI's current types have it.
+const RESPONSES: Capabilities = Capabilities {
+    max_tokens: "max_output_tokens",
+    refuses: &[],
+    media: MediaTypes {
+        inline: &["image/", "application/", "text/"],
+        by_address: &["image/", "application/", "text/"],
+    },
+    media_in_results: true,
+    ..CHAT
+};
+
+const RESPONSES_MODELS: &[ModelRow] = &[ModelRow {
+    names: &["o1*", "o3*", "o4*"],
+    takes: Capabilities {
+        refuses: &[Field::Temperature, Field::TopP, Field::TopLogprobs],
+        efforts: &["low", "medium", "high"],
+        thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+        ..RESPONSES
+    },
+}];
 
 /// Chat as servers of others have it.
 const COMPATIBLE: Capabilities = Capabilities {

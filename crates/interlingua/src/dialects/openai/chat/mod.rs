@@ -5,6 +5,7 @@ pub(super) mod says;
 pub(super) mod settings;
 mod write;
 
+use super::items::{ERROR_MARK, OK_MARK, strip_mark};
 use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::model::{Author, FailureClass, Field, StopClass, Words};
@@ -99,13 +100,6 @@ pub(in super::super) fn write_stream(flavour: &'static Flavour, options: &Option
     Box::new(AnswerWriter::new(write::Chunks::new(flavour), options))
 }
 
-/// A `tool` message has no flag for failure: its text begins with this instead, and reading takes it off again. The
-/// invisible character tells it from the words of a tool that happens to begin so.
-const ERROR_MARK: &str = "[tool error]\u{2063} ";
-/// Put before a good result that begins with one of these marks, because it was written by us before.
-const OK_MARK: &str = "[tool ok]\u{2063} ";
-/// The invisible separator, which nobody writes by chance.
-const INVISIBLE: char = '\u{2063}';
 /// How state of another issuer begins, with its name, in a place that has no other for it.
 const CARRIED: &str = "interlingua:";
 /// The same if the state is a signature.
@@ -201,7 +195,7 @@ pub(in super::super) static CLIENT: Profile =
 static STREAM_CLIENT: Profile = Profile { free_text: FreeText::Wrapped, ..CLIENT };
 
 /// A mark for the cache.
-const CACHE: CacheWords =
+pub(super) const CACHE: CacheWords =
     CacheWords { name: "prompt_cache_breakpoint", kind: ("mode", "explicit"), lifetimes: &["30m", "12h"] };
 
 /// The same in the form that gateways in front of other providers take.
@@ -243,7 +237,7 @@ static STOPS: StopWords = StopWords {
 };
 
 /// The words of `error.type` and `error.code`.
-static ERRORS: ErrorWords = ErrorWords {
+pub(super) static ERRORS: ErrorWords = ErrorWords {
     rows: &[
         (FailureClass::InvalidRequest, "invalid_request_error", None),
         (FailureClass::ContextTooLong, "invalid_request_error", Some("context_length_exceeded")),

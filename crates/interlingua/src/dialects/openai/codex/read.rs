@@ -3,10 +3,11 @@
 
 use super::commands::{Commands, Ran};
 use super::echo::{Echoes, Form, Found, Voice};
+use crate::dialects::openai::items::{call_of, is_result, text_of};
 use crate::json::{Latest, Raw, Str};
 use crate::log::SessionNews;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
+    Args, Author, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
     Of, Opaque, OpaqueKind, Origin, Part, Rewind, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
     issuers,
 };
@@ -285,20 +286,13 @@ impl CodexReader {
     ) -> bool {
         const WANTED: WantedNames<6> =
             WantedNames::new(["call_id", "namespace", "name", "input", "action", "arguments"]);
+        if is_result(word) {
+            payload.kind.note_text(Field::Structure);
+            self.read_result(payload, within, out);
+            return true;
+        }
         // Tools the vendor trained have no name but their type.
-        let (kind, name) = match word {
-            "function_call" => (CallKind::Function, ""),
-            "custom_tool_call" => (CallKind::FreeText, ""),
-            "local_shell_call" => (CallKind::Vendor, "local_shell"),
-            "tool_search_call" => (CallKind::Vendor, "tool_search"),
-            "web_search_call" => (CallKind::Server, "web_search"),
-            "function_call_output" | "custom_tool_call_output" | "tool_search_output" | "function_result" => {
-                payload.kind.note_text(Field::Structure);
-                self.read_result(payload, within, out);
-                return true;
-            }
-            _ => return false,
-        };
+        let Some((kind, name)) = call_of(word) else { return false };
         let [call_id, namespace, own_name, input, action, arguments] = payload.val.find(&WANTED);
         payload.kind.note_text(Field::CallKind);
         let call = ToolCall {
@@ -526,16 +520,6 @@ fn elements(
         let listed = list.into_iter().flat_map(|list| list.elements());
         string.into_iter().chain(listed).map(move |element| (element, field))
     })
-}
-
-fn text_of(element: Val<'_>) -> Option<Val<'_>> {
-    let text = match element.str_or_empty("type") {
-        "input_text" | "output_text" | "text" | "Text" | "summary_text" | "reasoning_text" => {
-            element.get("text")?
-        }
-        _ => element,
-    };
-    (text.kind() == Kind::String).then_some(text)
 }
 
 /// Whether an element is a part of the message or result itself.

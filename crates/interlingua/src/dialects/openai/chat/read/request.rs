@@ -1,6 +1,6 @@
 //! Requests: the settings, then every message. What an assistant said is read as in an answer ([`MessageReader`]).
 
-use super::super::{ERROR_MARK, Flavour, INVISIBLE, OK_MARK, ROLES, settings};
+use super::super::{ERROR_MARK, Flavour, OK_MARK, ROLES, settings, strip_mark};
 use super::content::{MARKS, read_content, shape};
 use super::message::MessageReader;
 use crate::error::Code;
@@ -90,11 +90,4 @@ fn mark(message: Val<'_>, item: ItemId, out: &mut Events<'_>) {
         let parts = message.get("content").map_or(0, |content| content.elements().count());
         out.delta(item, (parts as u32).saturating_sub(1), Part::Cache(mark));
     }
-}
-
-/// What follows a mark of ours. Some programs escape whatever is not ASCII.
-fn strip_mark<'t>(escaped: &'t str, mark: &str) -> Option<&'t str> {
-    let (words, space) = mark.split_once(INVISIBLE)?;
-    let rest = escaped.strip_prefix(words)?;
-    rest.strip_prefix(INVISIBLE).or_else(|| rest.strip_prefix("\\u2063"))?.strip_prefix(space)
 }

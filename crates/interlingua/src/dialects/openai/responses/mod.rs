@@ -1,0 +1,232 @@
+//! OpenAI Responses: requests, whole responses and errors, streams. What Codex and OpenAI's newer clients speak.
+
+mod read;
+mod says;
+mod settings;
+mod write;
+
+use super::chat::{CACHE, ERRORS};
+use super::items;
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::{FrameKind, Framing};
+use crate::json::Str;
+use crate::model::{Author, CallKind, Opaque, OpaqueKind, Service, StopClass, Words, issuers};
+use crate::sniff::Head;
+use crate::tape::{Kind, Val};
+use crate::wire::answer::AnswerWriter;
+use crate::wire::backends::{NameRule, builtin::OPENAI_RESPONSES};
+use crate::wire::content::TextForm;
+use crate::wire::profile::{
+    ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals,
+};
+use crate::wire::request::RequestWriter;
+use crate::wire::words::StopWords;
+
+/// The Responses API of OpenAI.
+pub static DIALECT: Dialect = Dialect {
+    name: "openai-responses",
+    module: module_path!(),
+    plane: Plane::Wire,
+    about: "OpenAI Responses API (POST /v1/responses)",
+    detected_by: "`input` without `messages`; `object` of `response`; events called `response.…`",
+    issuer: Some(issuers::OPENAI),
+    roles: &[
+        RoleSpec {
+            role: Role::Request,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(read::request::ResponsesRequestReader)),
+            write: Some(WriteSpec {
+                make: |options| {
+                    Box::new(RequestWriter::new(write::request::ResponsesRequest::new(options), options))
+                },
+                says: says::request,
+            }),
+        },
+        RoleSpec {
+            role: Role::Response,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(read::ResponseReader)),
+            write: Some(WriteSpec {
+                make: |options| Box::new(AnswerWriter::new(write::answer::WholeResponse::default(), options)),
+                says: says::answer,
+            }),
+        },
+        RoleSpec {
+            role: Role::Stream,
+            framing: Framing::Sse,
+            read: Some(|_| Box::new(read::stream::ResponseEventReader::default())),
+            write: Some(WriteSpec {
+                make: |options| {
+                    Box::new(AnswerWriter::new(write::answer::ResponseEvents::default(), options))
+                },
+                says: says::answer,
+            }),
+        },
+    ],
+    sniff,
+};
+
+/// What the API takes.
+static BACKEND: Profile = Profile {
+    vendor: &OPENAI_RESPONSES,
+    says: says::request,
+    settings: settings::SETTINGS,
+    cache: &CACHE,
+    stops: &STOPS,
+    answer_ids: NameRule::ANY,
+    opaque: OpaquePolicy::Withhold { unless: Some(issuers::OPENAI) },
+    refusals: Refusals::Apart,
+    arguments: ArgumentForm::Text,
+    free_text: FreeText::Native,
+    texts: TextForm { head: r#"{"type":"input_text","text":""#, blank: BlankText::Take },
+    // One that comes first is no item.
+    system_is_turn: false,
+    groups: true,
+    marks: Marks::Nothing,
+    own_tools: OWN_TOOLS,
+};
+
+/// What its clients take.
+static CLIENT: Profile = Profile { says: says::answer, opaque: OpaquePolicy::Carry, ..BACKEND };
+
+/// The vendor's own tools.
+const OWN_TOOLS: &[OwnTool] = &[
+    OwnTool {
+        begins: "web_search",
+        kind: CallKind::Server,
+        service: Some(Service::WebSearch),
+        stands_in: Some(("web_search", "web_search")),
+    },
+    server("web_search_2025_", Service::WebSearch),
+    server("web_search_preview", Service::WebSearch),
+    server("web_search_preview_", Service::WebSearch),
+    OwnTool {
+        begins: "code_interpreter",
+        kind: CallKind::Server,
+        service: Some(Service::CodeExecution),
+        stands_in: Some(("code_interpreter", "code_interpreter")),
+    },
+    OwnTool {
+        begins: "image_generation",
+        kind: CallKind::Server,
+        service: Some(Service::ImageGeneration),
+        stands_in: Some(("image_generation", "image_generation")),
+    },
+    OwnTool {
+        begins: "tool_search",
+        kind: CallKind::Server,
+        service: Some(Service::ToolSearch),
+        stands_in: Some(("tool_search", "tool_search")),
+    },
+    server("file_search", Service::FileSearch),
+    OwnTool { begins: "mcp", kind: CallKind::Mcp, service: Some(Service::Mcp), stands_in: None },
+    OwnTool { begins: "programmatic_tool_calling", kind: CallKind::Server, service: None, stands_in: None },
+    client("shell", Service::Shell),
+    client("local_shell", Service::Shell),
+    client("apply_patch", Service::Editor),
+    client("computer", Service::Computer),
+    client("computer_use_preview", Service::Computer),
+];
+
+/// A tool that the provider runs, and that stands in for no other's.
+const fn server(begins: &'static str, service: Service) -> OwnTool {
+    OwnTool { begins, kind: CallKind::Server, service: Some(service), stands_in: None }
+}
+
+/// A tool that the client runs, likewise.
+const fn client(begins: &'static str, service: Service) -> OwnTool {
+    OwnTool { begins, kind: CallKind::Vendor, service: Some(service), stands_in: None }
+}
+
+/// The words of `role`.
+const ROLES: Words<Author> = Words(&[
+    (Author::User, "user"),
+    (Author::Assistant, "assistant"),
+    (Author::System, "system"),
+    (Author::Developer, "developer"),
+]);
+
+/// The status of a whole answer, or why it is incomplete.
+static STOPS: StopWords = StopWords {
+    words: Words(&[
+        (StopClass::End, COMPLETED),
+        (StopClass::ToolUse, COMPLETED),
+        (StopClass::MaxTokens, "max_output_tokens"),
+        (StopClass::Filter, "content_filter"),
+        (StopClass::Cancelled, "steered"),
+        (StopClass::Cancelled, "cancelled"),
+        // As some servers spell it.
+        (StopClass::End, "complete"),
+    ]),
+    nearest: Words(&[(StopClass::ContextFull, "max_output_tokens"), (StopClass::Refusal, "content_filter")]),
+};
+
+const COMPLETED: &str = "completed";
+
+/// Before the state of another issuer that a client of this API was given in `encrypted_content`, and will send back: then
+/// come the issuer's name, the kind of state and the state, after colons.
+const CARRIED: &str = "interlingua:";
+
+/// Takes state that only its issuer can read.
+fn read_state(val: Val<'_>) -> Option<Opaque<'_>> {
+    val.str()?;
+    let text = val.text();
+    let text = text.get(1..text.len() - 1)?;
+    let carried = || {
+        let (issuer, rest) = text.strip_prefix(CARRIED)?.split_once(':')?;
+        let (kind, value) = rest.split_once(':')?;
+        let kind = [OpaqueKind::Signature, OpaqueKind::Encrypted].into_iter().find(|of| word(*of) == kind)?;
+        Some(Opaque { kind, issuer: Str::escaped(issuer), value: Str::escaped(value) })
+    };
+    Some(carried().unwrap_or(Opaque {
+        kind: OpaqueKind::Encrypted,
+        issuer: Str::escaped(issuers::OPENAI),
+        value: Str::escaped(text),
+    }))
+}
+
+/// The same as it is written, escaped.
+fn carried(opaque: &Opaque<'_>) -> String {
+    let Opaque { kind, issuer, value } = opaque;
+    if issuer.is(issuers::OPENAI) {
+        return value.as_escaped().to_owned();
+    }
+    format!("{CARRIED}{}:{}:{}", issuer.as_escaped(), word(*kind), value.as_escaped())
+}
+
+const fn word(kind: OpaqueKind) -> &'static str {
+    match kind {
+        OpaqueKind::Signature => "signature",
+        OpaqueKind::Encrypted => "encrypted",
+    }
+}
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let doc = head.doc;
+    if let Some(input) = doc.get("input").filter(|_| doc.get("messages").is_none()) {
+        let own = ["instructions", "max_output_tokens", "reasoning", "store", "text", "include", "tools"];
+        let more = ["previous_response_id", "conversation", "prompt", "truncation", "background", "stream"];
+        let marked = own.iter().chain(&more).any(|name| doc.get(name).is_some());
+        let is_item = |item: &Val<'_>| item.get("role").is_some() || item.get("type").is_some();
+        return match input.kind() {
+            Kind::Array if input.elements().any(|item| is_item(&item)) => {
+                Some((Role::Request, if marked { 9 } else { 6 }))
+            }
+            Kind::String | Kind::Array if doc.get("model").is_some() || marked => {
+                Some((Role::Request, if marked { 8 } else { 4 }))
+            }
+            Kind::Null | Kind::Bool | Kind::Number | Kind::String | Kind::Array | Kind::Object => None,
+        };
+    }
+    if doc.get("object").is_some_and(|object| object.is("response")) {
+        return Some((Role::Response, 10));
+    }
+    let stream = matches!(head.kind, FrameKind::Sse(_));
+    let kind = doc.get("type").and_then(|kind| kind.str()).filter(|_| stream)?;
+    match kind.as_escaped() {
+        "error" if doc.get("message").is_some() => Some((Role::Stream, 8)),
+        "keepalive" => Some((Role::Stream, 2)),
+        word if word.starts_with("response.") => Some((Role::Stream, 10)),
+        _ => None,
+    }
+}

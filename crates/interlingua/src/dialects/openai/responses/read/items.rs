@@ -1,0 +1,534 @@
+//! One item as it comes: whole, or in pieces and then whole once more. What is told twice is said once.
+
+use super::super::items::{ERROR_MARK, OK_MARK, call_of, strip_mark};
+use super::super::{ROLES, read_state};
+use super::content::{Slot, citation, is_part, mark, shape, take_media, text_member};
+use crate::json::Str;
+use crate::model::{
+    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status, ToolCall,
+    ToolResult,
+};
+use crate::pipe::Events;
+use crate::tape::{Claim, Kind, Val, WantedNames};
+use crate::wire::words::AnswerFacts;
+use crate::wire::{note_blanks, note_tag};
+
+/// Where items stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Where {
+    /// In a request: anyone speaks.
+    Request,
+    /// In a whole answer: the assistant does.
+    Answer,
+    /// In a stream: what is told may be told again.
+    #[default]
+    Stream,
+}
+
+/// One item as it comes.
+#[derive(Debug, Default)]
+pub(super) struct ItemReader {
+    place: Where,
+    /// The item, once it has begun.
+    item: Option<(ItemId, Of)>,
+    /// What its head said, as it is written there.
+    head: [String; HEAD.len()],
+    /// The texts that were told; the number of each is that of its part.
+    told: Vec<ToldText>,
+    /// Parts in the lists before the one at hand.
+    parts: u32,
+    /// Values that were told, as they are written there.
+    values: Vec<String>,
+    is_complete: bool,
+    facts: AnswerFacts,
+}
+
+#[derive(Debug)]
+struct ToldText {
+    slot: Slot,
+    index: u64,
+    /// Escaped.
+    text: String,
+    /// Its annotations.
+    notes: Vec<String>,
+}
+
+/// Members that the beginning of an item may have, and that its end repeats.
+const HEAD: [(&str, Field); 7] = [
+    ("id", Field::ItemId),
+    ("call_id", Field::CallId),
+    ("name", Field::CallName),
+    ("namespace", Field::CallNamespace),
+    ("server_label", Field::CallNamespace),
+    ("phase", Field::ItemPhase),
+    ("type", Field::Structure),
+];
+
+impl ItemReader {
+    pub(super) fn new(place: Where) -> Self {
+        Self { place, ..Self::default() }
+    }
+
+    /// What the stop reason of its answer depends on.
+    pub(super) const fn facts(&self) -> AnswerFacts {
+        self.facts
+    }
+
+    pub(super) const fn has_begun(&self) -> bool {
+        self.item.is_some()
+    }
+
+    /// Whether that is the id that the item said it has.
+    pub(super) fn is_called(&self, id: Val<'_>) -> bool {
+        self.head[0] == id.text()
+    }
+
+    /// Starts the item, of which a server told nothing before its first piece.
+    pub(super) fn begin_as(&mut self, slot: Slot, out: &mut Events<'_>) {
+        let kind = match slot {
+            Slot::Text | Slot::Refusal => ItemKind::Message,
+            Slot::Summary | Slot::Thought => ItemKind::Reasoning,
+            // Nobody knows which tool.
+            Slot::Arguments => return,
+        };
+        self.start(out.head(kind, Author::Assistant), out);
+    }
+
+    fn start(&mut self, head: ItemHead<'_>, out: &mut Events<'_>) {
+        let of = Of::item(&head.kind);
+        self.facts.calls |= matches!(
+            &head.kind,
+            ItemKind::ToolCall(ToolCall {
+                kind: CallKind::Function | CallKind::FreeText | CallKind::Vendor,
+                ..
+            })
+        );
+        self.item = Some((out.start(head), of));
+    }
+
+    /// Reads an item that begins. What it holds already is told again at its end.
+    pub(super) fn begin(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        if self.item.is_some() {
+            return;
+        }
+        self.open(item, out);
+        if self.item.is_some() {
+            note_blanks(item);
+            note_tag(item, "status", &["in_progress"]);
+            for name in ["arguments", "input"] {
+                note_tag(item, name, &[""]);
+            }
+        }
+    }
+
+    /// Reads a whole item: all of it, or what was not told before.
+    pub(super) fn read(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        if self.item.is_none() {
+            self.open(item, out);
+        } else if self.repeats(out) {
+            for ((name, field), known) in HEAD.into_iter().zip(&self.head) {
+                item.get(name).filter(|val| val.text() == known).map(|val| val.note(field));
+            }
+            note_tag(item, "role", &["assistant"]);
+        }
+        let Some((id, of)) = self.item else { return };
+        note_blanks(item);
+        let mut tail = ItemTail::new(id, Status::Completed);
+        match of {
+            Of::Message => self.read_message(item, out),
+            Of::Reasoning => self.read_reasoning(item, out),
+            Of::Call => self.read_call(item, out),
+            Of::Result => read_result(item, &mut tail, out),
+            Of::Notice => {}
+        }
+        self.read_status(item, &mut tail);
+        if !std::mem::replace(&mut self.is_complete, true) {
+            out.event(&Event::ItemCompleted(tail));
+        }
+    }
+
+    /// Ends an item that nobody ended.
+    pub(super) fn end(&mut self, status: Status, out: &mut Events<'_>) {
+        if let Some((id, _)) = self.item.filter(|_| !std::mem::replace(&mut self.is_complete, true)) {
+            out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
+        }
+    }
+
+    /// Whether what is told again may be claimed: it has the fate of what was told first.
+    fn repeats(&self, out: &Events<'_>) -> bool {
+        self.item.is_some_and(|(item, _)| !out.is_refused(item))
+    }
+
+    fn read_status(&self, item: Val<'_>, tail: &mut ItemTail<'_>) {
+        let Some(status) = item.get("status").filter(|_| tail.is_error.is_none()) else { return };
+        let word = status.str();
+        match word.as_ref().map(Str::as_escaped) {
+            Some("completed") => _ = status.note(Field::Structure),
+            Some("incomplete") if !self.is_complete => {
+                status.note(Field::ItemStatus);
+                tail.status = Status::Interrupted;
+            }
+            Some("failed") if !self.is_complete => {
+                status.note(Field::ItemStatus);
+                tail.status = Status::Failed;
+            }
+            // Anything else stays where it is.
+            _ => {}
+        }
+    }
+
+    /// Starts the item, if it is one that we know; any other stays where it is.
+    fn open(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        const MEMBERS: WantedNames<4> = WantedNames::new(["type", "role", "id", "phase"]);
+        let [tag, role, id, phase] = item.find(&MEMBERS);
+        let word = tag.and_then(|tag| tag.str());
+        // Messages need not say what they are.
+        let word = word.as_ref().map_or(if role.is_some() { "message" } else { "" }, Str::as_escaped);
+        let mut head = match word {
+            "message" => {
+                let Some(author) = role.and_then(|role| ROLES.value(&role.str()?)) else { return };
+                match self.place {
+                    Where::Request => role.map(|role| role.note(Field::ItemAuthor)),
+                    Where::Answer | Where::Stream => role.filter(|role| role.is("assistant")).map(|role| role.note(Field::Structure)),
+                };
+                let mut head = out.head(ItemKind::Message, author);
+                head.shape = shape(item.get("content"));
+                head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
+                head
+            }
+            "reasoning" => out.head(ItemKind::Reasoning, Author::Assistant),
+            _ => match call_of(word).or_else(|| hosted_call_of(word)) {
+                Some(call) => {
+                    let head = out.head(ItemKind::ToolCall(read_head_of_call(item, call)), Author::Assistant);
+                    tag.map(|tag| tag.note(Field::CallKind));
+                    head
+                }
+                None if is_result(word) => {
+                    let output = item.get("output").or_else(|| item.get("tools"));
+                    let call_id = item.take_str("call_id", Field::ResultCallId);
+                    let call_id = call_id.or_else(|| item.take_str("id", Field::ResultCallId));
+                    let result = ToolResult { call_id, name: item.take_str("name", Field::ResultName) };
+                    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
+                    head.shape = shape(output);
+                    head
+                }
+                None => return,
+            },
+        };
+        if !matches!(head.kind, ItemKind::ToolCall(_)) {
+            tag.map(|tag| tag.note(Field::Structure));
+        }
+        if let Some(id) = id.filter(|id| id.claimed() == Claim::Free) {
+            head.native_id = id.take_text(Field::ItemId).filter(|id| !id.is_empty());
+        }
+        if self.place == Where::Stream {
+            self.head = HEAD.map(|(name, _)| item.get(name).map_or("", |val| val.text()).to_owned());
+        }
+        self.start(head, out);
+    }
+
+    fn read_message(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        let Some(content) = item.get("content") else { return };
+        if content.kind() == Kind::String {
+            self.tell(Slot::Text, 0, content, out);
+            return;
+        }
+        for (index, part) in content.elements().enumerate() {
+            self.read_part(part, index as u64, out);
+        }
+    }
+
+    /// Reads a whole part of a message or of reasoning.
+    pub(super) fn read_part(&mut self, part: Val<'_>, index: u64, out: &mut Events<'_>) {
+        let Some((item, of)) = self.item else { return };
+        if let Some((tag, text, slot)) = text_member(part) {
+            note_blanks(part);
+            let free = tag.claimed();
+            tag.note(Field::Structure);
+            if !self.tell(slot, index, text, out) {
+                tag.claim(free);
+            }
+            for (number, note) in
+                part.get("annotations").into_iter().flat_map(|notes| notes.elements()).enumerate()
+            {
+                self.annotate((slot, index), number, note, out);
+            }
+        } else if let Some(media) = take_media(part, of, out).filter(|_| !self.is_complete) {
+            out.delta(item, index as u32, media);
+        } else {
+            return;
+        }
+        if let Some(mark) = mark(part) {
+            out.delta(item, index as u32, Part::Cache(mark));
+        }
+    }
+
+    /// An annotation of a text.
+    pub(super) fn annotate(
+        &mut self,
+        (slot, index): (Slot, u64),
+        number: usize,
+        note: Val<'_>,
+        out: &mut Events<'_>,
+    ) {
+        let Some((item, _)) = self.item else { return };
+        let part = self.part_of(slot, index);
+        let repeats = self.repeats(out);
+        let told = self.told.get_mut(part as usize).filter(|_| self.place == Where::Stream);
+        match told.as_ref().map(|told| told.notes.get(number)) {
+            Some(Some(known)) => {
+                if known == note.text() && repeats {
+                    citation(note);
+                }
+            }
+            _ if self.is_complete => {}
+            _ => {
+                if let Some(told) = told {
+                    told.notes.push(note.text().to_owned());
+                }
+                if let Some(citation) = citation(note) {
+                    out.delta(item, part, Part::Citation(citation));
+                }
+            }
+        }
+    }
+
+    /// How many annotations of a text were told.
+    pub(super) fn annotations(&self, index: u64) -> usize {
+        self.known(Slot::Text, index).and_then(|at| self.told.get(at)).map_or(0, |told| told.notes.len())
+    }
+
+    fn read_reasoning(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        let Some((id, _)) = self.item else { return };
+        for list in ["summary", "content"] {
+            let mut count = 0;
+            for part in item.get(list).into_iter().flat_map(|list| list.elements()) {
+                self.read_part(part, count, out);
+                count += 1;
+            }
+            self.parts += count as u32;
+        }
+        let next = self.part_of(Slot::Arguments, 0);
+        if let Some(state) = item.get("encrypted_content")
+            && let Some(opaque) = read_state(state)
+            && self.is_news(state)
+        {
+            state.take(opaque.kind.field());
+            out.delta(id, next, Part::Opaque(opaque));
+        } else if let Some(state) = item.get("encrypted_content").filter(|state| self.is_told(*state, out)) {
+            read_state(state).map(|opaque| state.take(opaque.kind.field()));
+        }
+    }
+
+    fn read_call(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        const MEMBERS: WantedNames<4> = WantedNames::new(["arguments", "input", "action", "operation"]);
+        let Some((id, _)) = self.item else { return };
+        for args in item.find(&MEMBERS).into_iter().flatten() {
+            match args.kind() {
+                Kind::String => _ = self.tell(Slot::Arguments, 0, args, out),
+                Kind::Object if self.is_news(args) => {
+                    out.delta(id, 0, Part::Args(Args::Json(args.take(Field::CallArgs))));
+                }
+                Kind::Object if self.is_told(args, out) => _ = args.take(Field::CallArgs),
+                Kind::Null | Kind::Bool | Kind::Number | Kind::Array | Kind::Object => {}
+            }
+        }
+    }
+
+    /// Whether a value of an open item was not told before; it is now.
+    fn is_news(&mut self, val: Val<'_>) -> bool {
+        if self.is_complete {
+            return false;
+        }
+        if self.place == Where::Stream {
+            self.values.push(val.text().to_owned());
+        }
+        true
+    }
+
+    /// Whether a value was told before and may be claimed again.
+    fn is_told(&self, val: Val<'_>, out: &Events<'_>) -> bool {
+        self.repeats(out) && self.values.iter().any(|known| known == val.text())
+    }
+
+    /// The number of the part that a text is.
+    fn part_of(&self, slot: Slot, index: u64) -> u32 {
+        match self.place {
+            Where::Request | Where::Answer => self.parts.saturating_add(index as u32),
+            Where::Stream => self.known(slot, index).unwrap_or(self.told.len()) as u32,
+        }
+    }
+
+    fn known(&self, slot: Slot, index: u64) -> Option<usize> {
+        self.told.iter().rposition(|told| told.slot == slot && told.index == index)
+    }
+
+    /// Whether a piece may have that index: it is one of those there are, or the next.
+    pub(super) fn expects(&self, slot: Slot, index: u64) -> bool {
+        let in_content = |slot: Slot| slot == Slot::Text || slot == Slot::Refusal;
+        let beside = |told: &&ToldText| told.slot == slot || in_content(slot) && in_content(told.slot);
+        self.known(slot, index).is_some() || index == self.told.iter().filter(beside).count() as u64
+    }
+
+    /// A whole text: says it, unless it was told before.
+    pub(super) fn tell(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut Events<'_>) -> bool {
+        let (Some((item, of)), Some(text)) = (self.item, val.str()) else { return false };
+        let field = slot.field(of);
+        if text.is_empty() {
+            val.note(Field::Structure);
+            return true;
+        }
+        if let Some(told) = self.known(slot, index).and_then(|at| self.told.get(at))
+            && !told.text.is_empty()
+        {
+            let is_same = told.text == text.as_escaped() && self.repeats(out);
+            if is_same {
+                val.take(field);
+            }
+            return is_same;
+        }
+        if self.is_complete {
+            return false;
+        }
+        val.take(field);
+        let part = self.part_of(slot, index);
+        self.remember(slot, index, &text);
+        out.delta(item, part, part_with(slot, text));
+        true
+    }
+
+    /// A piece of a text.
+    pub(super) fn piece(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut Events<'_>) -> bool {
+        if self.item.is_none() {
+            self.begin_as(slot, out);
+        }
+        let (Some((item, of)), Some(text)) = (self.item.filter(|_| !self.is_complete), val.str()) else {
+            return false;
+        };
+        val.take(slot.field(of));
+        let part = self.part_of(slot, index);
+        self.remember(slot, index, &text);
+        if slot == Slot::Arguments && of == Of::Call {
+            out.piece(item, 0, Part::Args(Args::Text(text)));
+        } else {
+            out.piece(item, part, part_with(slot, text));
+        }
+        true
+    }
+
+    fn remember(&mut self, slot: Slot, index: u64, text: &Str<'_>) {
+        self.facts.refused |= slot == Slot::Refusal;
+        if self.place != Where::Stream {
+            return;
+        }
+        match self.known(slot, index).and_then(|at| self.told.get_mut(at)) {
+            Some(told) => told.text.push_str(text.as_escaped()),
+            None => {
+                let text = text.as_escaped().to_owned();
+                self.told.push(ToldText { slot, index, text, notes: Vec::new() });
+            }
+        }
+    }
+}
+
+fn part_with(slot: Slot, text: Str<'_>) -> Part<'_> {
+    match slot {
+        Slot::Text | Slot::Thought => Part::Text(text),
+        Slot::Refusal => Part::Refusal(text),
+        Slot::Summary => Part::Summary(text),
+        Slot::Arguments => Part::Args(Args::Text(text)),
+    }
+}
+
+/// Calls that Codex does not log as such: of the vendor's own tools, and of those that it runs.
+fn hosted_call_of(word: &str) -> Option<(CallKind, &'static str)> {
+    Some(match word {
+        "shell_call" => (CallKind::Vendor, "shell"),
+        "apply_patch_call" => (CallKind::Vendor, "apply_patch"),
+        "computer_call" => (CallKind::Vendor, "computer"),
+        "file_search_call" => (CallKind::Server, "file_search"),
+        "code_interpreter_call" => (CallKind::Server, "code_interpreter"),
+        "image_generation_call" => (CallKind::Server, "image_generation"),
+        "mcp_call" => (CallKind::Mcp, ""),
+        _ => return None,
+    })
+}
+
+/// Whether an item of that type is the result of a call.
+fn is_result(word: &str) -> bool {
+    super::super::items::is_result(word)
+        || matches!(
+            word,
+            "local_shell_call_output"
+                | "shell_call_output"
+                | "apply_patch_call_output"
+                | "computer_call_output"
+        )
+}
+
+fn read_head_of_call<'t>(item: Val<'t>, (kind, own_name): (CallKind, &'static str)) -> ToolCall<'t> {
+    const MEMBERS: WantedNames<4> = WantedNames::new(["call_id", "name", "namespace", "server_label"]);
+    let [call_id, name, namespace, server] = item.find(&MEMBERS);
+    let call_id = call_id.and_then(|id| id.take_text(Field::CallId)).filter(|id| !id.is_empty());
+    // A search for tools that the provider did itself has no id to answer to.
+    let is_server = own_name == "tool_search" && call_id.is_none();
+    let group = namespace.or(server.filter(|_| kind == CallKind::Mcp));
+    ToolCall {
+        call_id,
+        kind: if is_server { CallKind::Server } else { kind },
+        namespace: group.and_then(|group| group.take_text(Field::CallNamespace)),
+        name: name.and_then(|name| name.take_text(Field::CallName)).unwrap_or(Str::escaped(own_name)),
+    }
+}
+
+/// What a tool answered: a text, parts, or any other value.
+fn read_result(result: Val<'_>, tail: &mut ItemTail<'_>, out: &mut Events<'_>) {
+    let item = tail.id;
+    if let Some(status) = result.get("status").filter(|status| status.is("failed")) {
+        status.note(Field::ResultIsError);
+        (tail.is_error, tail.status) = (Some(true), Status::Failed);
+    }
+    let Some(output) = result.get("output").or_else(|| result.get("tools")) else { return };
+    if let Some(text) = output.take_text(Field::ResultText) {
+        return out.delta(item, 0, Part::Text(unmarked(&text, tail)));
+    }
+    if output.kind() == Kind::Object && is_part(output) {
+        if let Some(media) = take_media(output, Of::Result, out) {
+            out.delta(item, 0, media);
+        }
+        return;
+    }
+    let is_list = output.kind() == Kind::Array && output.elements().all(is_part);
+    if !is_list {
+        if !output.is_null() {
+            out.delta(item, 0, Part::Json(output.take(Field::ResultJson)));
+        }
+        return;
+    }
+    for (number, part) in output.elements().enumerate() {
+        let number = number as u32;
+        if let Some((tag, text, _)) = text_member(part) {
+            tag.note(Field::Structure);
+            note_blanks(part);
+            if let Some(text) = text.take_text(Field::ResultText) {
+                let text = if number == 0 { unmarked(&text, tail) } else { text.reborrow() };
+                out.delta(item, number, Part::Text(text));
+            }
+        } else if let Some(media) = take_media(part, Of::Result, out) {
+            out.delta(item, number, media);
+        }
+        if let Some(mark) = mark(part) {
+            out.delta(item, number, Part::Cache(mark));
+        }
+    }
+}
+
+/// The text of a result without the mark by which we say that it failed, or that it did not.
+fn unmarked<'a>(text: &'a Str<'_>, tail: &mut ItemTail<'_>) -> Str<'a> {
+    let text = text.as_escaped();
+    if let Some(rest) = strip_mark(text, ERROR_MARK) {
+        (tail.is_error, tail.status) = (Some(true), Status::Failed);
+        return Str::escaped(rest);
+    }
+    Str::escaped(strip_mark(text, OK_MARK).unwrap_or(text))
+}

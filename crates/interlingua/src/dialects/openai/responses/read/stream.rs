@@ -1,0 +1,295 @@
+//! Streams. Every item comes in pieces and is told again, whole, when it ends and when the answer ends.
+
+use std::collections::BTreeMap;
+
+use super::content::Slot;
+use super::items::{ItemReader, Where};
+use super::{ResponseEcho, both, end, status_of_rest};
+use crate::dialects::openai::responses::ERRORS;
+use crate::model::{Event, Failure, FailureClass, Field};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::{Kind, Val, WantedNames};
+use crate::wire::words::AnswerFacts;
+use crate::wire::{note_blanks, note_tag};
+
+/// Reads the events of a stream.
+#[derive(Default)]
+pub(in super::super) struct ResponseEventReader {
+    echo: ResponseEcho,
+    /// By their number in the output.
+    items: BTreeMap<u64, ItemReader>,
+    /// The number of the item that spoke last.
+    last: u64,
+    /// The number that the next event should have.
+    next: u64,
+    is_over: bool,
+}
+
+/// Members that only tell pieces apart.
+const PLACES: WantedNames<8> = WantedNames::new([
+    "type",
+    "sequence_number",
+    "output_index",
+    "item_id",
+    "content_index",
+    "summary_index",
+    "obfuscation",
+    "response",
+]);
+
+/// Where a piece belongs.
+struct Place<'t> {
+    output: Option<Val<'t>>,
+    item: Option<Val<'t>>,
+    /// The number of the part, in its list.
+    part: Option<Val<'t>>,
+    index: u64,
+}
+
+impl Reader for ResponseEventReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        let root = doc.root;
+        let [tag, sequence, output, item, content, summary, padding, response] = root.find(&PLACES);
+        let Some(tag) = tag.filter(|tag| tag.kind() == Kind::String && !self.is_over) else {
+            if let Some(error) = root.get("error").filter(|error| !error.is_null() && !self.is_over) {
+                self.fail(ERRORS.read(error), out);
+            }
+            return;
+        };
+        let word = tag.str().unwrap_or_default();
+        let word = word.as_escaped();
+        let part = content.or(summary);
+        let index = part.and_then(|part| part.u64()).unwrap_or(0);
+        let place = Place { output, item, part, index };
+        let event = word.strip_prefix("response.").unwrap_or(word);
+        let known = match event {
+            "created" | "queued" | "in_progress" => {
+                response.inspect(|response| {
+                    self.echo.begin(*response, out);
+                    note_tag(*response, "status", &["in_progress", "queued"]);
+                })
+                .is_some()
+            }
+            "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
+                response.inspect(|response| self.end(*response, out)).is_some()
+            }
+            "error" => {
+                self.fail(read_failure(root), out);
+                true
+            }
+            "ping" | "keepalive" => true,
+            "output_item.added" | "output_item.done" => {
+                let begins = event == "output_item.added";
+                root.get("item").is_some_and(|item| self.item(&place, item, begins, out))
+            }
+            _ => self.piece(event, &place, root, out),
+        };
+        if !known {
+            return;
+        }
+        tag.note(Field::Structure);
+        // It hides the length of tokens.
+        padding.and_then(|padding| padding.note_text(Field::Padding));
+        if let Some((sequence, number)) = sequence.and_then(|sequence| Some((sequence, sequence.u64()?))) {
+            if number == self.next {
+                sequence.note(Field::Structure);
+            }
+            self.next = number.saturating_add(1);
+        }
+    }
+
+    fn sentinel(&mut self, text: &str, _: &mut Events<'_>) -> bool {
+        // The answer's end was told before.
+        text.trim() == "[DONE]"
+    }
+}
+
+impl ResponseEventReader {
+    /// The number of the item that a piece is of, if it says so.
+    fn number_of(&self, place: &Place<'_>) -> u64 {
+        let by_id = || {
+            let id = place.item?;
+            self.items.iter().rev().find(|(_, item)| item.is_called(id)).map(|(number, _)| *number)
+        };
+        place.output.and_then(|output| output.u64()).or_else(by_id).unwrap_or(self.last)
+    }
+
+    /// Claims what only tells pieces apart, where it tells what we know.
+    fn note_place(&self, place: &Place<'_>, number: u64, slot: Option<Slot>) {
+        let item = self.items.get(&number);
+        place.output.map(|output| output.note_count(Field::Structure));
+        if let Some(id) = place.item.filter(|id| item.is_some_and(|item| item.is_called(*id))) {
+            id.note(Field::Structure);
+        }
+        if let Some(part) = place.part.filter(|_| {
+            slot.is_some_and(|slot| item.is_some_and(|item| item.expects(slot, place.index)))
+        }) {
+            part.note_count(Field::Structure);
+        }
+    }
+
+    /// An item begins or ends; returns whether it is one that we know.
+    fn item(&mut self, place: &Place<'_>, item: Val<'_>, begins: bool, out: &mut Events<'_>) -> bool {
+        let next = self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
+        let number = match place.output.and_then(|output| output.u64()) {
+            Some(number) => number,
+            None if begins => next,
+            None => self.last,
+        };
+        let reader = self.items.entry(number).or_insert_with(|| ItemReader::new(Where::Stream));
+        if begins {
+            reader.begin(item, out);
+        } else {
+            reader.read(item, out);
+        }
+        self.last = number;
+        let known = reader.has_begun();
+        // Of items that we do not know the number stays where it is.
+        if known {
+            place.output.filter(|_| !begins || number == next).map(|output| output.note_count(Field::Structure));
+        }
+        known
+    }
+
+    /// A piece of an item, or the whole of a part; returns whether it was understood.
+    fn piece(&mut self, event: &str, place: &Place<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
+        let (member, slot, is_whole) = match event {
+            "output_text.delta" => ("delta", Slot::Text, false),
+            "refusal.delta" => ("delta", Slot::Refusal, false),
+            "reasoning_summary_text.delta" => ("delta", Slot::Summary, false),
+            "reasoning_text.delta" => ("delta", Slot::Thought, false),
+            "function_call_arguments.delta" | "custom_tool_call_input.delta" | "mcp_call_arguments.delta" => {
+                ("delta", Slot::Arguments, false)
+            }
+            "output_text.done" => ("text", Slot::Text, true),
+            "refusal.done" => ("refusal", Slot::Refusal, true),
+            "reasoning_summary_text.done" => ("text", Slot::Summary, true),
+            "reasoning_text.done" => ("text", Slot::Thought, true),
+            "function_call_arguments.done" | "mcp_call_arguments.done" => ("arguments", Slot::Arguments, true),
+            "custom_tool_call_input.done" => ("input", Slot::Arguments, true),
+            "content_part.added" | "reasoning_summary_part.added" | "reasoning_part.added" => {
+                return self.part(place, root, Extent::Begins, out);
+            }
+            "content_part.done" | "reasoning_summary_part.done" | "reasoning_part.done" => {
+                return self.part(place, root, Extent::Ends, out);
+            }
+            "output_text.annotation.added" | "output_text_annotation.added" => {
+                return self.annotation(place, root, out);
+            }
+            _ => return self.is_progress(event, place),
+        };
+        let number = self.number_of(place);
+        let index = if slot == Slot::Arguments { 0 } else { place.index };
+        let Some(value) = root.get(member).filter(|value| value.kind() == Kind::String) else { return false };
+        let reader = self.items.entry(number).or_insert_with(|| ItemReader::new(Where::Stream));
+        let known = if is_whole {
+            reader.tell(slot, index, value, out)
+        } else {
+            reader.piece(slot, index, value, out)
+        };
+        self.last = number;
+        if known {
+            note_blanks(root);
+            self.note_place(place, number, Some(slot));
+        }
+        known
+    }
+
+    /// A part begins, and says nothing yet, or ends, and is told once more.
+    fn part(&mut self, place: &Place<'_>, root: Val<'_>, extent: Extent, out: &mut Events<'_>) -> bool {
+        let number = self.number_of(place);
+        let (Some(part), Some(reader)) = (root.get("part"), self.items.get_mut(&number)) else { return false };
+        let Some((tag, text, slot)) = super::content::text_member(part).filter(|_| reader.has_begun()) else {
+            return false;
+        };
+        match extent {
+            Extent::Begins if text.is("") => {
+                tag.note(Field::Structure);
+                text.note(Field::Structure);
+                note_blanks(part);
+            }
+            Extent::Begins => return false,
+            Extent::Ends => reader.read_part(part, place.index, out),
+        }
+        self.note_place(place, number, Some(slot));
+        true
+    }
+
+    fn annotation(&mut self, place: &Place<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
+        let number = self.number_of(place);
+        let (Some(note), Some(reader)) = (root.get("annotation"), self.items.get_mut(&number)) else {
+            return false;
+        };
+        let at = root.get("annotation_index").and_then(|at| at.u64()).unwrap_or(0);
+        let count = reader.annotations(place.index);
+        reader.annotate((Slot::Text, place.index), usize::try_from(at).unwrap_or(usize::MAX), note, out);
+        if at == count as u64 {
+            root.note_u64("annotation_index", Field::Structure);
+        }
+        self.note_place(place, number, Some(Slot::Text));
+        true
+    }
+
+    /// Whether an event only says how far a call of the provider's own tools has come.
+    fn is_progress(&self, event: &str, place: &Place<'_>) -> bool {
+        let progress = [".in_progress", ".searching", ".interpreting", ".generating", ".completed"];
+        let is_it = event.contains("_call") && progress.iter().any(|word| event.ends_with(word));
+        let number = self.number_of(place);
+        if is_it && self.items.get(&number).is_some_and(ItemReader::has_begun) {
+            self.note_place(place, number, None);
+            return true;
+        }
+        false
+    }
+
+    fn end(&mut self, response: Val<'_>, out: &mut Events<'_>) {
+        self.echo.begin(response, out);
+        let mut facts = AnswerFacts::default();
+        for (number, item) in response.get("output").into_iter().flat_map(|list| list.elements()).enumerate() {
+            // Items that we do not know have a number, too.
+            self.items.entry(number as u64).or_insert_with(|| ItemReader::new(Where::Stream)).read(item, out);
+        }
+        let rest = status_of_rest(response);
+        let failed = response.get("status").is_some_and(|status| status.is("failed"));
+        for item in self.items.values_mut() {
+            if !failed {
+                item.end(rest, out);
+            }
+            facts = both(facts, item.facts());
+        }
+        self.is_over = true;
+        end(response, facts, out);
+    }
+
+    fn fail(&mut self, failure: Failure<'_>, out: &mut Events<'_>) {
+        self.is_over = true;
+        out.event(&Event::Error(failure));
+    }
+}
+
+/// How much of a part there is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Begins,
+    Ends,
+}
+
+/// What an `error` event says: beside its type, or in an object.
+fn read_failure(root: Val<'_>) -> Failure<'_> {
+    note_blanks(root);
+    if let Some(error) = root.get("error").filter(|error| !error.is_null()) {
+        return ERRORS.read(error);
+    }
+    let message = root.take_str("message", Field::ErrorMessage).unwrap_or_default();
+    let code = root.get("code").filter(|code| code.kind() == Kind::String);
+    let class = code.and_then(|code| ERRORS.class(&code.str()?));
+    let code = code.and_then(|code| match class {
+        Some(class) if ERRORS.only_says(&code.str()?, Some(class)) => {
+            code.note(Field::ErrorClass);
+            None
+        }
+        _ => code.take_text(Field::ErrorCode),
+    });
+    let class = class.unwrap_or(FailureClass::Other);
+    Failure { class, status: None, code, message, request_id: None, retry_after: None }
+}

@@ -1,0 +1,640 @@
+//! The assistant's items, one after the other. Each is gathered and written when it is complete; in a stream its pieces are
+//! written as they come, and the whole once more at its end.
+
+use std::collections::HashSet;
+
+use super::super::carried;
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
+use crate::ledger::Reason;
+use crate::model::{Args, Citation, Delta, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, issuers};
+use crate::pipe::Target;
+use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
+use crate::wire::fingerprint;
+
+/// Begins an event of a stream, up to its own members.
+macro_rules! begin_event {
+    ($items:expr, $name:literal, $out:expr) => {{
+        let json = $out.json.frame(concat!("event: ", $name, "\ndata: "));
+        json.up_to_value(concat!("{\"type\":\"", $name, "\",\"sequence_number\":")).u64($items.next_number())
+    }};
+}
+pub(super) use begin_event;
+
+/// What the items are written for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A backend: items go out one by one, as little of them as it needs.
+    #[default]
+    Request,
+    /// A client that gets them all at once.
+    Whole,
+    /// A client that gets pieces.
+    Stream,
+}
+
+/// The assistant's items.
+#[derive(Default)]
+pub(super) struct OutputItems {
+    purpose: Purpose,
+    /// What messages say of themselves before they say anything.
+    heads: Vec<MessageHead>,
+    /// The same of the reasoning or call at hand.
+    head: Option<(ItemId, Option<Str<'static>>, bool)>,
+    /// The piece at hand.
+    piece: Option<(ItemId, u32, bool)>,
+    open: OpenItem,
+    /// The items that are complete, but for those of a request, which are written already.
+    pub(super) done: JsonBuffer,
+    /// How many there are.
+    count: u64,
+    /// Distinguishes the ids of this answer from those of others.
+    seed: u64,
+    ids: HashSet<u64>,
+    /// Events of the stream so far.
+    events: u64,
+    /// Reasoning of a request, which may not be last, and what it says.
+    waiting: JsonBuffer,
+    waiting_parts: Vec<Part<'static>>,
+    /// Calls of a request that have plain text, by their ids.
+    pub(super) free_calls: HashSet<String>,
+    /// The list of items of a request is open.
+    pub(super) listed: bool,
+    /// The turn of a request has said something.
+    said: bool,
+}
+
+struct MessageHead {
+    item: ItemId,
+    id: Option<Str<'static>>,
+    phase: Option<Str<'static>>,
+}
+
+/// The item that is open.
+#[derive(Default)]
+struct OpenItem {
+    kind: OpenKind,
+    /// The item of the source that it is.
+    source: Option<ItemId>,
+    id: String,
+    /// A message's phase; the id, group and name of a call.
+    members: JsonBuffer,
+    /// The part that is open, by its number in the source; its text, escaped, and what belongs to it.
+    part: Option<(PartKind, u32)>,
+    text: String,
+    characters: u64,
+    plain: String,
+    notes: JsonBuffer,
+    note_count: u64,
+    /// Parts that are complete: content of messages and summaries, and what was thought.
+    parts: JsonBuffer,
+    part_count: u64,
+    thoughts: JsonBuffer,
+    thought_count: u64,
+    /// The only part so far is this text.
+    only_text: Option<String>,
+    state: Option<String>,
+    is_cut: bool,
+    /// What reasoning says, if it may have to be given up.
+    held: Vec<Part<'static>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum OpenKind {
+    #[default]
+    Nothing,
+    Message,
+    Reasoning,
+    Function,
+    FreeText,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartKind {
+    Text,
+    Refusal,
+    Summary,
+    Thought,
+}
+
+impl OpenKind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            OpenKind::Nothing => "",
+            OpenKind::Message => "msg",
+            OpenKind::Reasoning => "rs",
+            OpenKind::Function => "fc",
+            OpenKind::FreeText => "ctc",
+        }
+    }
+}
+
+impl OutputItems {
+    pub(super) fn new(purpose: Purpose) -> Self {
+        Self { purpose, ..Self::default() }
+    }
+
+    /// The answer of that id begins.
+    pub(super) fn begin(&mut self, answer: &str) {
+        self.seed = fingerprint(answer.as_bytes());
+    }
+
+    /// The number of the next event.
+    pub(super) const fn next_number(&mut self) -> u64 {
+        self.events += 1;
+        self.events - 1
+    }
+
+    fn streams(&self) -> bool {
+        self.purpose == Purpose::Stream
+    }
+
+    /// Where the open item is, in an event about it.
+    fn place<'a, 'o>(&self, json: &'a mut JsonWriter<'o>) -> &'a mut JsonWriter<'o> {
+        json.key("item_id").literal(&self.open.id).key("output_index").u64(self.count)
+    }
+
+    fn begin_item(&mut self, kind: OpenKind, source: Option<ItemId>, out: &mut Target<'_>) {
+        self.end_item(Status::Completed, out);
+        (self.open.kind, self.open.source) = (kind, source);
+        let native = if kind == OpenKind::Message {
+            let head = self.heads.iter().rposition(|head| Some(head.item) == source);
+            let head = head.map(|at| self.heads.swap_remove(at));
+            if let Some(phase) = head.as_ref().and_then(|head| head.phase.as_ref()) {
+                self.open.members.hold().key("phase").str(phase);
+            }
+            head.and_then(|head| head.id)
+        } else {
+            self.head.take_if(|(item, ..)| Some(*item) == source).and_then(|(item, id, reasons)| {
+                self.head = Some((item, None, reasons));
+                id
+            })
+        };
+        let native = native.filter(|_| self.purpose != Purpose::Request);
+        self.open.id = match native {
+            Some(id) if self.ids.insert(fingerprint(id.as_escaped().as_bytes())) => id.as_escaped().to_owned(),
+            other => {
+                out.lose_some(Field::ItemId, other.as_ref(), Reason::Refused);
+                format!("{}_{:016x}{:08x}", kind.prefix(), self.seed, self.count)
+            }
+        };
+    }
+
+    /// Tells a stream that the open item begins.
+    fn announce(&mut self, out: &mut Target<'_>) {
+        if self.streams() {
+            let json = begin_event!(self, "response.output_item.added", out);
+            json.key("output_index").u64(self.count).key("item");
+            self.write_item("in_progress", json);
+            json.end_object().frame("\n\n");
+        }
+    }
+
+    fn begin_part(&mut self, kind: PartKind, number: u32, out: &mut Target<'_>) {
+        self.end_part(out);
+        self.open.part = Some((kind, number));
+        if !self.streams() {
+            return;
+        }
+        let json = match kind {
+            PartKind::Summary => {
+                let json = begin_event!(self, "response.reasoning_summary_part.added", out);
+                self.place(json).key("summary_index").u64(self.open.part_count)
+            }
+            PartKind::Text | PartKind::Refusal | PartKind::Thought => {
+                let json = begin_event!(self, "response.content_part.added", out);
+                self.place(json).key("content_index").u64(self.index_of(kind))
+            }
+        };
+        json.key("part");
+        self.write_part(kind, json);
+        json.end_object().frame("\n\n");
+    }
+
+    /// The number of the open part among those of its list.
+    const fn index_of(&self, kind: PartKind) -> u64 {
+        match kind {
+            PartKind::Text | PartKind::Refusal | PartKind::Summary => self.open.part_count,
+            PartKind::Thought => self.open.thought_count,
+        }
+    }
+
+    /// A piece of the open part.
+    fn grow_part(&mut self, text: &Str<'_>, out: &mut Target<'_>) {
+        let Some((kind, _)) = self.open.part else { return };
+        self.open.text.push_str(text.as_escaped());
+        if !self.streams() || text.is_empty() {
+            return;
+        }
+        let (index, json) = match kind {
+            PartKind::Text => ("content_index", begin_event!(self, "response.output_text.delta", out)),
+            PartKind::Refusal => ("content_index", begin_event!(self, "response.refusal.delta", out)),
+            PartKind::Thought => ("content_index", begin_event!(self, "response.reasoning_text.delta", out)),
+            PartKind::Summary => {
+                ("summary_index", begin_event!(self, "response.reasoning_summary_text.delta", out))
+            }
+        };
+        self.place(json).key(index).u64(self.index_of(kind)).key("delta").str(text);
+        if kind == PartKind::Text {
+            json.with_value(r#""logprobs":[]"#);
+        }
+        json.end_object().frame("\n\n");
+    }
+
+    fn end_part(&mut self, out: &mut Target<'_>) {
+        let Some((kind, _)) = self.open.part else { return };
+        if self.streams() {
+            self.tell_end_of_part(kind, out);
+        }
+        let mut held = JsonBuffer::default();
+        let list = if kind == PartKind::Thought { &mut self.open.thoughts } else { &mut self.open.parts };
+        std::mem::swap(list, &mut held);
+        self.write_part(kind, &mut held.hold());
+        let open = &mut self.open;
+        let (list, count) = match kind {
+            PartKind::Thought => (&mut open.thoughts, &mut open.thought_count),
+            PartKind::Text | PartKind::Refusal | PartKind::Summary => {
+                (&mut open.parts, &mut open.part_count)
+            }
+        };
+        *list = held;
+        *count += 1;
+        let is_only = self.purpose == Purpose::Request && kind == PartKind::Text && *count == 1;
+        open.only_text = is_only.then(|| std::mem::take(&mut open.text));
+        open.part = None;
+        open.text.clear();
+        open.notes.clear();
+        (open.characters, open.note_count) = (0, 0);
+    }
+
+    fn tell_end_of_part(&mut self, kind: PartKind, out: &mut Target<'_>) {
+        let (index, member, json) = match kind {
+            PartKind::Text => ("content_index", "text", begin_event!(self, "response.output_text.done", out)),
+            PartKind::Refusal => ("content_index", "refusal", begin_event!(self, "response.refusal.done", out)),
+            PartKind::Thought => {
+                ("content_index", "text", begin_event!(self, "response.reasoning_text.done", out))
+            }
+            PartKind::Summary => {
+                ("summary_index", "text", begin_event!(self, "response.reasoning_summary_text.done", out))
+            }
+        };
+        self.place(json).key(index).u64(self.index_of(kind)).key(member).literal(&self.open.text);
+        if kind == PartKind::Text {
+            json.with_value(r#""logprobs":[]"#);
+        }
+        json.end_object().frame("\n\n");
+        let json = match kind {
+            PartKind::Summary => begin_event!(self, "response.reasoning_summary_part.done", out),
+            PartKind::Text | PartKind::Refusal | PartKind::Thought => {
+                begin_event!(self, "response.content_part.done", out)
+            }
+        };
+        self.place(json).key(index).u64(self.index_of(kind)).key("part");
+        self.write_part(kind, json);
+        json.end_object().frame("\n\n");
+    }
+
+    /// The open part as it is so far.
+    fn write_part(&self, kind: PartKind, json: &mut JsonWriter<'_>) {
+        let (head, member) = match kind {
+            PartKind::Text => (r#"{"type":"output_text""#, "text"),
+            PartKind::Refusal => (r#"{"type":"refusal""#, "refusal"),
+            PartKind::Summary => (r#"{"type":"summary_text""#, "text"),
+            PartKind::Thought => (r#"{"type":"reasoning_text""#, "text"),
+        };
+        json.with_value(head).key(member).literal(&self.open.text);
+        if kind == PartKind::Text {
+            json.key("annotations").array().values(self.open.notes.bytes()).end_array();
+            if self.purpose != Purpose::Request {
+                json.with_value(r#""logprobs":[]"#);
+            }
+        }
+        json.end_object();
+    }
+
+    /// Ends the open item, which is of that status unless it was cut off.
+    pub(super) fn end_item(&mut self, status: Status, out: &mut Target<'_>) {
+        if self.open.kind == OpenKind::Nothing {
+            return;
+        }
+        self.end_part(out);
+        let is_call = matches!(self.open.kind, OpenKind::Function | OpenKind::FreeText);
+        if is_call && self.streams() {
+            self.tell_arguments(out);
+        }
+        let is_cut = self.open.is_cut || status == Status::Incomplete;
+        let word = if is_cut { "incomplete" } else { "completed" };
+        match self.purpose {
+            Purpose::Request => self.send(word, out),
+            Purpose::Whole | Purpose::Stream => {
+                if self.streams() {
+                    let json = begin_event!(self, "response.output_item.done", out);
+                    json.key("output_index").u64(self.count).key("item");
+                    self.write_item(word, json);
+                    json.end_object().frame("\n\n");
+                }
+                let mut done = std::mem::take(&mut self.done);
+                self.write_item(word, &mut done.hold());
+                self.done = done;
+            }
+        }
+        self.count += 1;
+        let mut used = std::mem::take(&mut self.open);
+        // Memory that is used again.
+        used.text.clear();
+        used.plain.clear();
+        self.open.text = used.text;
+        self.open.plain = used.plain;
+    }
+
+    fn tell_arguments(&mut self, out: &mut Target<'_>) {
+        let (member, json) = match self.open.kind {
+            OpenKind::FreeText => ("input", begin_event!(self, "response.custom_tool_call_input.done", out)),
+            _ => ("arguments", begin_event!(self, "response.function_call_arguments.done", out)),
+        };
+        self.place(json).key(member).literal(&self.open.text).end_object().frame("\n\n");
+    }
+
+    /// The open item as it is so far.
+    fn write_item(&self, status: &str, json: &mut JsonWriter<'_>) {
+        let open = &self.open;
+        let is_sent = self.purpose == Purpose::Request;
+        json.object();
+        let needs_id = !is_sent || open.kind == OpenKind::Reasoning || open.kind == OpenKind::Message && open.only_text.is_none();
+        if needs_id {
+            json.key("id").literal(&open.id);
+        }
+        match open.kind {
+            OpenKind::Nothing => {}
+            OpenKind::Message => {
+                json.with_value(r#""type":"message""#);
+                if needs_id {
+                    json.key("status").literal(status);
+                }
+                json.with_value(r#""role":"assistant""#);
+                write_members(&open.members, json).key("content");
+                match &open.only_text {
+                    Some(text) if is_sent => _ = json.literal(text),
+                    _ => _ = json.array().values(open.parts.bytes()).end_array(),
+                }
+            }
+            OpenKind::Reasoning => {
+                json.with_value(r#""type":"reasoning""#);
+                json.key("summary").array().values(open.parts.bytes()).end_array();
+                if !open.thoughts.bytes().is_empty() {
+                    json.key("content").array().values(open.thoughts.bytes()).end_array();
+                }
+                if let Some(state) = &open.state {
+                    json.key("encrypted_content").literal(state);
+                }
+            }
+            OpenKind::Function => {
+                json.with_value(r#""type":"function_call""#);
+                if !is_sent {
+                    json.key("status").literal(status);
+                }
+                write_members(&open.members, json).key("arguments").literal(&open.text);
+            }
+            OpenKind::FreeText => {
+                json.with_value(r#""type":"custom_tool_call""#);
+                if !is_sent {
+                    json.key("status").literal(status);
+                }
+                write_members(&open.members, json).key("input").literal(&open.text);
+            }
+        }
+        json.end_object();
+    }
+}
+
+/// Writes members that are held, if there are any.
+fn write_members<'a, 'o>(members: &JsonBuffer, json: &'a mut JsonWriter<'o>) -> &'a mut JsonWriter<'o> {
+    if members.bytes().is_empty() { json } else { json.values(members.bytes()) }
+}
+
+/// How an item ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Completed,
+    Incomplete,
+}
+
+/// Requests.
+impl OutputItems {
+    /// Opens the list of items, once.
+    pub(super) fn open_list(&mut self, out: &mut Target<'_>) {
+        if !std::mem::replace(&mut self.listed, true) {
+            out.json.key("input").array();
+        }
+    }
+
+    /// Sends an item. Reasoning waits for the item that came of it: the API takes neither reasoning that it cannot read
+    /// nor reasoning that nothing came of.
+    fn send(&mut self, status: &str, out: &mut Target<'_>) {
+        if self.open.kind == OpenKind::Reasoning {
+            let held = std::mem::take(&mut self.open.held);
+            if self.open.state.is_none() {
+                return lose_parts(&held, out);
+            }
+            let mut waiting = std::mem::take(&mut self.waiting);
+            self.write_item(status, &mut waiting.hold());
+            self.waiting = waiting;
+            return self.waiting_parts.extend(held);
+        }
+        self.open_list(out);
+        self.said = true;
+        self.waiting_parts.clear();
+        self.waiting.pour_members(&mut out.json);
+        self.write_item(status, &mut out.json);
+    }
+
+    /// The turn ends; returns whether it said anything.
+    pub(super) fn end_turn(&mut self, out: &mut Target<'_>) -> bool {
+        self.end_item(Status::Completed, out);
+        if !self.waiting_parts.is_empty() {
+            out.ledger.note("reasoning that nothing came of was left out");
+            lose_parts(&std::mem::take(&mut self.waiting_parts), out);
+        }
+        self.waiting.clear();
+        self.heads.clear();
+        std::mem::take(&mut self.said)
+    }
+}
+
+fn lose_parts(parts: &[Part<'_>], out: &mut Target<'_>) {
+    for part in parts.iter().rev() {
+        out.lose_part(Of::Reasoning, part, Reason::Refused);
+    }
+}
+
+impl AssistantForm for OutputItems {
+    fn cites(&self, citation: &Citation<'_>) -> bool {
+        self.purpose != Purpose::Request && citation.source.is_some()
+    }
+
+    fn message(&mut self, head: &ItemHead<'_>) {
+        let own = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
+        if head.native_id.is_some() || head.phase.is_some() {
+            let (item, id, phase) = (head.id, own(&head.native_id), own(&head.phase));
+            self.heads.push(MessageHead { item, id, phase });
+        }
+    }
+
+    fn item(&mut self, head: &ItemHead<'_>) {
+        let reasons = head.kind == ItemKind::Reasoning;
+        self.head = Some((head.id, head.native_id.clone().map(Str::into_owned), reasons));
+    }
+
+    fn piece(&mut self, delta: &Delta<'_>) {
+        self.piece = Some((delta.item, delta.part, matches!(delta.value, Part::Summary(_))));
+        let reasons = self.head.as_ref().is_some_and(|(item, _, reasons)| *item == delta.item && *reasons);
+        if reasons && self.purpose == Purpose::Request {
+            self.open.held.push(delta.value.clone().into_owned());
+        }
+    }
+
+    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+        match opening {
+            Opening::Text(item, part) => {
+                self.open_message(item, out);
+                self.begin_part(PartKind::Text, part, out);
+            }
+            Opening::Thinking => self.open_reasoning(None, out),
+            Opening::Encrypted(opaque) => {
+                self.open_reasoning(Some(opaque), out);
+                self.open.state = Some(carried(opaque));
+            }
+            Opening::Call(CallOpening { number: _, id, namespace, name, free_text }) => {
+                let kind = if free_text { OpenKind::FreeText } else { OpenKind::Function };
+                let source = self.head.as_ref().map(|(item, ..)| *item);
+                self.begin_item(kind, source, out);
+                self.open.members.hold().key("call_id").str(id).key("name").str(name);
+                self.open.members.hold().opt_str("namespace", namespace);
+                if free_text && self.purpose == Purpose::Request {
+                    self.free_calls.insert(id.as_escaped().to_owned());
+                }
+                self.announce(out);
+            }
+        }
+    }
+
+    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+        match growth {
+            Growth::Text(text) => self.grow_part(text, out),
+            Growth::Refusal(text) => {
+                let (item, part, _) = self.piece.unwrap_or((ItemId(0), 0, false));
+                let is_open = self.open.source == Some(item) && self.open.part == Some((PartKind::Refusal, part));
+                if !is_open {
+                    self.open_message(item, out);
+                    self.begin_part(PartKind::Refusal, part, out);
+                }
+                self.grow_part(text, out);
+            }
+            Growth::Thinking(text) => {
+                let (_, part, is_summary) = self.piece.unwrap_or((ItemId(0), 0, false));
+                let kind = if is_summary { PartKind::Summary } else { PartKind::Thought };
+                if self.open.part != Some((kind, part)) {
+                    self.begin_part(kind, part, out);
+                }
+                self.grow_part(text, out);
+            }
+            Growth::Signature(opaque) => self.open.state = Some(carried(opaque)),
+            Growth::Arguments(args) => {
+                let plain;
+                let text = match args {
+                    Args::Text(text) => text,
+                    Args::Json(json) => {
+                        plain = Str::plain(json.as_str());
+                        &plain
+                    }
+                };
+                self.open.text.push_str(text.as_escaped());
+                if self.streams() {
+                    let json = match self.open.kind {
+                        OpenKind::FreeText => {
+                            begin_event!(self, "response.custom_tool_call_input.delta", out)
+                        }
+                        _ => begin_event!(self, "response.function_call_arguments.delta", out),
+                    };
+                    self.place(json).key("delta").str(text).end_object().frame("\n\n");
+                }
+            }
+            Growth::Citation(citation) => self.annotate(citation, out),
+            // Nothing that an assistant says has marks, as the profile says.
+            Growth::Cache(_) => {}
+        }
+    }
+
+    fn cut(&mut self) {
+        self.open.is_cut = true;
+    }
+
+    fn close(&mut self, out: &mut Target<'_>) {
+        match self.open.kind {
+            // More of it may follow.
+            OpenKind::Nothing | OpenKind::Message | OpenKind::Reasoning => self.end_part(out),
+            OpenKind::Function | OpenKind::FreeText => self.end_item(Status::Completed, out),
+        }
+    }
+}
+
+impl OutputItems {
+    fn open_message(&mut self, item: ItemId, out: &mut Target<'_>) {
+        if self.open.kind != OpenKind::Message || self.open.source != Some(item) {
+            self.begin_item(OpenKind::Message, Some(item), out);
+            self.announce(out);
+        }
+    }
+
+    /// Opens reasoning, unless what follows is more of the one that is open. Whoever cannot hold a text and its encrypted
+    /// form in one place holds them one after the other: they are one again.
+    fn open_reasoning(&mut self, state: Option<&Opaque<'_>>, out: &mut Target<'_>) {
+        let source = self.piece.map(|(item, ..)| item);
+        let is_open = self.open.kind == OpenKind::Reasoning && self.open.state.is_none();
+        let is_same = self.open.source == source;
+        let completes = state.is_some_and(|state| state.is_of(issuers::OPENAI));
+        if is_open && (is_same || completes) {
+            return;
+        }
+        let held = std::mem::take(&mut self.open.held);
+        // The piece at hand was held with what was open before it.
+        let (before, now) = held.split_at(held.len().saturating_sub(1));
+        self.open.held = before.to_vec();
+        let now = now.to_vec();
+        self.begin_item(OpenKind::Reasoning, source, out);
+        self.open.held = now;
+        self.announce(out);
+    }
+
+    /// Writes an annotation of the open text. What is said of a whole text is said of all its characters.
+    fn annotate(&mut self, citation: &Citation<'_>, out: &mut Target<'_>) {
+        let Citation { kind, title, source, from, to, .. } = citation;
+        let other = kind.as_ref().filter(|kind| !kind.is("url_citation"));
+        out.lose_some(Field::CitationKind, other, Reason::Narrowed);
+        let open = &mut self.open;
+        open.plain.clear();
+        Str::escaped(&open.text).decode_into(&mut open.plain);
+        let last = (open.plain.chars().count() as u64).saturating_sub(1);
+        let mut note = JsonBuffer::default();
+        let mut json = note.hold();
+        let place = |json: &mut JsonWriter<'_>, known: &Option<Raw<'_>>, otherwise| {
+            match known {
+                Some(known) => json.raw(known),
+                None => json.u64(otherwise),
+            };
+        };
+        json.up_to_value(r#"{"type":"url_citation","start_index":"#);
+        place(&mut json, from, 0);
+        json.key("end_index");
+        place(&mut json, to, last);
+        json.key("title").str(&title.clone().unwrap_or_default());
+        json.key("url").str(&source.clone().unwrap_or_default()).end_object();
+        open.notes.hold().values(note.bytes());
+        if self.streams() {
+            let json = begin_event!(self, "response.output_text.annotation.added", out);
+            self.place(json).key("content_index").u64(self.open.part_count);
+            json.key("annotation_index").u64(self.open.note_count).key("annotation").values(note.bytes());
+            json.end_object().frame("\n\n");
+        }
+        self.open.note_count += 1;
+    }
+}

@@ -1,0 +1,151 @@
+//! A request: settings, then `instructions`, then `input`, each item written as soon as it is complete.
+
+use super::super::items::{ERROR_MARK, OK_MARK};
+use super::super::settings::{self, Asker};
+use super::super::{BACKEND, DIALECT, ROLES};
+use super::items::{OutputItems, Purpose};
+use crate::dialects::Options;
+use crate::json::{JsonBuffer, JsonWriter, Str};
+use crate::ledger::Reason;
+use crate::model::{Author, Field, Media, MediaSource, Request};
+use crate::pipe::Target;
+use crate::wire::assistant::AssistantForm;
+use crate::wire::backends::Capabilities;
+use crate::wire::content::WireContent;
+use crate::wire::media::write_data_url;
+use crate::wire::profile::Profile;
+use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
+use crate::wire::turns::Speaker;
+
+/// A request.
+pub(in super::super) struct ResponsesRequest {
+    asker: Asker,
+    items: OutputItems,
+    /// `instructions` are written.
+    instructed: bool,
+}
+
+impl ResponsesRequest {
+    pub(in super::super) fn new(options: &Options) -> Self {
+        let asker = if options.source == Some(DIALECT.name) { Asker::Own } else { Asker::Other };
+        Self { asker, items: OutputItems::new(Purpose::Request), instructed: false }
+    }
+}
+
+impl RequestForm for ResponsesRequest {
+    const APART: bool = true;
+    const DEVELOPERS: bool = true;
+
+    fn profile(&self) -> &'static Profile {
+        &BACKEND
+    }
+
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+        settings::write(request, self.asker, takes, out);
+    }
+
+    fn assistant(&mut self) -> &mut dyn AssistantForm {
+        &mut self.items
+    }
+
+    fn end_assistant(&mut self, _: bool, out: &mut Target<'_>) -> bool {
+        self.items.end_turn(out)
+    }
+
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+        let PlacedMedia { of, call: _, delta, media } = placed;
+        if let MediaSource::Text(text) = &media.source {
+            out.ledger.note("text document written as text");
+            out.lose_some(Field::MediaType, media.media_type.as_ref(), Reason::Narrowed);
+            out.lose_some(Field::MediaName, media.name.as_ref(), Reason::NoSlot);
+            out.lose_some(Field::MediaDetail, media.detail.as_ref(), Reason::NoSlot);
+            return content.text(delta.item, delta.part, text, out);
+        }
+        let mut part = JsonBuffer::default();
+        match write_media(media, &mut part.hold(), out) {
+            Ok(()) => content.item_part(delta.item, delta.part, &part, out),
+            Err(reason) => out.lose_part(of, &delta.value, reason),
+        }
+    }
+
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
+        let GatheredMessage { author, content, waited: _, waits: _ } = message;
+        if content.is_empty() {
+            // A message that says nothing is left out.
+            return out.lose(Field::ItemAuthor, Reason::Redundant);
+        }
+        let leads = author == Author::System && !self.items.listed && !self.instructed;
+        if leads && content.is_one_text() {
+            self.instructed = true;
+            return content.write(out.json.key("instructions"));
+        }
+        self.items.open_list(out);
+        let json = out.json.up_to_value(r#"{"type":"message","role":"#);
+        json.literal(ROLES.word(author).unwrap_or("user"));
+        content.write(json.key("content"));
+        out.json.end_object();
+    }
+
+    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
+        let mark = if is_error == Some(true) {
+            out.ledger.note("failed result marked with `[tool error]`");
+            ERROR_MARK
+        } else if content.begins_with(ERROR_MARK) || content.begins_with(OK_MARK) {
+            OK_MARK
+        } else {
+            ""
+        };
+        if is_error == Some(false) {
+            out.lose(Field::ResultIsError, Reason::Redundant);
+        }
+        self.items.open_list(out);
+        let is_free = self.items.free_calls.contains(id);
+        let word = if is_free { "custom_tool_call_output" } else { "function_call_output" };
+        let json = out.json.object().key("type").literal(word).key("call_id").literal(id);
+        content.write_marked(mark, json.key("output"));
+        out.json.end_object();
+    }
+
+    /// Nothing has to wait: items stand in any order.
+    fn settle(&mut self, _: Speaker, _: &mut Target<'_>) {}
+
+    fn end(&mut self, out: &mut Target<'_>) {
+        self.items.open_list(out);
+        out.json.end_array().end_object();
+    }
+}
+
+/// Writes a part with media, or says why the API takes no such thing.
+fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
+    // What the model should know of a document, and whether to cite it, has no place, as the table says.
+    let Media { media_type, source, name, context: _, citable: _, detail } = media;
+    let known = media_type.as_ref().map(Str::decode);
+    let is_picture = known.as_ref().is_none_or(|kind| kind.starts_with("image/"));
+    let part = if is_picture { "input_image" } else { "input_file" };
+    json.object().key("type").literal(part);
+    match (source, media_type) {
+        (MediaSource::Url(url), _) => {
+            json.key(if is_picture { "image_url" } else { "file_url" }).str(url);
+            let is_usual = known.as_deref() == Some("application/pdf");
+            out.lose_some(Field::MediaType, media_type.as_ref().filter(|_| !is_usual), Reason::Narrowed);
+        }
+        (MediaSource::Base64(data), Some(kind)) => {
+            write_data_url(kind, data, json.key(if is_picture { "image_url" } else { "file_data" }));
+        }
+        // Each provider has its own store of files.
+        (MediaSource::File(_), _) => return Err(Reason::Foreign),
+        (MediaSource::Base64(_), None) | (MediaSource::Text(_), _) => return Err(Reason::NoSlot),
+    }
+    if is_picture {
+        out.lose_some(Field::MediaName, name.as_ref(), Reason::NoSlot);
+        json.key("detail").str(&detail.clone().unwrap_or(Str::escaped("auto")));
+    } else {
+        if name.is_none() && matches!(source, MediaSource::Base64(_)) {
+            out.ledger.note("document without a name called `document.pdf`");
+            json.key("filename").literal("document.pdf");
+        }
+        json.opt_str("filename", name.as_ref()).opt_str("detail", detail.as_ref());
+    }
+    json.end_object();
+    Ok(())
+}
