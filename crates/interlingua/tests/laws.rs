@@ -309,10 +309,122 @@ const NOT_THE_SAME: &[Excuse] = &[
         "`{}` is how no arguments are said",
     ),
     (C, A, "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
+    // What the Responses API insists on, or means by silence.
+    (A, R, "+/tools[]/strict", "a tool is strict there unless it is said not to be"),
+    (C, R, "+/tools[]/function/strict", "a tool is strict there unless it is said not to be"),
+    (C, R, "+/store", "an answer is kept there unless it is said not to be"),
+    (C, R, "+/messages[]/content[]/image_url/detail", "a picture must say how closely to look at it"),
+    (C, R, "request/full.json +/tools[]/function/parameters/*", "a tool must have a schema"),
+    (A, R, "+/usage/cache_creation_input_tokens", "an answer must have numbers, and zeros come back"),
+    (A, R, "+/usage/cache_read_input_tokens", "an answer must have numbers, and zeros come back"),
+    (
+        A,
+        R,
+        "+/usage/output_tokens_details/thinking_tokens",
+        "an answer must have numbers, and zeros come back",
+    ),
+    (
+        C,
+        R,
+        "+/usage/completion_tokens_details/reasoning_tokens",
+        "an answer must have numbers, and zeros come back",
+    ),
+    (
+        C,
+        R,
+        "+/usage/prompt_tokens_details/cache_write_tokens",
+        "an answer must have numbers, and zeros come back",
+    ),
+    (C, R, "+/usage/prompt_tokens_details/cached_tokens", "an answer must have numbers, and zeros come back"),
+    (A, R, "request/full.json -/messages[]/content[]/type", "the tag of thinking, which is lost"),
+    (
+        A,
+        R,
+        "request/orphans.json +/messages[]/content[]/is_error",
+        "a call without a result gets one that says so",
+    ),
+    (
+        A,
+        R,
+        "request/orphans.json ~/messages[]/content[]/type",
+        "the result that was made stands before the others",
+    ),
+    (C, R, "request/replay.json -/messages[]/content[]/text", "an empty text of the assistant is left out"),
+    (C, R, "request/replay.json -/messages[]/content[]/type", "an empty text of the assistant is left out"),
+    (
+        C,
+        R,
+        "response/tools.json +/choices[]/message/tool_calls[]/function/arguments",
+        "`{}` is how no arguments are said",
+    ),
+    (
+        C,
+        R,
+        "response/tools.json -/choices[]/message/tool_calls[]/function/arguments",
+        "`{}` is how no arguments are said",
+    ),
+    // The same request in the form that is written: a list of items, tools before them, the newer of two names.
+    (R, "*", "request/choice.json +/input*", "a text becomes a message"),
+    (R, "*", "request/choice.json -/input", "a text becomes a message"),
+    (R, "*", "request/choice.json +/safety_identifier", "the newer name of `user`"),
+    (R, "*", "request/choice.json -/user", "the newer name of `user`"),
+    (R, "*", "+/store", "the other API keeps no answers"),
+    (R, A, "+/max_output_tokens", "a request must have a limit"),
+    (R, "*", "+/tools[]/strict", "the other API's tools are not strict"),
+    (R, "*", "request/choice.json +/tools[]/parameters/*", "a tool must have a schema"),
+    (R, "*", "+/input[]/type", "messages need not say that they are some"),
+    (R, "*", "request/codex.json +/tools[]/*", "tools that came as an item stand among the others"),
+    (R, "*", "request/codex.json -/input[]/tools[]/*", "tools that came as an item stand among the others"),
+    (R, "*", "request/codex.json -/input[]/type", "tools that came as an item stand among the others"),
+    (R, "*", "request/codex.json +/input[]/content[]/*", "one text is a string, two are a list"),
+    (R, "*", "request/codex.json -/input[]/content[]/*", "one text is a string, two are a list"),
+    (R, A, "-/instructions", "what the system and developers say first is one list"),
+    // Groups of tools and tools that take plain text; an exchange puts them back.
+    (R, "*", "/namespace", "the group stands before the name"),
+    (R, "*", "[]/name", "the group stands before the name"),
+    (R, "*", "request/full.json +/tools[]/*", "the group stands before the name"),
+    (R, "*", "request/full.json -/tools[]/tools[]/*", "the group stands before the name"),
+    (R, "*", "[]/arguments", "a plain text stands as a function's only member"),
+    (R, "*", "[]/input", "a plain text stands as a function's only member"),
+    (R, "*", "-/output[]/type", "a plain text stands as a function's only member"),
+    (R, "*", "+/output[]/type", "a plain text stands as a function's only member"),
+    (R, A, "request/full.json -/tool_choice*", "the other tools are not offered"),
+    (R, A, "request/full.json +/tool_choice", "a call cannot be demanded while the model thinks"),
+    // Thoughts: one text, and their state beside them.
+    (R, "*", "-/input[]/type", "the tag of reasoning, which is lost"),
+    (R, "*", "~/input[]/type", "reasoning is lost, and messages say what they are"),
+    (R, "*", "[]/summary[]/text", "a summary is a thought like any other"),
+    (R, "*", "[]/summary[]/type", "a summary is a thought like any other"),
+    (R, "*", "response/reasoning.json +/output[]/content[]/*", "a summary is a thought like any other"),
+    (R, "*", "response/reasoning.json -/output[]/content[]/*", "a summary is a thought like any other"),
+    (R, "*", "response/tools.json +/output[]/content[]/*", "a summary is a thought like any other"),
+    (R, "*", "stream/tools.sse +/output[]/content[]/*", "a summary is a thought like any other"),
+    (R, "*", "stream/tools.sse -/output[]/content[]/*", "a summary is a thought like any other"),
+    // The vendor's own tools become functions.
+    (
+        R,
+        "*",
+        "request/hosted.json -/input[]/operation*",
+        "the vendor's own tool is a function like any other",
+    ),
+    (R, "*", "request/hosted.json -/input[]/status", "a result that failed begins with a mark"),
+    (R, "*", "request/hosted.json +/input[]/call_id", "an older result has the id of its call as its own"),
+    // A picture in a tool result has no place there in Chat Completions.
+    (R, C, "request/hosted.json +/input[]/*", "it stands in a user message after the results"),
+    (R, C, "request/media.json +/input[]/*", "it stands in a user message after the results"),
+    (R, C, "request/media.json -/input[]/output[]/*", "it stands in a user message after the results"),
+    // Said in other words.
+    (R, "*", "response/failed.json +/error/type", "an answer that failed becomes an error"),
+    (R, A, "response/refusal.json +/output[]/*", "Anthropic declines in plain text"),
+    (R, A, "response/refusal.json -/output[]/*", "Anthropic declines in plain text"),
+    (R, A, "stream/refusal.sse +/output[]/*", "Anthropic declines in plain text"),
+    (R, A, "stream/refusal.sse -/output[]/*", "Anthropic declines in plain text"),
+    (R, A, "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
 ];
 
 const A: &str = "anthropic";
 const C: &str = "openai-chat";
+const R: &str = "openai-responses";
 
 #[test]
 fn real_logs_come_back_and_stay_small() {

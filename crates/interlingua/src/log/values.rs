@@ -153,7 +153,8 @@ impl<'g> NativeValue<'g> {
     pub fn write(&self, json: &mut JsonWriter<'_>) {
         match self {
             NativeValue::Text(text) => _ = json.str(text),
-            NativeValue::Json(value) => _ = json.raw(value),
+            // Many logs are lines.
+            NativeValue::Json(value) => _ = json.raw(&value.one_line()),
             NativeValue::Joined(texts) => {
                 json.open_string();
                 for text in texts {

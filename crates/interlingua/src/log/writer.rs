@@ -260,8 +260,25 @@ impl<F: LogForm> LogWriter<F> {
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
         self.items.complete(tail);
         let whole = self.items.root().filter(|root| root.head().id == tail.id);
-        if !self.restoring && whole.is_some_and(|root| !root.says_anything()) {
-            for field in OF_FRAME.into_iter().chain(OF_AGENT).chain([Field::ItemOrigin]) {
+        let unsaid = whole.filter(|root| !self.restoring && !root.says_anything());
+        if let Some(ItemHead { native_id, parent, time, model, agent, parent_call, .. }) =
+            unsaid.map(GatheredItem::head)
+        {
+            // Some of it may have been told when the item began, in an earlier frame.
+            let texts = [
+                (Field::ItemId, native_id),
+                (Field::ItemParent, parent),
+                (Field::ItemModel, model),
+                (Field::ItemAgent, agent),
+                (Field::ItemParentCall, parent_call),
+            ];
+            for (field, text) in texts {
+                out.lose_some(field, text.as_ref(), Reason::NoSlot);
+            }
+            if let Some(time) = time {
+                out.lose_raw(Field::ItemTime, time, Reason::NoSlot);
+            }
+            for field in [Field::ItemAuthor, Field::ItemOrigin] {
                 out.lose(field, Reason::NoSlot);
             }
         }

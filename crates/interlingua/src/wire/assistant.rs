@@ -71,12 +71,16 @@ pub(crate) trait AssistantForm {
     fn item(&mut self, _: &ItemHead<'_>) {}
     /// What opens and grows next is this piece.
     fn piece(&mut self, _: &Delta<'_>) {}
+    /// Whether the parts of a thought stand apart. Where they do not, a blank line stands between them.
+    fn parts_thoughts(&self) -> bool {
+        false
+    }
     /// Something begins, after what was open before it has closed.
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>);
     /// What is open grows.
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>);
-    /// What is open was cut off; it closes later.
-    fn cut(&mut self) {}
+    /// What is open was cut off. It closes later, and in a stream only then.
+    fn cut(&mut self, _: &mut Target<'_>) {}
     /// What is open ends.
     fn close(&mut self, out: &mut Target<'_>);
 }
@@ -94,6 +98,8 @@ pub(crate) struct AssistantWriter {
     released: u64,
     open: OpenUtterance,
     signature: Option<(Str<'static>, HeldText)>,
+    /// The part of a thought that spoke last.
+    thought: Option<(ItemId, u32)>,
     /// The call that is open has arguments.
     argued: bool,
     calls: u64,
@@ -153,6 +159,7 @@ impl AssistantWriter {
             released: 0,
             open: OpenUtterance::Nothing,
             signature: None,
+            thought: None,
             argued: false,
             calls: 0,
             refused: false,
@@ -369,6 +376,12 @@ impl AssistantWriter {
             (None, Part::Citation(_) | Part::Cache(_)) => out.lose_part(Of::Message, value, Reason::Refused),
             (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) => {
                 self.thinking(form, out);
+                let before = self.thought.replace((*item, *part));
+                let follows = before.is_some_and(|(of, last)| of == *item && last != *part);
+                if follows && !text.is_empty() && !form.parts_thoughts() {
+                    out.ledger.note("parts of a thought joined by a blank line");
+                    form.grow(Growth::Thinking(&Str::escaped("\\n\\n")), out);
+                }
                 form.grow(Growth::Thinking(text), out);
             }
             (Some(Current::Reasoning), Part::Opaque(opaque)) => self.opaque(opaque, form, out),
@@ -455,7 +468,7 @@ impl AssistantWriter {
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else {
             if matches!(self.open, OpenUtterance::Text(item, _) if item == *id) {
                 if is_cut {
-                    form.cut();
+                    form.cut(out);
                 } else {
                     self.close(form, out);
                 }
@@ -465,7 +478,7 @@ impl AssistantWriter {
         self.current = None;
         self.sign(form, out);
         if is_cut {
-            return form.cut();
+            return form.cut(out);
         }
         if current == Current::WrappedCall {
             self.arguments(&Args::Text(Str::plain("\"}")), form, out);

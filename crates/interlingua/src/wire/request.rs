@@ -183,8 +183,7 @@ impl<T: RequestForm> RequestWriter<T> {
         let to = match kind {
             ItemKind::Message => {
                 let tells = T::DEVELOPERS && self.takes.developer;
-                let (to, is_narrowed) =
-                    Destination::of_message(*author, self.pairs.is_waiting(), tells);
+                let (to, is_narrowed) = Destination::of_message(*author, self.pairs.is_waiting(), tells);
                 if is_narrowed {
                     out.lose(Field::ItemAuthor, Reason::Narrowed);
                 }

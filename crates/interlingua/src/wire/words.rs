@@ -28,7 +28,7 @@ pub(crate) struct AnswerFacts {
 
 impl StopWords {
     /// Our word for theirs.
-    pub(crate) fn class(&self, word: &Str<'_>) -> StopClass {
+    fn class(&self, word: &Str<'_>) -> StopClass {
         self.words.value(word).unwrap_or(StopClass::Other)
     }
 
@@ -218,7 +218,7 @@ impl ErrorWords {
     }
 
     /// The class that a type or code says.
-    pub(crate) fn class(&self, word: &Str<'_>) -> Option<FailureClass> {
+    fn class(&self, word: &Str<'_>) -> Option<FailureClass> {
         let says = |(_, kind, code): &&(FailureClass, &str, Option<&str>)| {
             code.is_some_and(|code| word.is(code)) || word.is(kind)
         };
@@ -229,7 +229,7 @@ impl ErrorWords {
     }
 
     /// Whether a type or code says that class and nothing more.
-    pub(crate) fn only_says(&self, word: &Str<'_>, class: Option<FailureClass>) -> bool {
+    fn only_says(&self, word: &Str<'_>, class: Option<FailureClass>) -> bool {
         let mut of_class = self.rows.iter().filter(|(known, ..)| Some(*known) == class);
         of_class.any(|(_, kind, code)| word.is(kind) || code.is_some_and(|code| word.is(code)))
     }

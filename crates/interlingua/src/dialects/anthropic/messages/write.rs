@@ -127,6 +127,11 @@ impl AssistantForm for BlockList {
         }
     }
 
+    fn cut(&mut self, out: &mut Target<'_>) {
+        // What is whole has no word for it.
+        out.lose(Field::ItemStatus, Reason::NoSlot);
+    }
+
     fn close(&mut self, out: &mut Target<'_>) {
         match self.open {
             OpenBlock::Text => self.close_text(out),

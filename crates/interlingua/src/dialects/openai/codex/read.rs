@@ -7,9 +7,8 @@ use crate::dialects::openai::items::{call_of, is_result, text_of};
 use crate::json::{Latest, Raw, Str};
 use crate::log::SessionNews;
 use crate::model::{
-    Args, Author, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Of, Opaque, OpaqueKind, Origin, Part, Rewind, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage,
-    issuers,
+    Args, Author, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice, Of, Opaque,
+    OpaqueKind, Origin, Part, Rewind, Session, Shape, Status, ToolCall, ToolResult, Turn, Usage, issuers,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Limits, Member as _, TapeBuf, Val, WantedNames};

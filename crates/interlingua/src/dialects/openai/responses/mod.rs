@@ -79,6 +79,7 @@ static BACKEND: Profile = Profile {
     arguments: ArgumentForm::Text,
     free_text: FreeText::Native,
     texts: TextForm { head: r#"{"type":"input_text","text":""#, blank: BlankText::Take },
+    text_documents: false,
     // One that comes first is no item.
     system_is_turn: false,
     groups: true,

@@ -57,9 +57,9 @@ const fn rest_of_request(field: Field) -> Says {
             Says::Less("not of tools that a vendor trained or runs")
         }
         Field::ToolOutputSchema => Says::Less("only of functions"),
-        Field::ToolName => {
-            Says::Less("odd letters are replaced; another vendor's own tools are lost, or the API's own stand in")
-        }
+        Field::ToolName => Says::Less(
+            "odd letters are replaced; another vendor's own tools are lost, or the API's own stand in",
+        ),
         Field::ToolType | Field::ToolConfig | Field::ToolService => {
             Says::Less("another vendor's own tools are lost, or the API's own stand in")
         }

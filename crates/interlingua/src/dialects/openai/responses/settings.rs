@@ -3,9 +3,7 @@
 use super::BACKEND;
 use crate::json::Str;
 use crate::ledger::Reason;
-use crate::model::{
-    CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words,
-};
+use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
 use crate::pipe::Target;
 use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;

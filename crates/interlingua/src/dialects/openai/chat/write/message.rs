@@ -103,6 +103,11 @@ impl AssistantForm for ChatMessage {
         }
     }
 
+    fn cut(&mut self, out: &mut Target<'_>) {
+        // What is whole has no word for it.
+        out.lose(Field::ItemStatus, Reason::NoSlot);
+    }
+
     fn close(&mut self, _: &mut Target<'_>) {
         if std::mem::take(&mut self.in_thinking_part) {
             self.content.more().close_string().end_object().end_array().end_object();

@@ -189,7 +189,9 @@ impl ItemReader {
                 let Some(author) = role.and_then(|role| ROLES.value(&role.str()?)) else { return };
                 match self.place {
                     Where::Request => role.map(|role| role.note(Field::ItemAuthor)),
-                    Where::Answer | Where::Stream => role.filter(|role| role.is("assistant")).map(|role| role.note(Field::Structure)),
+                    Where::Answer | Where::Stream => {
+                        role.filter(|role| role.is("assistant")).map(|role| role.note(Field::Structure))
+                    }
                 };
                 let mut head = out.head(ItemKind::Message, author);
                 head.shape = shape(item.get("content"));
@@ -206,7 +208,9 @@ impl ItemReader {
                 None if is_result(word) => {
                     let output = item.get("output").or_else(|| item.get("tools"));
                     let call_id = item.take_str("call_id", Field::ResultCallId);
-                    let call_id = call_id.or_else(|| item.take_str("id", Field::ResultCallId));
+                    // The oldest of them has the id of its call as its own.
+                    let own = || item.take_str("id", Field::ResultCallId);
+                    let call_id = call_id.or_else(|| (word == "local_shell_call_output").then(own).flatten());
                     let result = ToolResult { call_id, name: item.take_str("name", Field::ResultName) };
                     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
                     head.shape = shape(output);

@@ -21,7 +21,8 @@ pub(super) struct ResponseReader;
 impl Reader for ResponseReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let root = doc.root;
-        let is_response = root.get("output").is_some() || root.get("object").is_some_and(|tag| tag.is("response"));
+        let is_response =
+            root.get("output").is_some() || root.get("object").is_some_and(|tag| tag.is("response"));
         if !is_response {
             match read_error(root) {
                 Some(failure) => out.event(&Event::Error(failure)),
@@ -29,8 +30,12 @@ impl Reader for ResponseReader {
             }
             return;
         }
-        let mut head = ResponseEcho::default();
-        head.begin(root, out);
+        note_defaults(root);
+        // A failure stands in place of everything else.
+        if let Some(failure) = read_failure(root) {
+            return out.event(&Event::Error(failure));
+        }
+        ResponseEcho::default().begin(root, out);
         let mut facts = AnswerFacts::default();
         for item in root.get("output").into_iter().flat_map(|output| output.elements()) {
             let mut reader = ItemReader::new(Where::Answer);
@@ -107,14 +112,13 @@ fn note_defaults(response: Val<'_>) {
     }
 }
 
-/// How an answer ended, from its response object: the turn ends, or it failed.
-fn end(response: Val<'_>, facts: AnswerFacts, out: &mut Events<'_>) {
-    let usage = response.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage);
+/// What failed, if a response object says that it did, or that it is not complete.
+fn read_failure(response: Val<'_>) -> Option<Failure<'_>> {
     let status = response.get("status");
     let word = status.and_then(|status| status.str());
     let error = response.get("error").filter(|error| !error.is_null());
     let word = word.as_ref().map_or(COMPLETED, Str::as_escaped);
-    let failure = match (error, word) {
+    match (error, word) {
         (Some(error), _) => {
             status.filter(|status| status.is("failed")).map(|status| status.note(Field::Structure));
             Some(ERRORS.read(error))
@@ -128,13 +132,13 @@ fn end(response: Val<'_>, facts: AnswerFacts, out: &mut Events<'_>) {
             retry_after: None,
         }),
         (None, _) => None,
-    };
-    if let Some(failure) = failure {
-        if usage.is_some() {
-            out.event(&Event::Usage(Turn { usage, ..Turn::default() }));
-        }
-        return out.event(&Event::Error(failure));
     }
+}
+
+/// The turn ends as its response object says.
+fn end(response: Val<'_>, facts: AnswerFacts, out: &mut Events<'_>) {
+    let usage = response.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage);
+    let status = response.get("status");
     let reason = response.get("incomplete_details").and_then(|details| details.get("reason"));
     let reason = reason.filter(|reason| reason.kind() == Kind::String);
     let raw = match (reason, status) {
@@ -162,7 +166,8 @@ fn end(response: Val<'_>, facts: AnswerFacts, out: &mut Events<'_>) {
 
 /// How the items that nobody ended have ended.
 fn status_of_rest(response: Val<'_>) -> Status {
-    let is_complete = response.get("status").is_none_or(|status| status.is(COMPLETED) || status.is("complete"));
+    let is_complete =
+        response.get("status").is_none_or(|status| status.is(COMPLETED) || status.is("complete"));
     if is_complete { Status::Completed } else { Status::Interrupted }
 }
 
@@ -190,7 +195,8 @@ fn read_error(root: Val<'_>) -> Option<Failure<'_>> {
 fn read_usage(usage: Val<'_>) -> Usage {
     note_blanks(usage);
     let input = usage.get("input_tokens_details");
-    let of = |details: Option<Val<'_>>, name, field| details.and_then(|details| details.note_u64(name, field));
+    let of =
+        |details: Option<Val<'_>>, name, field| details.and_then(|details| details.note_u64(name, field));
     let cache_read = of(input, "cached_tokens", Field::UsageCacheRead);
     let cache_write = of(input, "cache_write_tokens", Field::UsageCacheWrite);
     let written = input.and_then(|input| input.get("cache_write_tokens_details"));
@@ -221,4 +227,3 @@ fn read_usage(usage: Val<'_>) -> Usage {
         ..Usage::default()
     }
 }
-

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::content::Slot;
 use super::items::{ItemReader, Where};
-use super::{ResponseEcho, both, end, status_of_rest};
+use super::{ResponseEcho, both, end, read_usage, status_of_rest};
 use crate::dialects::openai::responses::ERRORS;
-use crate::model::{Event, Failure, FailureClass, Field};
+use crate::model::{Event, Failure, Field, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::words::AnswerFacts;
@@ -62,17 +62,20 @@ impl Reader for ResponseEventReader {
         let index = part.and_then(|part| part.u64()).unwrap_or(0);
         let place = Place { output, item, part, index };
         let event = word.strip_prefix("response.").unwrap_or(word);
+        let ends = matches!(event, "completed" | "incomplete" | "failed" | "cancelled" | "done");
+        // Where nothing else says how the answer ended, the event does.
+        let says_end = ends && response.is_some_and(|response| response.get("status").is_none());
+        if says_end {
+            tag.note(Field::StopReason);
+        }
         let known = match event {
-            "created" | "queued" | "in_progress" => {
-                response.inspect(|response| {
+            "created" | "queued" | "in_progress" => response
+                .inspect(|response| {
                     self.echo.begin(*response, out);
                     note_tag(*response, "status", &["in_progress", "queued"]);
                 })
-                .is_some()
-            }
-            "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
-                response.inspect(|response| self.end(*response, out)).is_some()
-            }
+                .is_some(),
+            _ if ends => response.inspect(|response| self.end(*response, out)).is_some(),
             "error" => {
                 self.fail(read_failure(root), out);
                 true
@@ -87,7 +90,9 @@ impl Reader for ResponseEventReader {
         if !known {
             return;
         }
-        tag.note(Field::Structure);
+        if !says_end {
+            tag.note(Field::Structure);
+        }
         // It hides the length of tokens.
         padding.and_then(|padding| padding.note_text(Field::Padding));
         if let Some((sequence, number)) = sequence.and_then(|sequence| Some((sequence, sequence.u64()?))) {
@@ -115,15 +120,13 @@ impl ResponseEventReader {
     }
 
     /// Claims what only tells pieces apart, where it tells what we know.
-    fn note_place(&self, place: &Place<'_>, number: u64, slot: Option<Slot>) {
+    fn note_place(&self, place: &Place<'_>, number: u64, expected: bool) {
         let item = self.items.get(&number);
         place.output.map(|output| output.note_count(Field::Structure));
         if let Some(id) = place.item.filter(|id| item.is_some_and(|item| item.is_called(*id))) {
             id.note(Field::Structure);
         }
-        if let Some(part) = place.part.filter(|_| {
-            slot.is_some_and(|slot| item.is_some_and(|item| item.expects(slot, place.index)))
-        }) {
+        if let Some(part) = place.part.filter(|_| expected) {
             part.note_count(Field::Structure);
         }
     }
@@ -146,7 +149,10 @@ impl ResponseEventReader {
         let known = reader.has_begun();
         // Of items that we do not know the number stays where it is.
         if known {
-            place.output.filter(|_| !begins || number == next).map(|output| output.note_count(Field::Structure));
+            place
+                .output
+                .filter(|_| !begins || number == next)
+                .map(|output| output.note_count(Field::Structure));
         }
         known
     }
@@ -165,7 +171,9 @@ impl ResponseEventReader {
             "refusal.done" => ("refusal", Slot::Refusal, true),
             "reasoning_summary_text.done" => ("text", Slot::Summary, true),
             "reasoning_text.done" => ("text", Slot::Thought, true),
-            "function_call_arguments.done" | "mcp_call_arguments.done" => ("arguments", Slot::Arguments, true),
+            "function_call_arguments.done" | "mcp_call_arguments.done" => {
+                ("arguments", Slot::Arguments, true)
+            }
             "custom_tool_call_input.done" => ("input", Slot::Arguments, true),
             "content_part.added" | "reasoning_summary_part.added" | "reasoning_part.added" => {
                 return self.part(place, root, Extent::Begins, out);
@@ -182,6 +190,7 @@ impl ResponseEventReader {
         let index = if slot == Slot::Arguments { 0 } else { place.index };
         let Some(value) = root.get(member).filter(|value| value.kind() == Kind::String) else { return false };
         let reader = self.items.entry(number).or_insert_with(|| ItemReader::new(Where::Stream));
+        let expected = reader.expects(slot, index);
         let known = if is_whole {
             reader.tell(slot, index, value, out)
         } else {
@@ -190,7 +199,7 @@ impl ResponseEventReader {
         self.last = number;
         if known {
             note_blanks(root);
-            self.note_place(place, number, Some(slot));
+            self.note_place(place, number, expected);
         }
         known
     }
@@ -198,10 +207,13 @@ impl ResponseEventReader {
     /// A part begins, and says nothing yet, or ends, and is told once more.
     fn part(&mut self, place: &Place<'_>, root: Val<'_>, extent: Extent, out: &mut Events<'_>) -> bool {
         let number = self.number_of(place);
-        let (Some(part), Some(reader)) = (root.get("part"), self.items.get_mut(&number)) else { return false };
+        let (Some(part), Some(reader)) = (root.get("part"), self.items.get_mut(&number)) else {
+            return false;
+        };
         let Some((tag, text, slot)) = super::content::text_member(part).filter(|_| reader.has_begun()) else {
             return false;
         };
+        let expected = reader.expects(slot, place.index);
         match extent {
             Extent::Begins if text.is("") => {
                 tag.note(Field::Structure);
@@ -211,7 +223,7 @@ impl ResponseEventReader {
             Extent::Begins => return false,
             Extent::Ends => reader.read_part(part, place.index, out),
         }
-        self.note_place(place, number, Some(slot));
+        self.note_place(place, number, expected);
         true
     }
 
@@ -221,12 +233,12 @@ impl ResponseEventReader {
             return false;
         };
         let at = root.get("annotation_index").and_then(|at| at.u64()).unwrap_or(0);
-        let count = reader.annotations(place.index);
+        let (count, expected) = (reader.annotations(place.index), reader.expects(Slot::Text, place.index));
         reader.annotate((Slot::Text, place.index), usize::try_from(at).unwrap_or(usize::MAX), note, out);
         if at == count as u64 {
             root.note_u64("annotation_index", Field::Structure);
         }
-        self.note_place(place, number, Some(Slot::Text));
+        self.note_place(place, number, expected);
         true
     }
 
@@ -236,7 +248,7 @@ impl ResponseEventReader {
         let is_it = event.contains("_call") && progress.iter().any(|word| event.ends_with(word));
         let number = self.number_of(place);
         if is_it && self.items.get(&number).is_some_and(ItemReader::has_begun) {
-            self.note_place(place, number, None);
+            self.note_place(place, number, false);
             return true;
         }
         false
@@ -245,19 +257,24 @@ impl ResponseEventReader {
     fn end(&mut self, response: Val<'_>, out: &mut Events<'_>) {
         self.echo.begin(response, out);
         let mut facts = AnswerFacts::default();
-        for (number, item) in response.get("output").into_iter().flat_map(|list| list.elements()).enumerate() {
+        for (number, item) in response.get("output").into_iter().flat_map(|list| list.elements()).enumerate()
+        {
             // Items that we do not know have a number, too.
             self.items.entry(number as u64).or_insert_with(|| ItemReader::new(Where::Stream)).read(item, out);
         }
-        let rest = status_of_rest(response);
-        let failed = response.get("status").is_some_and(|status| status.is("failed"));
-        for item in self.items.values_mut() {
-            if !failed {
-                item.end(rest, out);
+        self.is_over = true;
+        if let Some(failure) = super::read_failure(response) {
+            let usage = response.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage);
+            if usage.is_some() {
+                out.event(&Event::Usage(Turn { usage, ..Turn::default() }));
             }
+            return out.event(&Event::Error(failure));
+        }
+        let rest = status_of_rest(response);
+        for item in self.items.values_mut() {
+            item.end(rest, out);
             facts = both(facts, item.facts());
         }
-        self.is_over = true;
         end(response, facts, out);
     }
 
@@ -280,16 +297,5 @@ fn read_failure(root: Val<'_>) -> Failure<'_> {
     if let Some(error) = root.get("error").filter(|error| !error.is_null()) {
         return ERRORS.read(error);
     }
-    let message = root.take_str("message", Field::ErrorMessage).unwrap_or_default();
-    let code = root.get("code").filter(|code| code.kind() == Kind::String);
-    let class = code.and_then(|code| ERRORS.class(&code.str()?));
-    let code = code.and_then(|code| match class {
-        Some(class) if ERRORS.only_says(&code.str()?, Some(class)) => {
-            code.note(Field::ErrorClass);
-            None
-        }
-        _ => code.take_text(Field::ErrorCode),
-    });
-    let class = class.unwrap_or(FailureClass::Other);
-    Failure { class, status: None, code, message, request_id: None, retry_after: None }
+    ERRORS.read(root)
 }

@@ -171,7 +171,9 @@ impl OutputItems {
         };
         let native = native.filter(|_| self.purpose != Purpose::Request);
         self.open.id = match native {
-            Some(id) if self.ids.insert(fingerprint(id.as_escaped().as_bytes())) => id.as_escaped().to_owned(),
+            Some(id) if self.ids.insert(fingerprint(id.as_escaped().as_bytes())) => {
+                id.as_escaped().to_owned()
+            }
             other => {
                 out.lose_some(Field::ItemId, other.as_ref(), Reason::Refused);
                 format!("{}_{:016x}{:08x}", kind.prefix(), self.seed, self.count)
@@ -252,9 +254,7 @@ impl OutputItems {
         let open = &mut self.open;
         let (list, count) = match kind {
             PartKind::Thought => (&mut open.thoughts, &mut open.thought_count),
-            PartKind::Text | PartKind::Refusal | PartKind::Summary => {
-                (&mut open.parts, &mut open.part_count)
-            }
+            PartKind::Text | PartKind::Refusal | PartKind::Summary => (&mut open.parts, &mut open.part_count),
         };
         *list = held;
         *count += 1;
@@ -269,7 +269,9 @@ impl OutputItems {
     fn tell_end_of_part(&mut self, kind: PartKind, out: &mut Target<'_>) {
         let (index, member, json) = match kind {
             PartKind::Text => ("content_index", "text", begin_event!(self, "response.output_text.done", out)),
-            PartKind::Refusal => ("content_index", "refusal", begin_event!(self, "response.refusal.done", out)),
+            PartKind::Refusal => {
+                ("content_index", "refusal", begin_event!(self, "response.refusal.done", out))
+            }
             PartKind::Thought => {
                 ("content_index", "text", begin_event!(self, "response.reasoning_text.done", out))
             }
@@ -359,7 +361,9 @@ impl OutputItems {
         let open = &self.open;
         let is_sent = self.purpose == Purpose::Request;
         json.object();
-        let needs_id = !is_sent || open.kind == OpenKind::Reasoning || open.kind == OpenKind::Message && open.only_text.is_none();
+        let needs_id = !is_sent
+            || open.kind == OpenKind::Reasoning
+            || open.kind == OpenKind::Message && open.only_text.is_none();
         if needs_id {
             json.key("id").literal(&open.id);
         }
@@ -492,6 +496,10 @@ impl AssistantForm for OutputItems {
         }
     }
 
+    fn parts_thoughts(&self) -> bool {
+        true
+    }
+
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
         match opening {
             Opening::Text(item, part) => {
@@ -522,7 +530,8 @@ impl AssistantForm for OutputItems {
             Growth::Text(text) => self.grow_part(text, out),
             Growth::Refusal(text) => {
                 let (item, part, _) = self.piece.unwrap_or((ItemId(0), 0, false));
-                let is_open = self.open.source == Some(item) && self.open.part == Some((PartKind::Refusal, part));
+                let is_open =
+                    self.open.source == Some(item) && self.open.part == Some((PartKind::Refusal, part));
                 if !is_open {
                     self.open_message(item, out);
                     self.begin_part(PartKind::Refusal, part, out);
@@ -564,7 +573,7 @@ impl AssistantForm for OutputItems {
         }
     }
 
-    fn cut(&mut self) {
+    fn cut(&mut self, _: &mut Target<'_>) {
         self.open.is_cut = true;
     }
 

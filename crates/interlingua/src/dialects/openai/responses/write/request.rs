@@ -54,13 +54,6 @@ impl RequestForm for ResponsesRequest {
 
     fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
         let PlacedMedia { of, call: _, delta, media } = placed;
-        if let MediaSource::Text(text) = &media.source {
-            out.ledger.note("text document written as text");
-            out.lose_some(Field::MediaType, media.media_type.as_ref(), Reason::Narrowed);
-            out.lose_some(Field::MediaName, media.name.as_ref(), Reason::NoSlot);
-            out.lose_some(Field::MediaDetail, media.detail.as_ref(), Reason::NoSlot);
-            return content.text(delta.item, delta.part, text, out);
-        }
         let mut part = JsonBuffer::default();
         match write_media(media, &mut part.hold(), out) {
             Ok(()) => content.item_part(delta.item, delta.part, &part, out),
@@ -117,8 +110,9 @@ impl RequestForm for ResponsesRequest {
 
 /// Writes a part with media, or says why the API takes no such thing.
 fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
-    // What the model should know of a document, and whether to cite it, has no place, as the table says.
-    let Media { media_type, source, name, context: _, citable: _, detail } = media;
+    // Whether to cite it has no place, as the table says.
+    let Media { media_type, source, name, context, citable: _, detail } = media;
+    out.lose_some(Field::MediaContext, context.as_ref(), Reason::NoSlot);
     let known = media_type.as_ref().map(Str::decode);
     let is_picture = known.as_ref().is_none_or(|kind| kind.starts_with("image/"));
     let part = if is_picture { "input_image" } else { "input_file" };
