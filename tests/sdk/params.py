@@ -103,6 +103,13 @@ def anthropic_request(request: Any) -> list[str]:
     return check(request, m.MessageCreateParamsStreaming if streaming else m.MessageCreateParamsNonStreaming)
 
 
+def responses_request(request: Any) -> list[str]:
+    from openai.types.responses import response_create_params as c
+
+    streaming = isinstance(request, dict) and request.get("stream") is True
+    return check(request, c.ResponseCreateParamsStreaming if streaming else c.ResponseCreateParamsNonStreaming)
+
+
 def openai_request(request: Any) -> list[str]:
     from openai.types.chat import completion_create_params as c
 

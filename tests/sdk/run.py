@@ -10,6 +10,7 @@ import sys
 sys.dont_write_bytecode = True  # leave the tree as it was
 
 import params  # noqa: E402
+import responses  # noqa: E402
 from sdk import (  # noqa: E402
     Replay, Wrong, anthropic, need, openai, parsed_openai, same, stream_anthropic, stream_openai,
     view_anthropic, view_openai, whole_anthropic, whole_openai)
@@ -778,8 +779,10 @@ def main():
         parser.error("give --bin PATH or --self-check")
     run = Run(args.bin, args.only)
     run.self_check()
+    responses.self_cases(run)
     if not args.self_check and not run.failed:
         run.conversions()
+        responses.cases(run, sys.modules[__name__])
     run.replay.close()
     print(f"{run.passed} passed, {run.failed} failed")
     return 1 if run.failed or not run.passed else 0

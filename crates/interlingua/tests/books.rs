@@ -201,6 +201,7 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ("openai-responses", "openai-chat", "message/text User", "says which result a picture belongs to"),
     ("openai-responses", "openai-chat", "result/text", "says where the picture of a result stands"),
     ("openai-responses", "anthropic", "call/args", "arguments that were cut off are no object"),
+    ("openai-responses", "anthropic", "message/text System", "asks for JSON in words"),
     ("anthropic", "openai-responses", "result/text", "says that a call has no result"),
     ("anthropic", "openai-chat", "message/text User", "says which result a picture belongs to"),
     ("anthropic", "openai-chat", "result/text", "says where the picture of a result stands"),

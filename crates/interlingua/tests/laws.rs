@@ -379,6 +379,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, "*", "request/codex.json +/input[]/content[]/*", "one text is a string, two are a list"),
     (R, "*", "request/codex.json -/input[]/content[]/*", "one text is a string, two are a list"),
     (R, A, "-/instructions", "what the system and developers say first is one list"),
+    (R, A, "request/choice.json -/text/format/type", "JSON is asked for in words"),
     // Groups of tools and tools that take plain text; an exchange puts them back.
     (R, "*", "/namespace", "the group stands before the name"),
     (R, "*", "[]/name", "the group stands before the name"),

@@ -70,7 +70,7 @@ pub(crate) trait AssistantForm {
     /// Reasoning or a call begins; a call opens at once, reasoning when it says something.
     fn item(&mut self, _: &ItemHead<'_>) {}
     /// What opens and grows next is this piece.
-    fn piece(&mut self, _: &Delta<'_>) {}
+    fn piece(&mut self, _: &Delta<'_>, _: &mut Target<'_>) {}
     /// Whether the parts of a thought stand apart. Where they do not, a blank line stands between them.
     fn parts_thoughts(&self) -> bool {
         false
@@ -349,7 +349,7 @@ impl AssistantWriter {
 
     fn grow(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
-        form.piece(delta);
+        form.piece(delta, out);
         let current = self.current.filter(|(current, _)| current == item).map(|(_, current)| current);
         match (current, value) {
             (None, Part::Text(text) | Part::Summary(text)) => self.text(*item, *part, text, form, out),

@@ -48,7 +48,7 @@ pub(crate) struct Profile {
 /// A tool that the vendor trained or runs itself.
 #[derive(Debug)]
 pub(crate) struct OwnTool {
-    /// Its type, or how that begins if this ends with an underscore: a date follows.
+    /// Its type, or how that begins if this ends with an underscore; a `#` at the end is a date of eight digits.
     pub(crate) begins: &'static str,
     /// Who runs it.
     pub(crate) kind: CallKind,
@@ -141,7 +141,12 @@ impl Profile {
     /// The tool of that type, if it is one of the target's own.
     pub(crate) fn own_type(&self, vendor_type: &Str<'_>) -> Option<&'static OwnTool> {
         let word = vendor_type.as_escaped();
-        let is = |begins: &str| word == begins || begins.ends_with('_') && word.starts_with(begins);
+        let is = |begins: &str| match begins.strip_suffix('#') {
+            Some(stem) => word
+                .strip_prefix(stem)
+                .is_some_and(|date| date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit())),
+            None => word == begins || begins.ends_with('_') && word.starts_with(begins),
+        };
         self.own_tools.iter().find(|own| is(own.begins))
     }
 

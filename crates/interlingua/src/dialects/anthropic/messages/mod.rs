@@ -134,7 +134,8 @@ static BACKEND: Profile = Profile {
     marks: Marks::TextsAndCalls,
     own_tools: &[
         OwnTool {
-            begins: "web_search_2",
+            // OpenAI has others that begin so.
+            begins: "web_search_#",
             kind: CallKind::Server,
             service: Some(Service::WebSearch),
             stands_in: Some(("web_search_20250305", "web_search")),

@@ -1,5 +1,6 @@
 //! The settings of a request, read and written.
 
+use super::super::items::{GrammarForm, write_grammar};
 use super::{CACHE_CONTROL, Flavour, ThinkingMember};
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
@@ -421,7 +422,9 @@ fn write_tool(
             json.key("parameters");
             write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
         }
-        out.json.opt_raw("format", grammar.as_ref());
+        if let Some(grammar) = grammar {
+            write_grammar(grammar, GrammarForm::Nested, tape, out.json.key("format"));
+        }
     }
     out.json.opt_bool("strict", *strict).end_object().end_object();
 }

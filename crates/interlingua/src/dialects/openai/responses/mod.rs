@@ -98,9 +98,9 @@ const OWN_TOOLS: &[OwnTool] = &[
         service: Some(Service::WebSearch),
         stands_in: Some(("web_search", "web_search")),
     },
-    server("web_search_2025_", Service::WebSearch),
+    server("web_search_2025_08_26", Service::WebSearch),
     server("web_search_preview", Service::WebSearch),
-    server("web_search_preview_", Service::WebSearch),
+    server("web_search_preview_2025_03_11", Service::WebSearch),
     OwnTool {
         begins: "code_interpreter",
         kind: CallKind::Server,

@@ -80,7 +80,8 @@ const fn rest_of_request(field: Field) -> Says {
             Says::Less("pictures and files, but no sound or film, and no files of other providers")
         }
         Field::MediaType => Says::Less("media at an address, and texts, have no type of their own"),
-        Field::MediaName => Says::Less("only files have one"),
+        Field::MediaName => Says::Less("only of files; of texts in a line before them"),
+        Field::MediaContext => Says::Less("only of texts, in a line before them"),
         Field::MediaDetail => Says::Less("pictures and files have it, texts do not"),
         Field::ResultIsError => {
             Says::Less("a failed result begins with `[tool error]`; that it went well is not said")
@@ -94,7 +95,6 @@ const fn rest_of_request(field: Field) -> Says {
         | Field::Modalities
         | Field::ReasoningMode
         | Field::SettingsCache
-        | Field::MediaContext
         | Field::MediaCitable => Says::No(Reason::NoSlot),
         // Only an answer cites.
         citations!() => Says::No(Reason::NoSlot),
@@ -126,6 +126,7 @@ const fn rest_of_answer(field: Field) -> Says {
             Says::Less("only of what is at an address")
         }
         Field::ErrorClass | Field::ErrorCode => Says::Less("only of the first failure"),
+        Field::ErrorRetryAfter => Says::Less("in a stream, in the message of a rate limit"),
         Field::CitationQuote
         | Field::CitationDocument
         | Field::CitationStart
@@ -139,8 +140,7 @@ const fn rest_of_answer(field: Field) -> Says {
         | Field::StopDetail
         | Field::Cost
         | Field::ErrorStatus
-        | Field::ErrorRequestId
-        | Field::ErrorRetryAfter => Says::No(Reason::NoSlot),
+        | Field::ErrorRequestId => Says::No(Reason::NoSlot),
         kit_in_answer!() => in_answer(field),
     }
 }

@@ -1,6 +1,7 @@
 //! The settings of a request, read and written.
 
 use super::BACKEND;
+use super::items::{GrammarForm, write_grammar};
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
@@ -336,20 +337,17 @@ fn write_tool(
     } = tool;
     if let Some(own_type) = vendor_type {
         out.json.object().key("type");
-        match BACKEND.own_type(own_type) {
-            Some(_) => {
-                out.json.str(own_type);
-                for (name, value) in config {
-                    out.json.key(name.as_escaped()).raw(value);
-                }
+        if BACKEND.own_type(own_type).is_some() {
+            out.json.str(own_type);
+            for (name, value) in config {
+                out.json.key(name.as_escaped()).raw(value);
             }
-            None => {
-                let word = BACKEND.stand_in(*service).map_or("web_search", |(word, _)| word);
-                lose_for_stand_in(tool, out);
-                out.json.literal(word);
-                if word == "code_interpreter" {
-                    out.json.with_value(r#""container":{"type":"auto"}"#);
-                }
+        } else {
+            let word = BACKEND.stand_in(*service).map_or("", |(word, _)| word);
+            lose_for_stand_in(tool, out);
+            out.json.literal(word);
+            if word == "code_interpreter" {
+                out.json.with_value(r#""container":{"type":"auto"}"#);
             }
         }
         out.json.end_object();
@@ -366,7 +364,10 @@ fn write_tool(
     out.json.object().key("type").literal(word).key("name").str(new);
     out.json.opt_str("description", description.as_ref());
     if *kind == CallKind::FreeText {
-        out.json.opt_raw("format", grammar.as_ref()).opt_bool("defer_loading", *deferred);
+        if let Some(grammar) = grammar {
+            write_grammar(grammar, GrammarForm::Flat, tape, out.json.key("format"));
+        }
+        out.json.opt_bool("defer_loading", *deferred);
         lose_raws(&[(Field::ToolSchema, schema), (Field::ToolOutputSchema, output_schema)], out);
         if strict.is_some() {
             out.lose(Field::ToolStrict, Reason::NoSlot);

@@ -425,12 +425,11 @@ impl ItemReader {
         if self.place != Where::Stream {
             return;
         }
-        match self.known(slot, index).and_then(|at| self.told.get_mut(at)) {
-            Some(told) => told.text.push_str(text.as_escaped()),
-            None => {
-                let text = text.as_escaped().to_owned();
-                self.told.push(ToldText { slot, index, text, notes: Vec::new() });
-            }
+        if let Some(told) = self.known(slot, index).and_then(|at| self.told.get_mut(at)) {
+            told.text.push_str(text.as_escaped());
+        } else {
+            let text = text.as_escaped().to_owned();
+            self.told.push(ToldText { slot, index, text, notes: Vec::new() });
         }
     }
 }

@@ -38,7 +38,7 @@ const PLACES: WantedNames<8> = WantedNames::new([
 ]);
 
 /// Where a piece belongs.
-struct Place<'t> {
+struct EventPlace<'t> {
     output: Option<Val<'t>>,
     item: Option<Val<'t>>,
     /// The number of the part, in its list.
@@ -60,7 +60,7 @@ impl Reader for ResponseEventReader {
         let word = word.as_escaped();
         let part = content.or(summary);
         let index = part.and_then(|part| part.u64()).unwrap_or(0);
-        let place = Place { output, item, part, index };
+        let place = EventPlace { output, item, part, index };
         let event = word.strip_prefix("response.").unwrap_or(word);
         let ends = matches!(event, "completed" | "incomplete" | "failed" | "cancelled" | "done");
         // Where nothing else says how the answer ended, the event does.
@@ -111,7 +111,7 @@ impl Reader for ResponseEventReader {
 
 impl ResponseEventReader {
     /// The number of the item that a piece is of, if it says so.
-    fn number_of(&self, place: &Place<'_>) -> u64 {
+    fn number_of(&self, place: &EventPlace<'_>) -> u64 {
         let by_id = || {
             let id = place.item?;
             self.items.iter().rev().find(|(_, item)| item.is_called(id)).map(|(number, _)| *number)
@@ -120,7 +120,7 @@ impl ResponseEventReader {
     }
 
     /// Claims what only tells pieces apart, where it tells what we know.
-    fn note_place(&self, place: &Place<'_>, number: u64, expected: bool) {
+    fn note_place(&self, place: &EventPlace<'_>, number: u64, expected: bool) {
         let item = self.items.get(&number);
         place.output.map(|output| output.note_count(Field::Structure));
         if let Some(id) = place.item.filter(|id| item.is_some_and(|item| item.is_called(*id))) {
@@ -132,7 +132,7 @@ impl ResponseEventReader {
     }
 
     /// An item begins or ends; returns whether it is one that we know.
-    fn item(&mut self, place: &Place<'_>, item: Val<'_>, begins: bool, out: &mut Events<'_>) -> bool {
+    fn item(&mut self, place: &EventPlace<'_>, item: Val<'_>, begins: bool, out: &mut Events<'_>) -> bool {
         let next = self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
         let number = match place.output.and_then(|output| output.u64()) {
             Some(number) => number,
@@ -158,7 +158,7 @@ impl ResponseEventReader {
     }
 
     /// A piece of an item, or the whole of a part; returns whether it was understood.
-    fn piece(&mut self, event: &str, place: &Place<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn piece(&mut self, event: &str, place: &EventPlace<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
         let (member, slot, is_whole) = match event {
             "output_text.delta" => ("delta", Slot::Text, false),
             "refusal.delta" => ("delta", Slot::Refusal, false),
@@ -176,10 +176,10 @@ impl ResponseEventReader {
             }
             "custom_tool_call_input.done" => ("input", Slot::Arguments, true),
             "content_part.added" | "reasoning_summary_part.added" | "reasoning_part.added" => {
-                return self.part(place, root, Extent::Begins, out);
+                return self.part(place, root, PartMoment::Begins, out);
             }
             "content_part.done" | "reasoning_summary_part.done" | "reasoning_part.done" => {
-                return self.part(place, root, Extent::Ends, out);
+                return self.part(place, root, PartMoment::Ends, out);
             }
             "output_text.annotation.added" | "output_text_annotation.added" => {
                 return self.annotation(place, root, out);
@@ -205,7 +205,13 @@ impl ResponseEventReader {
     }
 
     /// A part begins, and says nothing yet, or ends, and is told once more.
-    fn part(&mut self, place: &Place<'_>, root: Val<'_>, extent: Extent, out: &mut Events<'_>) -> bool {
+    fn part(
+        &mut self,
+        place: &EventPlace<'_>,
+        root: Val<'_>,
+        extent: PartMoment,
+        out: &mut Events<'_>,
+    ) -> bool {
         let number = self.number_of(place);
         let (Some(part), Some(reader)) = (root.get("part"), self.items.get_mut(&number)) else {
             return false;
@@ -215,19 +221,19 @@ impl ResponseEventReader {
         };
         let expected = reader.expects(slot, place.index);
         match extent {
-            Extent::Begins if text.is("") => {
+            PartMoment::Begins if text.is("") => {
                 tag.note(Field::Structure);
                 text.note(Field::Structure);
                 note_blanks(part);
             }
-            Extent::Begins => return false,
-            Extent::Ends => reader.read_part(part, place.index, out),
+            PartMoment::Begins => return false,
+            PartMoment::Ends => reader.read_part(part, place.index, out),
         }
         self.note_place(place, number, expected);
         true
     }
 
-    fn annotation(&mut self, place: &Place<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn annotation(&mut self, place: &EventPlace<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
         let number = self.number_of(place);
         let (Some(note), Some(reader)) = (root.get("annotation"), self.items.get_mut(&number)) else {
             return false;
@@ -243,7 +249,7 @@ impl ResponseEventReader {
     }
 
     /// Whether an event only says how far a call of the provider's own tools has come.
-    fn is_progress(&self, event: &str, place: &Place<'_>) -> bool {
+    fn is_progress(&self, event: &str, place: &EventPlace<'_>) -> bool {
         let progress = [".in_progress", ".searching", ".interpreting", ".generating", ".completed"];
         let is_it = event.contains("_call") && progress.iter().any(|word| event.ends_with(word));
         let number = self.number_of(place);
@@ -286,7 +292,7 @@ impl ResponseEventReader {
 
 /// How much of a part there is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum PartMoment {
     Begins,
     Ends,
 }

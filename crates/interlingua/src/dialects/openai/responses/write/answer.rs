@@ -1,7 +1,7 @@
 //! Answers: a whole response, and the events of a stream.
 
 use super::super::{CLIENT, COMPLETED, ERRORS};
-use super::items::{OutputItems, Purpose, Status, begin_event};
+use super::items::{OutputItems, OutputStatus, Purpose, begin_event};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Failure, FailureClass, Field, Usage};
@@ -110,7 +110,7 @@ impl AnswerForm for ResponseEvents {
         if self.head.bytes().is_empty() {
             self.begin(&ResponseHead::default(), out);
         }
-        self.items.end_item(Status::Incomplete, out);
+        self.items.end_item(OutputStatus::Incomplete, out);
         let json = begin_event!(self.items, "response.failed", out).key("response");
         let end = ResponseEnd { status: "failed", failure: Some(failure), ..ResponseEnd::IN_PROGRESS };
         end.write(&self.head, &self.items, json);
@@ -119,8 +119,8 @@ impl AnswerForm for ResponseEvents {
 }
 
 /// How the item that is open when the answer stops has ended.
-fn item_status(stop: &Stopped<'_>) -> Status {
-    if stop.word == COMPLETED { Status::Completed } else { Status::Incomplete }
+fn item_status(stop: &Stopped<'_>) -> OutputStatus {
+    if stop.word == COMPLETED { OutputStatus::Completed } else { OutputStatus::Incomplete }
 }
 
 /// How far a response has come.
@@ -206,10 +206,11 @@ fn write_usage(usage: &Usage, json: &mut JsonWriter<'_>) {
 
 /// `{"code":…,"message":…}`. Clients act on the code.
 fn write_failure(failure: &Failure<'_>, json: &mut JsonWriter<'_>) {
-    let Failure { class, status: _, code, message, request_id: _, retry_after: _ } = failure;
+    let Failure { class, status: _, code, message, request_id: _, retry_after } = failure;
     let own = ERRORS.of_class(*class);
     let word = match class {
         FailureClass::InvalidRequest => "invalid_prompt",
+        FailureClass::Incomplete => "server_error",
         _ => own.and_then(|(_, code)| code).unwrap_or("server_error"),
     };
     json.object().key("code");
@@ -217,5 +218,12 @@ fn write_failure(failure: &Failure<'_>, json: &mut JsonWriter<'_>) {
         Some(code) => json.str(code),
         None => json.literal(word),
     };
-    json.key("message").str(message).end_object();
+    json.key("message").open_string().piece(message);
+    // Codex reads from the message how long to wait.
+    if let Some(wait) = retry_after.filter(|_| *class == FailureClass::RateLimit)
+        && !message.decode().contains("try again in")
+    {
+        json.piece(&Str::from_plain(&format!(" Please try again in {wait}ms.")));
+    }
+    json.close_string().end_object();
 }

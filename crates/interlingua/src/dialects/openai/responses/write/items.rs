@@ -42,7 +42,7 @@ pub(super) struct OutputItems {
     head: Option<(ItemId, Option<Str<'static>>, bool)>,
     /// The piece at hand.
     piece: Option<(ItemId, u32, bool)>,
-    open: OpenItem,
+    open: OpenOutput,
     /// The items that are complete, but for those of a request, which are written already.
     pub(super) done: JsonBuffer,
     /// How many there are.
@@ -54,7 +54,7 @@ pub(super) struct OutputItems {
     events: u64,
     /// Reasoning of a request, which may not be last, and what it says.
     waiting: JsonBuffer,
-    waiting_parts: Vec<Part<'static>>,
+    waiting_parts: Vec<HeldPart>,
     /// Calls of a request that have plain text, by their ids.
     pub(super) free_calls: HashSet<String>,
     /// The list of items of a request is open.
@@ -71,7 +71,7 @@ struct MessageHead {
 
 /// The item that is open.
 #[derive(Default)]
-struct OpenItem {
+struct OpenOutput {
     kind: OpenKind,
     /// The item of the source that it is.
     source: Option<ItemId>,
@@ -95,7 +95,14 @@ struct OpenItem {
     state: Option<String>,
     is_cut: bool,
     /// What reasoning says, if it may have to be given up.
-    held: Vec<Part<'static>>,
+    held: Vec<HeldPart>,
+}
+
+/// What reasoning says, and the frame it came in.
+#[derive(Clone)]
+struct HeldPart {
+    part: Part<'static>,
+    frame: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,7 +161,7 @@ impl OutputItems {
     }
 
     fn begin_item(&mut self, kind: OpenKind, source: Option<ItemId>, out: &mut Target<'_>) {
-        self.end_item(Status::Completed, out);
+        self.end_item(OutputStatus::Completed, out);
         (self.open.kind, self.open.source) = (kind, source);
         let native = if kind == OpenKind::Message {
             let head = self.heads.iter().rposition(|head| Some(head.item) == source);
@@ -314,7 +321,7 @@ impl OutputItems {
     }
 
     /// Ends the open item, which is of that status unless it was cut off.
-    pub(super) fn end_item(&mut self, status: Status, out: &mut Target<'_>) {
+    pub(super) fn end_item(&mut self, status: OutputStatus, out: &mut Target<'_>) {
         if self.open.kind == OpenKind::Nothing {
             return;
         }
@@ -323,7 +330,7 @@ impl OutputItems {
         if is_call && self.streams() {
             self.tell_arguments(out);
         }
-        let is_cut = self.open.is_cut || status == Status::Incomplete;
+        let is_cut = self.open.is_cut || status == OutputStatus::Incomplete;
         let word = if is_cut { "incomplete" } else { "completed" };
         match self.purpose {
             Purpose::Request => self.send(word, out),
@@ -417,7 +424,7 @@ fn write_members<'a, 'o>(members: &JsonBuffer, json: &'a mut JsonWriter<'o>) -> 
 
 /// How an item ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum OutputStatus {
     Completed,
     Incomplete,
 }
@@ -453,7 +460,7 @@ impl OutputItems {
 
     /// The turn ends; returns whether it said anything.
     pub(super) fn end_turn(&mut self, out: &mut Target<'_>) -> bool {
-        self.end_item(Status::Completed, out);
+        self.end_item(OutputStatus::Completed, out);
         if !self.waiting_parts.is_empty() {
             out.ledger.note("reasoning that nothing came of was left out");
             lose_parts(&std::mem::take(&mut self.waiting_parts), out);
@@ -464,9 +471,19 @@ impl OutputItems {
     }
 }
 
-fn lose_parts(parts: &[Part<'_>], out: &mut Target<'_>) {
-    for part in parts.iter().rev() {
-        out.lose_part(Of::Reasoning, part, Reason::Refused);
+/// Gives up reasoning. While its frame is there, what is lost is not a copy but what stands there.
+fn lose_parts(parts: &[HeldPart], out: &mut Target<'_>) {
+    for HeldPart { part, frame } in parts.iter().rev() {
+        let part = match part {
+            _ if *frame != out.ledger.frame_number() => part.clone(),
+            Part::Text(text) => Part::Text(text.reborrow()),
+            Part::Summary(text) => Part::Summary(text.reborrow()),
+            Part::Opaque(Opaque { kind, issuer, value }) => {
+                Part::Opaque(Opaque { kind: *kind, issuer: issuer.reborrow(), value: value.reborrow() })
+            }
+            other => other.clone(),
+        };
+        out.lose_part(Of::Reasoning, &part, Reason::Refused);
     }
 }
 
@@ -488,11 +505,12 @@ impl AssistantForm for OutputItems {
         self.head = Some((head.id, head.native_id.clone().map(Str::into_owned), reasons));
     }
 
-    fn piece(&mut self, delta: &Delta<'_>) {
+    fn piece(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         self.piece = Some((delta.item, delta.part, matches!(delta.value, Part::Summary(_))));
         let reasons = self.head.as_ref().is_some_and(|(item, _, reasons)| *item == delta.item && *reasons);
         if reasons && self.purpose == Purpose::Request {
-            self.open.held.push(delta.value.clone().into_owned());
+            let part = delta.value.clone().into_owned();
+            self.open.held.push(HeldPart { part, frame: out.ledger.frame_number() });
         }
     }
 
@@ -558,11 +576,10 @@ impl AssistantForm for OutputItems {
                 };
                 self.open.text.push_str(text.as_escaped());
                 if self.streams() {
-                    let json = match self.open.kind {
-                        OpenKind::FreeText => {
-                            begin_event!(self, "response.custom_tool_call_input.delta", out)
-                        }
-                        _ => begin_event!(self, "response.function_call_arguments.delta", out),
+                    let json = if self.open.kind == OpenKind::FreeText {
+                        begin_event!(self, "response.custom_tool_call_input.delta", out)
+                    } else {
+                        begin_event!(self, "response.function_call_arguments.delta", out)
                     };
                     self.place(json).key("delta").str(text).end_object().frame("\n\n");
                 }
@@ -581,7 +598,7 @@ impl AssistantForm for OutputItems {
         match self.open.kind {
             // More of it may follow.
             OpenKind::Nothing | OpenKind::Message | OpenKind::Reasoning => self.end_part(out),
-            OpenKind::Function | OpenKind::FreeText => self.end_item(Status::Completed, out),
+            OpenKind::Function | OpenKind::FreeText => self.end_item(OutputStatus::Completed, out),
         }
     }
 }
