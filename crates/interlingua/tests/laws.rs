@@ -371,7 +371,6 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, "*", "+/store", "the other API keeps no answers"),
     (R, A, "+/max_output_tokens", "a request must have a limit"),
     (R, "*", "+/tools[]/strict", "the other API's tools are not strict"),
-    (R, "*", "request/choice.json +/tools[]/parameters/*", "a tool must have a schema"),
     (R, "*", "+/input[]/type", "messages need not say that they are some"),
     (R, "*", "request/codex.json +/tools[]/*", "tools that came as an item stand among the others"),
     (R, "*", "request/codex.json -/input[]/tools[]/*", "tools that came as an item stand among the others"),
@@ -420,7 +419,10 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, A, "response/refusal.json -/output[]/*", "Anthropic declines in plain text"),
     (R, A, "stream/refusal.sse +/output[]/*", "Anthropic declines in plain text"),
     (R, A, "stream/refusal.sse -/output[]/*", "Anthropic declines in plain text"),
-    (R, A, "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
+    (R, "*", "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
+    (C, R, "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
+    (R, A, "request/hosted.json -/tool_choice/type", "the other API's own tool stands in"),
+    (R, A, "request/hosted.json +/tool_choice/type", "the other API's own tool stands in"),
 ];
 
 const A: &str = "anthropic";

@@ -613,3 +613,22 @@ fn errors_of_every_form_carry_their_message() {
     let (got, _) = convert_json(R, A, Role::Response, &queued);
     assert_eq!(got["type"], "error", "an answer that is not there is no answer");
 }
+
+// ---- Counts -----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn p76_a_request_can_be_counted() {
+    let ask = json!({"model": "m", "max_tokens": 9, "system": "Be brief.", "stream": true,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}]});
+    let (sent, _) = convert_json(A, R, Role::Count, &ask);
+    assert_eq!(sent["instructions"], "Be brief.");
+    assert_eq!(sent["tools"].as_array().unwrap().len(), 1);
+    let members: Vec<&String> = sent.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["model", "tools", "instructions", "input"], "settings of the answer do not count");
+    let counted = json!({"object": "response.input_tokens", "input_tokens": 11});
+    let (got, _) = convert_json(R, A, Role::Counted, &counted);
+    assert_eq!(got, json!({"input_tokens": 11}));
+    let (back, _) = convert_json(A, R, Role::Counted, &got);
+    assert_eq!(back, counted);
+}

@@ -33,6 +33,15 @@ pub(crate) static ANTHROPIC_COUNT: Backend = Backend {
     ..ANTHROPIC_VALUE
 };
 
+/// OpenAI, asked only how many tokens a request has.
+pub(crate) static OPENAI_RESPONSES_COUNT: Backend = Backend {
+    name: "openai",
+    dialect: "openai-responses",
+    about: "OpenAI's own API",
+    takes: Capabilities { refuses: ANSWER_SETTINGS, ..RESPONSES },
+    models: &[],
+};
+
 /// Settings of an answer, which do not count.
 const ANSWER_SETTINGS: &[Field] = &[
     Field::MaxTokens,
@@ -52,6 +61,7 @@ const ANSWER_SETTINGS: &[Field] = &[
     Field::StoreAnswer,
     Field::Metadata,
     Field::Modalities,
+    Field::CacheKey,
 ];
 
 /// The vendor of its dialect.

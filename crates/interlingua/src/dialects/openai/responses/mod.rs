@@ -7,15 +7,17 @@ mod write;
 
 use super::chat::{CACHE, ERRORS};
 use super::items;
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
 use crate::model::{Author, CallKind, Opaque, OpaqueKind, Service, StopClass, Words, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::{NameRule, builtin::OPENAI_RESPONSES};
+use crate::wire::backends::NameRule;
+use crate::wire::backends::builtin::{OPENAI_RESPONSES, OPENAI_RESPONSES_COUNT};
 use crate::wire::content::TextForm;
+use crate::wire::listing::{CountReader, CountWords, CountWriter, says_of_count};
 use crate::wire::profile::{
     ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals,
 };
@@ -62,9 +64,31 @@ pub static DIALECT: Dialect = Dialect {
                 says: says::answer,
             }),
         },
+        RoleSpec {
+            role: Role::Count,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(read::request::ResponsesRequestReader)),
+            write: Some(WriteSpec {
+                make: |options| {
+                    let options = Options { backend: Some(&OPENAI_RESPONSES_COUNT), ..options.clone() };
+                    Box::new(RequestWriter::new(write::request::ResponsesRequest::new(&options), &options))
+                },
+                says: says::request,
+            }),
+        },
+        RoleSpec {
+            role: Role::Counted,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(CountReader(&COUNT))),
+            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+        },
     ],
     sniff,
 };
+
+/// How many tokens a request has.
+static COUNT: CountWords =
+    CountWords { path: &["input_tokens"], cached: None, around: r#""object":"response.input_tokens""# };
 
 /// What the API takes.
 static BACKEND: Profile = Profile {
@@ -221,6 +245,9 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     }
     if doc.get("object").is_some_and(|object| object.is("response")) {
         return Some((Role::Response, 10));
+    }
+    if doc.get("object").is_some_and(|object| object.is("response.input_tokens")) {
+        return Some((Role::Counted, 10));
     }
     let stream = matches!(head.kind, FrameKind::Sse(_));
     let kind = doc.get("type").and_then(|kind| kind.str()).filter(|_| stream)?;

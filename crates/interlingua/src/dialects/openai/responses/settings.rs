@@ -203,7 +203,7 @@ pub(super) enum Asker {
 pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
-    if request.store.is_none() && asker == Asker::Other {
+    if request.store.is_none() && asker == Asker::Other && takes.takes(Field::StoreAnswer) {
         out.ledger.note("the provider is told not to keep the answer, as other APIs do not");
         out.json.key("store").bool(false);
     }
@@ -211,6 +211,7 @@ pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, o
         out.lose(Field::StreamUsage, Reason::Narrowed);
     }
     match request.logprobs {
+        Some(true) if !takes.takes(Field::Logprobs) => out.lose(Field::Logprobs, Reason::Refused),
         Some(true) => _ = out.json.key("include").array().literal(LOGPROBS).end_array(),
         Some(false) => out.lose(Field::Logprobs, Reason::Redundant),
         None => {}
@@ -303,7 +304,7 @@ fn write_text(request: &Request<'_>, takes: &Capabilities, tape: &mut TapeBuf, o
                 out.json.str(&name.clone().unwrap_or(Str::escaped("response")));
                 out.json.opt_str("description", description.as_ref()).opt_bool("strict", *strict);
                 out.json.key("schema");
-                write_answer_schema(schema, &takes.schemas, tape, out);
+                write_answer_schema(schema, takes.schemas, tape, out);
                 if name.is_none() {
                     out.ledger.note("schema of the answer called `response`");
                 }
@@ -374,7 +375,7 @@ fn write_tool(
         }
     } else {
         out.json.key("parameters");
-        write_tool_schema(schema.as_ref(), *strict, &takes.schemas, tape, out);
+        write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
         match strict {
             Some(strict) => _ = out.json.key("strict").bool(*strict),
             None if namespace.is_some() => {}
