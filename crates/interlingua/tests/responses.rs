@@ -83,7 +83,7 @@ fn is_lost(report: &Report, path: &str) -> bool {
     report.lost_paths.iter().any(|row| row.path == path)
 }
 
-fn response(output: Value) -> Value {
+fn response(output: &Value) -> Value {
     json!({"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": output,
         "usage": {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}})
 }
@@ -129,7 +129,7 @@ fn issued() -> Vec<Value> {
 fn what_the_backend_issued_comes_back_from_an_anthropic_client() {
     let ask = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
         "tools": [{"name": "look", "input_schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}]});
-    let (_, got) = call(A, R, &ask, |_| response(json!(issued())));
+    let (_, got) = call(A, R, &ask, |_| response(&json!(issued())));
     assert_eq!(got["stop_reason"], "tool_use");
     let mut next = ask;
     let turns = next["messages"].as_array_mut().unwrap();
@@ -137,7 +137,7 @@ fn what_the_backend_issued_comes_back_from_an_anthropic_client() {
     turns.push(json!({"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "call_1", "content": "one"},
         {"type": "tool_result", "tool_use_id": "call_2", "content": "two"}]}));
-    let (sent, _) = call(A, R, &next, |_| response(json!([message("done")])));
+    let (sent, _) = call(A, R, &next, |_| response(&json!([message("done")])));
     let input = sent["input"].as_array().unwrap();
     let states: Vec<&Value> = input.iter().filter(|item| item["type"] == "reasoning").collect();
     assert_eq!(states[0]["encrypted_content"], "gAAAA-one==");
@@ -154,12 +154,12 @@ fn what_the_backend_issued_comes_back_from_a_chat_client() {
     let tool = json!({"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}});
     let ask = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [tool]});
     let output = json!([reasoning("rs_1", "gAAAA-one=="), function_call("call_1", "look")]);
-    let (_, got) = call(C, R, &ask, |_| response(output.clone()));
+    let (_, got) = call(C, R, &ask, |_| response(&output));
     let mut next = ask;
     let turns = next["messages"].as_array_mut().unwrap();
     turns.push(got["choices"][0]["message"].clone());
     turns.push(json!({"role": "tool", "tool_call_id": "call_1", "content": "one"}));
-    let (sent, _) = call(C, R, &next, |_| response(json!([message("done")])));
+    let (sent, _) = call(C, R, &next, |_| response(&json!([message("done")])));
     let input = sent["input"].as_array().unwrap();
     assert_eq!(input[1]["type"], "reasoning");
     assert_eq!(input[1]["encrypted_content"], "gAAAA-one==");
@@ -252,7 +252,7 @@ fn p17_the_phase_of_a_message_stays() {
 #[test]
 fn p35_the_id_of_an_item_is_not_the_id_of_its_call() {
     let (got, report) =
-        convert_json(R, A, Role::Response, &response(json!([function_call("call_1", "look")])));
+        convert_json(R, A, Role::Response, &response(&json!([function_call("call_1", "look")])));
     assert_eq!(got["content"][0]["id"], "call_1");
     assert!(is_lost(&report, "/output[]/id"));
 }
@@ -516,7 +516,7 @@ fn p69_an_end_without_output_has_the_items_that_were_done() {
 fn items_that_stand_only_at_the_end_are_said() {
     let created =
         json!({"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}});
-    let done = json!({"type": "response.completed", "response": response(json!([message("Late."), function_call("c", "look")]))});
+    let done = json!({"type": "response.completed", "response": response(&json!([message("Late."), function_call("c", "look")]))});
     let (out, _) = convert_text(R, A, Role::Stream, &format!("data: {created}\n\ndata: {done}\n\n"));
     assert!(out.contains("Late.") && out.contains("tool_use"), "{out}");
 }
@@ -544,7 +544,7 @@ fn p80_ids_are_given_once_and_used_everywhere() {
         }
     }
     // Two items of one id are told apart.
-    let twice = response(json!([message("One."), message("Two.")]));
+    let twice = response(&json!([message("One."), message("Two.")]));
     let (got, _) = rewrite_json(Role::Response, &twice);
     assert_ne!(got["output"][0]["id"], got["output"][1]["id"]);
 }
