@@ -137,6 +137,12 @@ const TABLES: &[Excuse] = &[
     ),
     (
         "kimi",
+        "openai-responses",
+        "request/tool/kind",
+        "the vendor's own search is the target's own there, whoever runs it",
+    ),
+    (
+        "kimi",
         "anthropic",
         "request/tool/kind",
         "the vendor's own search is the target's own there, whoever runs it",
@@ -198,6 +204,10 @@ const SAID_OTHERWISE: &[Excuse] = &[
         "message/text User",
         "`instructions` is no leaf that could be lost; it is said as an extension's",
     ),
+    ("openai-responses", "kimi", "message/text User", "says which result a picture belongs to"),
+    ("openai-responses", "kimi", "result/text", "says where the picture of a result stands"),
+    ("openai-responses", "copilot", "message/text User", "says which result a picture belongs to"),
+    ("openai-responses", "copilot", "result/text", "says where the picture of a result stands"),
     ("openai-responses", "openai-chat", "message/text User", "says which result a picture belongs to"),
     ("openai-responses", "openai-chat", "result/text", "says where the picture of a result stands"),
     ("openai-responses", "anthropic", "call/args", "arguments that were cut off are no object"),

@@ -4,7 +4,7 @@ use super::super::{Flavour, StatePlace};
 use super::tally::MessageTally;
 use crate::json::{JsonBuffer, Str};
 use crate::ledger::Reason;
-use crate::model::{Args, Citation, ItemId, Opaque};
+use crate::model::{Args, Citation, Field, ItemId, Opaque};
 use crate::pipe::Target;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 use crate::wire::backends::Capabilities;
