@@ -41,7 +41,11 @@ def view_responses(r):
     same((r.object, isinstance(r.created_at, float)), ("response", True), "object, created_at")
     ids = [item.id for item in r.output]
     same(len(set(ids)), len(ids), "number of distinct ids")
+    order = []
     for item in r.output:
+        state = getattr(item, "encrypted_content", None) or ""
+        hidden = "redacted_thinking" if ":encrypted:" in state else "thinking"
+        order.append({"message": "text", "reasoning": hidden}.get(item.type, "tool_use"))
         if item.type == "message":
             for part in item.content:
                 refused |= part.type == "refusal"
@@ -65,6 +69,7 @@ def view_responses(r):
         same(u.total_tokens, u.input_tokens + u.output_tokens, "total_tokens")
     return {
         "model": r.model,
+        "order": order,
         "text": text,
         "reasoning": reasoning,
         "signatures": [s.removeprefix(mark + "signature:") for s in states if s.startswith(mark + "signature:")],
@@ -88,7 +93,10 @@ def expect(response, want):
     loose = [tuple(None if w is None else g for g, w in zip(gc, wc)) for gc, wc in zip(got["calls"], want["calls"])]
     got["calls"] = loose + got["calls"][len(loose):]
     for key, value in want.items():
-        same(got[key], value, key)
+        if key != "order":
+            same(got[key], value, key)
+    usual = sorted(got["order"], key=["thinking", "redacted_thinking", "text", "tool_use"].index)
+    same(got["order"], want["order"] or usual, "order of items")
 
 
 def accepted(replay, request):
