@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Feeds what `interlingua convert` writes to the official `openai` and `anthropic` packages. See README.md."""
+"""Feeds what `interlingua convert` writes to the official `openai`, `anthropic` and `google-genai` packages. See README.md."""
 
 import argparse
 import json
@@ -9,6 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True  # leave the tree as it was
 
+import gemini  # noqa: E402
 import params  # noqa: E402
 import responses  # noqa: E402
 from sdk import (  # noqa: E402
@@ -16,7 +17,7 @@ from sdk import (  # noqa: E402
     view_anthropic, view_openai, whole_anthropic, whole_openai)
 
 INPUTS = pathlib.Path(__file__).parent / "inputs"
-A, O = "anthropic", "openai-chat"
+A, O, G = "anthropic", "openai-chat", "gemini"
 OTHER = {A: O, O: A}
 STREAM = {A: stream_anthropic, O: stream_openai}
 WHOLE = {A: whole_anthropic, O: whole_openai}
@@ -671,6 +672,33 @@ class Run:
             self.case(f"{name} to itself, byte for byte", lambda: same(
                 self.convert(read(name), family(name), family(name), role, may_fail=name in CUT), read(name), "output"))
 
+    def to_gemini(self):
+        r = self.replay
+        convert = lambda name, role, **how: self.convert(read(name), family(name), G, role, **how)  # noqa: E731
+        for name, want in STREAMS.items():
+            def streamed():
+                data = convert(name, "stream")
+                gemini.expect(self.clean(gemini.stream(r, data)), want)
+                same(len(gemini.history(r, data)) > 1, True, "whether the client keeps the answer")
+            self.case(f"{name} to {G}", streamed)
+        for name, (text, message, _) in BROKEN.items():
+            self.case(f"{name} to {G}", lambda: same(
+                gemini.expect_broken(gemini.stream(r, convert(name, "stream")), message), text, "text before the error"))
+        for name, text in CUT.items():
+            self.case(f"{name} to {G}", lambda: same(
+                gemini.expect_broken(gemini.stream(r, convert(name, "stream", may_fail=True)), "ended"), text, "text before the cut"))
+        for name, want in RESPONSES.items():
+            self.case(f"{name} to {G}", lambda: gemini.expect(gemini.whole(r, convert(name, "response")), want))
+        for name, want in ERRORS.items():
+            status = 503 if want[0] == 529 else want[0]
+            self.case(f"{name} to {G}", lambda: gemini.expect_error(r, convert(name, "response"), status, message_of(name)))
+        for name, want in REQUESTS.items():
+            def request():
+                out = json.loads(convert(name, "request"))
+                gemini.accepted(out)
+                expect_items(gemini.items(out), want)
+            self.case(f"{name} to {G}", request)
+
     def request_cases(self, name, want):
         a, b = family(name), OTHER[family(name)]
 
@@ -783,6 +811,7 @@ def main():
     if not args.self_check and not run.failed:
         run.conversions()
         responses.cases(run, sys.modules[__name__])
+        run.to_gemini()
     run.replay.close()
     print(f"{run.passed} passed, {run.failed} failed")
     return 1 if run.failed or not run.passed else 0

@@ -332,6 +332,9 @@ def run_case(binary, case, targets, folder):
             if not plain.startswith("zq"):
                 continue
             seen = word in out or plain in out or base64.b64encode(plain.encode()).decode() in out
+            # Gemini's state is bytes: another's stands there in base64, behind its issuer's name.
+            carried = (f"interlingua:{issuer}:{word}" for issuer in ("anthropic", "openai", "google", "xai", "copilot"))
+            seen = seen or any(base64.b64encode(text.encode()).decode() in out for text in carried)
             declared = any(path == p or path.startswith((p + "/", p + "[")) or not p.startswith("/") for p in lost)
             if not seen and not declared:
                 wrong.append(f"{label}: {path} = {word!r} is gone, and nobody says so")

@@ -173,7 +173,7 @@ pub(crate) fn frame_name(framing: Framing, frame: u64) -> String {
         (_, 0) | (Framing::Whole, _) => "the input".to_owned(),
         (Framing::Lines, line) => format!("line {line}"),
         (Framing::Documents, document) => format!("document {document}"),
-        (Framing::Sse, event) => format!("event {event}"),
+        (Framing::Sse | Framing::EventsOrArray, event) => format!("event {event}"),
         (Framing::Elements(_), 1) => "the head".to_owned(),
         (Framing::Elements(_), part) => format!("entry {}", part - 2),
     }
@@ -241,7 +241,7 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
     let frames = match (identity.spec.framing, report.frames) {
         (Framing::Lines, 1) => "1 line".to_owned(),
         (Framing::Lines, lines) => format!("{} lines", number(lines)),
-        (Framing::Sse, events) => format!("{} events", number(events)),
+        (Framing::Sse | Framing::EventsOrArray, events) => format!("{} events", number(events)),
         (Framing::Whole, _) | (Framing::Documents, 1) => "1 document".to_owned(),
         (Framing::Documents, documents) => format!("{} documents", number(documents)),
         // The head and the tail are no entries.

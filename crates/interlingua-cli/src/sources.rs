@@ -235,7 +235,7 @@ impl Taken {
     pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, framing: Framing) -> PathBuf {
         let extension = match framing {
             Framing::Lines => "jsonl",
-            Framing::Sse => "sse",
+            Framing::Sse | Framing::EventsOrArray => "sse",
             Framing::Whole | Framing::Documents | Framing::Elements(_) => "json",
         };
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);

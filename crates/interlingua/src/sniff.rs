@@ -39,7 +39,10 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
 pub fn guesses(head: &[u8], complete: bool) -> Vec<Guess> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let framing = if starts_like_sse(head) { Framing::Sse } else { Framing::Lines };
-    let mut guesses: Vec<Guess> = Vec::new();
+    let mut guesses = guess_array(head);
+    if !guesses.is_empty() {
+        return guesses;
+    }
     let mut seen = 0;
     let mut ask = |frame: Frame<'_>| {
         // Twenty documents are enough; a torn last one is nobody's.
@@ -68,6 +71,29 @@ pub fn guesses(head: &[u8], complete: bool) -> Vec<Guess> {
         }
     }
     // The sort is stable: the first dialect in the registry wins a draw.
+    guesses.sort_by_key(|guess| std::cmp::Reverse(guess.score));
+    guesses
+}
+
+/// Whether it is a stream that is an array, of which we may only have the beginning: its lines may look like documents of
+/// their own.
+fn guess_array(head: &[u8]) -> Vec<Guess> {
+    let mut guesses = Vec::new();
+    if head.trim_ascii_start().starts_with(b"[") {
+        ask_all(head, FrameKind::Whole, &mut guesses);
+    }
+    if guesses.is_empty() && head.trim_ascii_start().starts_with(b"[") {
+        let mut seen = 0;
+        Framing::EventsOrArray.framer(head.len()).push(head, &mut |frame| {
+            if seen < 20 {
+                seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
+            }
+        });
+        let is_array = |guess: &Guess| {
+            guess.dialect.role(guess.role).is_some_and(|spec| spec.framing == Framing::EventsOrArray)
+        };
+        guesses.retain(is_array);
+    }
     guesses.sort_by_key(|guess| std::cmp::Reverse(guess.score));
     guesses
 }

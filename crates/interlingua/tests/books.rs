@@ -130,6 +130,12 @@ const LEAVES: &[Excuse] = &[
 
 const TABLES: &[Excuse] = &[
     (
+        "openai-responses",
+        "gemini",
+        "item/status",
+        "that a call was cut off shows in its arguments, which are no object",
+    ),
+    (
         "anthropic",
         "universal",
         "item/status",
@@ -213,6 +219,44 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ("openai-responses", "anthropic", "call/args", "arguments that were cut off are no object"),
     ("openai-responses", "anthropic", "message/text System", "asks for JSON in words"),
     ("anthropic", "openai-responses", "result/text", "says that a call has no result"),
+    (
+        "gemini",
+        "claude-code",
+        "message/text System",
+        "`systemInstruction` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "gemini",
+        "claude-code",
+        "message/text User",
+        "`systemInstruction` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "gemini",
+        "pi",
+        "message/text System",
+        "`systemInstruction` is no leaf that could be lost; it is said as an extension's",
+    ),
+    (
+        "gemini",
+        "pi",
+        "message/text User",
+        "`systemInstruction` is no leaf that could be lost; it is said as an extension's",
+    ),
+    ("gemini", "openai-chat", "message/text User", "says which result a picture belongs to"),
+    ("gemini", "openai-chat", "result/text", "says where the picture of a result stands"),
+    ("gemini", "kimi", "message/text User", "says which result a picture belongs to"),
+    ("gemini", "kimi", "result/text", "says where the picture of a result stands"),
+    ("gemini", "copilot", "message/text User", "says which result a picture belongs to"),
+    ("gemini", "copilot", "result/text", "says where the picture of a result stands"),
+    ("gemini", "*", "call/name", "code that the provider ran has no name that could be lost"),
+    ("gemini", "openai-chat", "turn/stop", "a filter that says why reads as a refusal"),
+    ("anthropic", "gemini", "result/text", "a call without a result gets one that says so"),
+    ("anthropic", "gemini", "usage/input", "what was written to the cache is counted as input"),
+    ("openai-responses", "gemini", "call/args", "arguments that are cut off are no object, and stand in one"),
+    ("openai-responses", "gemini", "usage/input", "what was written to the cache is counted as input"),
+    ("openai-chat", "gemini", "usage/input", "what was written to the cache is counted as input"),
+    ("openai-chat", "gemini", "call/args", "arguments that are cut off are no object, and stand in one"),
     ("anthropic", "openai-chat", "message/text User", "says which result a picture belongs to"),
     ("anthropic", "openai-chat", "result/text", "says where the picture of a result stands"),
     ("anthropic", "kimi", "message/text User", "says which result a picture belongs to"),
@@ -222,6 +266,22 @@ const SAID_OTHERWISE: &[Excuse] = &[
 ];
 
 const CANARIES: &[Excuse] = &[
+    (
+        "openai-responses",
+        "gemini",
+        "encrypted_content",
+        "another's state stands there in base64, with its issuer's name",
+    ),
+    ("anthropic", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
+    ("anthropic", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
+    (
+        "copilot",
+        "gemini",
+        "reasoning_opaque",
+        "another's state stands there in base64, with its issuer's name",
+    ),
+    ("openai-chat", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
+    ("openai-chat", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
     (
         "claude-stream",
         "claude-code",

@@ -98,7 +98,7 @@ fn content(to: Way, out: &Outcome) -> (&'static str, Vec<u8>) {
             ("jsonl", lines)
         }
         Some(Framing::Lines) => ("jsonl", out.bytes.clone()),
-        Some(Framing::Sse) => ("sse", out.bytes.clone()),
+        Some(Framing::Sse | Framing::EventsOrArray) => ("sse", out.bytes.clone()),
         Some(Framing::Whole | Framing::Documents) | None => ("json", indent(&out.bytes)),
     }
 }

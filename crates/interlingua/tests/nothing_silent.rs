@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 const A: &str = "anthropic";
 const C: &str = "openai-chat";
+const G: &str = "gemini";
 
 /// Leaves that may be left out without anyone seeing it; to change one still shows. Paths from the root, or how they end.
 const IMPLIED: &[&str] = &[
@@ -28,6 +29,17 @@ const IMPLIED: &[&str] = &[
     "usage/cache_creation_input_tokens",
     "usage/cache_creation/ephemeral_5m_input_tokens",
     "reasoning_details/*/index",
+    "/candidates/*/content/role",
+    "/candidates/*/index",
+    "citationMetadata/citations/*/startIndex",
+    "usageMetadata/totalTokenCount",
+    "groundingSupports/*/segment/text",
+    "groundingSupports/*/segment/partIndex",
+    "/systemInstruction/role",
+    // The HTTP status beside it says the same.
+    "/error/status",
+    "/contents/*/role",
+    "/generationConfig/responseMimeType",
 ];
 
 /// The same for the documents of a stream: each chunk repeats what the first said, and an event says what it holds twice.
@@ -43,6 +55,10 @@ const REPEATED: &[&str] = &[
     "tool_calls/*/index",
     "message/type",
     "message/role",
+    "*/responseId",
+    "*/modelVersion",
+    "candidates/*/index",
+    "candidates/*/content/role",
 ];
 
 #[test]
@@ -222,6 +238,125 @@ fn chat_responses() {
                     "accepted_prediction_tokens": 7, "rejected_prediction_tokens": 8}}
         }),
     );
+}
+
+#[test]
+fn gemini_requests() {
+    let request = json!({
+        "model": "gemini-2.5-flash", "cachedContent": "cc", "serviceTier": "flex", "store": true, "labels": {"a": "b"},
+        "continuationToken": "ct", "safetySettings": [{"category": "c", "threshold": "t", "method": "m"}], "modelArmorConfig": {"x": 1},
+        "systemInstruction": {"role": "system", "parts": [{"text": "s1"}, {"text": "s2"}]},
+        "generationConfig": {"temperature": 0.5, "topP": 0.6, "topK": 7, "candidateCount": 2, "maxOutputTokens": 100,
+            "stopSequences": ["a", "b"], "responseLogprobs": true, "logprobs": 3, "presencePenalty": 0.1, "frequencyPenalty": 0.2, "seed": 5,
+            "responseMimeType": "application/json", "responseSchema": {"type": "OBJECT", "properties": {"p": {"type": "STRING", "nullable": true}}},
+            "responseModalities": ["TEXT", "IMAGE"], "mediaResolution": "MEDIA_RESOLUTION_LOW", "speechConfig": {"languageCode": "de"},
+            "thinkingConfig": {"includeThoughts": true, "thinkingBudget": 2000}, "imageConfig": {"aspectRatio": "1:1"}},
+        "tools": [{"functionDeclarations": [
+                {"name": "f1", "description": "d", "behavior": "BLOCKING", "response": {"type": "STRING"},
+                    "parameters": {"type": "OBJECT", "properties": {"a": {"type": "ARRAY", "items": {"type": "INTEGER"}, "minItems": "2"}}, "propertyOrdering": ["a"]}},
+                {"name": "f2", "parametersJsonSchema": {"type": "object"}, "responseJsonSchema": {"type": "string"}}]},
+            {"googleSearch": {"timeRangeFilter": {"startTime": "t"}}}, {"computerUse": {"environment": "E"}}, {"mcpServers": [{"name": "m"}]}],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f1", "f2"]},
+            "retrievalConfig": {"languageCode": "en"}, "includeServerSideToolInvocations": true},
+        "contents": [
+            {"role": "user", "parts": [{"text": "hi", "partMetadata": {"k": 1}},
+                {"inlineData": {"mimeType": "image/png", "data": "aGk=", "displayName": "dn"}, "mediaResolution": {"level": "MEDIA_RESOLUTION_HIGH", "numTokens": 4}},
+                {"fileData": {"fileUri": "https://e.org/x.pdf", "mimeType": "application/pdf", "displayName": "fn"}},
+                {"fileData": {"fileUri": "gs://b/v.mp4", "mimeType": "video/mp4"}, "videoMetadata": {"fps": 2, "startOffset": "1s"}},
+                {"inlineData": {"mimeType": "audio/wav", "data": "YXU="}}, {"novel": {"x": 1}}]},
+            {"role": "model", "parts": [
+                {"text": "thk", "thought": true}, {"text": "thk2", "thought": true, "thoughtSignature": "U0lH"}, {"text": "ans", "thoughtSignature": "VFhU"},
+                {"executableCode": {"id": "x", "code": "c", "language": "PYTHON"}}, {"codeExecutionResult": {"id": "x", "outcome": "OUTCOME_FAILED", "output": "o"}},
+                {"toolCall": {"id": "t", "toolType": "TT", "args": {"q": 1}}}, {"toolResponse": {"id": "t", "toolType": "TT", "response": {"r": 2}}},
+                {"inlineData": {"mimeType": "image/png", "data": "b3V0"}},
+                {"functionCall": {"id": "c1", "name": "f1", "args": {"a": [1]}}, "thoughtSignature": "Q0FM"}, {"functionCall": {"id": "c2", "name": "f2", "args": {"z": 1}}},
+                {"text": "", "thoughtSignature": "RU5E"}]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"id": "c1", "name": "f1", "response": {"output": "r1"}, "willContinue": false, "scheduling": "SILENT",
+                    "parts": [{"inlineData": {"mimeType": "image/png", "data": "cGlj"}}, {"fileData": {"fileUri": "https://e.org/y.png", "mimeType": "image/png"}}]}},
+                {"functionResponse": {"id": "c2", "name": "f2", "response": {"error": "e", "code": 5}}},
+                {"functionResponse": {"id": "nope", "name": "f2", "response": {"error": "orphan"}}}, {"text": "beside"}]},
+            {"role": "elf", "parts": [{"text": "hm"}]}, {"role": "model", "parts": [{"text": "pre"}]}, {"parts": [{"text": "last"}]}]
+    });
+    for to in [A, C] {
+        check(G, to, Role::Request, &request);
+    }
+    for (from, to) in [(A, G), (C, G)] {
+        check(
+            from,
+            to,
+            Role::Request,
+            &json!({"model": "gemini-3-pro", "max_tokens": 9, "temperature": 0.5, "messages": [
+            {"role": "user", "content": "u1"}, {"role": "user", "content": "u2"}, {"role": "assistant", "content": "a1"},
+            {"role": "system", "content": "later"}, {"role": "user", "content": "u3"}]}),
+        );
+    }
+}
+
+#[test]
+fn gemini_answers() {
+    let whole = json!({
+        "candidates": [
+            {"content": {"role": "model", "parts": [{"text": "thk", "thought": true}, {"text": "ans 🦀.", "thoughtSignature": "VFhU"},
+                {"executableCode": {"code": "c", "language": "PYTHON"}}, {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "o"}},
+                {"functionCall": {"id": "c1", "name": "f1", "args": {"a": 1}}, "thoughtSignature": "Q0FM"}, {"inlineData": {"mimeType": "image/png", "data": "b3V0"}}]},
+                "finishReason": "STOP", "finishMessage": "fm", "index": 0, "tokenCount": 3, "avgLogprobs": -0.5, "safetyRatings": [{"category": "c", "probability": "LOW"}],
+                "citationMetadata": {"citations": [{"startIndex": 0, "endIndex": 3, "uri": "u3", "title": "t3", "license": "l"}]},
+                "groundingMetadata": {"webSearchQueries": ["q"], "searchEntryPoint": {"renderedContent": "rc"},
+                    "groundingChunks": [{"web": {"uri": "u1", "title": "t1", "domain": "d"}}, {"retrievedContext": {"uri": "u2", "title": "t2", "text": "quote"}}, {"web": {"uri": "unused"}}],
+                    "groundingSupports": [{"segment": {"partIndex": 1, "startIndex": 4, "endIndex": 9, "text": "🦀."}, "groundingChunkIndices": [0, 1], "confidenceScores": [0.9]}]},
+                "urlContextMetadata": {"urlMetadata": [{"retrievedUrl": "ru"}]}, "logprobsResult": {"chosenCandidates": [{"token": "a"}]}},
+            {"content": {"role": "model", "parts": [{"text": "second"}]}, "finishReason": "RECITATION", "index": 1}],
+        "usageMetadata": {"promptTokenCount": 100, "cachedContentTokenCount": 20, "candidatesTokenCount": 30, "thoughtsTokenCount": 40, "toolUsePromptTokenCount": 5,
+            "totalTokenCount": 175, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 95}, {"modality": "AUDIO", "tokenCount": 5}], "trafficType": "ON_DEMAND"},
+        "modelVersion": "mv", "responseId": "ri", "createTime": "2026-01-02T03:04:05Z", "modelStatus": {"stage": "s"}
+    });
+    let blocked = json!({"promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": "no", "safetyRatings": [{"category": "c"}]}, "modelVersion": "mv"});
+    let failed = json!({"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "fm"}],
+        "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 1}, "responseId": "ri"});
+    let error = json!({"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED", "details": [
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}, {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "R", "domain": "d"},
+        {"@type": "type.googleapis.com/google.rpc.RequestInfo", "requestId": "q", "servingData": "sd"}, {"@type": "other", "x": 1}]}});
+    for to in [A, C] {
+        for document in [&whole, &blocked, &failed, &error] {
+            check(G, to, Role::Response, document);
+        }
+    }
+}
+
+#[test]
+fn gemini_streams() {
+    let chunk = |parts: Value| json!({"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0}], "modelVersion": "m", "responseId": "r"});
+    let mut counted = chunk(json!([{"text": "thk", "thought": true}]));
+    counted["usageMetadata"] = json!({"promptTokenCount": 9, "totalTokenCount": 9});
+    let mut other = chunk(json!([{"text": " more", "thought": true, "thoughtSignature": "U0lH"}]));
+    other["modelVersion"] = json!("another");
+    let mut last = chunk(json!([{"text": "", "thoughtSignature": "RU5E"}]));
+    last["candidates"][0]["finishReason"] = json!("MAX_TOKENS");
+    last["usageMetadata"] = json!({"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 3, "totalTokenCount": 16});
+    let mut late = chunk(json!([]));
+    late["candidates"][0]["finishReason"] = json!("STOP");
+    let second = json!({"candidates": [{"content": {"parts": [{"text": "second"}]}, "index": 1, "finishReason": "STOP"}]});
+    let stream = json!([
+        counted,
+        other,
+        chunk(json!([{"text": "a"}])),
+        chunk(json!([{"text": "b", "thoughtSignature": "VFhU"}])),
+        chunk(json!([{"functionCall": {"id": "c1", "name": "f", "args": {"x": 1}}}])),
+        chunk(json!([{"functionCall": {"name": "g", "willContinue": true}}])),
+        chunk(
+            json!([{"functionCall": {"partialArgs": [{"jsonPath": "$.k", "stringValue": "v"}], "willContinue": true}}])
+        ),
+        chunk(
+            json!([{"functionCall": {"partialArgs": [{"jsonPath": "$.k", "stringValue": "w"}, {"jsonPath": "$.n[0]", "numberValue": 2}, {"jsonPath": "odd", "boolValue": true}]}}])
+        ),
+        second,
+        last,
+        late
+    ]);
+    for to in [A, C] {
+        check(G, to, Role::Stream, &stream);
+    }
 }
 
 #[test]

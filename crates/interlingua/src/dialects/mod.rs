@@ -10,6 +10,7 @@ use crate::wire::backends::Backend;
 
 pub mod agents;
 pub mod anthropic;
+pub mod google;
 pub mod openai;
 pub mod ours;
 
@@ -18,6 +19,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &anthropic::messages::DIALECT,
     &openai::chat::DIALECT,
     &openai::responses::DIALECT,
+    &google::gemini::DIALECT,
     &anthropic::claude_stream::DIALECT,
     &anthropic::claude_code::DIALECT,
     &openai::codex::DIALECT,

@@ -5,12 +5,14 @@
 
 mod documents;
 mod elements;
+mod events_or_array;
 mod lines;
 mod nesting;
 mod sse;
 
 pub use documents::DocumentFramer;
 pub use elements::ElementFramer;
+pub use events_or_array::EventsOrArrayFramer;
 pub use lines::LineFramer;
 pub use sse::SseFramer;
 
@@ -56,6 +58,8 @@ pub enum Framing {
     Lines,
     /// Server-sent events.
     Sse,
+    /// Server-sent events, or the elements of one array.
+    EventsOrArray,
     /// One document.
     Whole,
     /// Documents one after the other, with or without space between them.
@@ -70,6 +74,7 @@ impl Framing {
         match self {
             Framing::Lines => Box::new(LineFramer::new(limit)),
             Framing::Sse => Box::new(SseFramer::new(limit)),
+            Framing::EventsOrArray => Box::new(EventsOrArrayFramer::new(limit)),
             Framing::Whole => Box::new(WholeFramer(Gathered::new(limit))),
             Framing::Documents => Box::new(DocumentFramer::new(limit)),
             Framing::Elements(path) => Box::new(ElementFramer::new(path, limit)),
@@ -81,6 +86,7 @@ impl Framing {
         match self {
             Framing::Lines => "lines",
             Framing::Sse => "sse",
+            Framing::EventsOrArray => "sse or array",
             Framing::Whole => "whole",
             Framing::Documents => "documents",
             Framing::Elements(_) => "elements",

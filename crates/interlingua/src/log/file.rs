@@ -268,7 +268,7 @@ impl LogFile {
         let separator = match self.rules.framing {
             Framing::Lines => "\n",
             Framing::Elements(_) => ",",
-            Framing::Sse | Framing::Whole | Framing::Documents => "",
+            Framing::Sse | Framing::EventsOrArray | Framing::Whole | Framing::Documents => "",
         };
         if std::mem::replace(&mut self.end, End::Frame) == End::Frame {
             out.json.frame(separator);

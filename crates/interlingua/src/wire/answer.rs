@@ -267,7 +267,12 @@ impl<T: AnswerForm> AnswerWriter<T> {
         self.progress = Progress::Over;
         match T::HEAD {
             // What was gathered gives way to the failure.
-            HeadPlace::Last => out.ledger.nothing_written(),
+            HeadPlace::Last => {
+                out.ledger.nothing_written();
+                if self.head.counted == out.ledger.frame_number() {
+                    self.lose_untold(out);
+                }
+            }
             HeadPlace::First | HeadPlace::FirstWithCounts => {
                 let told = self.tells_usage && self.form.tell_counts_of_failed(&self.head, out);
                 if !told {

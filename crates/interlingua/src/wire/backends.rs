@@ -9,6 +9,7 @@ use crate::json::Str;
 use crate::model::Field;
 
 pub(crate) mod builtin;
+pub(crate) mod google;
 mod rules;
 
 pub use rules::{NamedRule, RuleError, RuleValue};
@@ -88,6 +89,9 @@ pub struct Capabilities {
     pub forced_calls_with_thinking: bool,
     /// Whether a call can be demanded at all.
     pub forced_calls: bool,
+    /// What stands for the state that the first call of an assistant's turn must carry, where its issuer gave none: the
+    /// server's own word for history that another model made.
+    pub call_state: Option<&'static str>,
 }
 
 /// Which ids or names a target takes.

@@ -272,6 +272,27 @@ impl WireContent {
         self.clear();
     }
 
+    /// Writes the content, which has ended and is nothing but texts, as one string with a line for each, and forgets it;
+    /// returns how many there were.
+    pub(crate) fn write_lines(&mut self, json: &mut JsonWriter<'_>) -> u32 {
+        let form = self.form.head;
+        // An unescaped quote and a brace stand in no text.
+        let between = format!("\"}},{form}");
+        let held = self.held.bytes().get(form.len()..).unwrap_or_default();
+        let mut rest = held.strip_suffix(b"\"}").unwrap_or(held);
+        json.open_string();
+        while let Some(at) = memchr::memmem::find(rest, between.as_bytes()) {
+            json.bytes(rest.get(..at).unwrap_or_default());
+            json.piece(&Str::escaped("\\n"));
+            rest = rest.get(at + between.len()..).unwrap_or_default();
+        }
+        json.bytes(rest);
+        json.close_string();
+        let texts = self.parts;
+        self.clear();
+        texts
+    }
+
     /// Writes the parts of the content, which has ended, into a list that is already open, and forgets them.
     pub(crate) fn write_parts(&mut self, json: &mut JsonWriter<'_>) {
         if self.parts > 0 {

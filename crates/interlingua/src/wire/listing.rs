@@ -58,7 +58,14 @@ impl Reader for ModelListReader {
             for (name, word) in words.tags {
                 model.get(name).filter(|tag| tag.is(word)).map(|tag| tag.note(Field::Structure));
             }
-            let id = model.get(words.id).and_then(|id| id.take_text(Field::ModelId));
+            // What is said without its beginning stays where it is.
+            let id = model.get(words.id).and_then(|id| {
+                if words.id_prefix.is_empty() {
+                    id.take_text(Field::ModelId)
+                } else {
+                    id.note_text(Field::ModelId)
+                }
+            });
             let id = id.map(|id| match id.as_escaped().strip_prefix(words.id_prefix) {
                 Some(bare) => Str::escaped(bare).into_owned(),
                 None => id.into_owned(),

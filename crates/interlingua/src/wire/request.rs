@@ -10,7 +10,7 @@ use super::assistant::{AssistantForm, AssistantWriter};
 use super::backends::{Backend, Capabilities};
 use super::content::WireContent;
 use super::media::{tidy_type, type_of_bytes};
-use super::profile::{BlankText, Profile, client_runs};
+use super::profile::{BlankText, Marks, Profile, client_runs};
 use super::settings::PART_MARK;
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
 use crate::dialects::Options;
@@ -39,6 +39,11 @@ pub(crate) trait RequestForm: Send {
     fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool;
     /// Adds a picture or a document to the content of a message or a result, or gives it up.
     fn media(&mut self, media: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>);
+    /// Adds a JSON value to the content of a message or a result, where it has no place as its text.
+    fn json(&mut self, delta: &Delta<'_>, json: &Raw<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+        out.ledger.note("JSON content written as text");
+        content.text(delta.item, delta.part, &Str::plain(json.as_str()), out);
+    }
     /// A message of the user or the system is complete. Calls may still wait for their results.
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>);
     /// The result of the call of that id, escaped.
@@ -277,10 +282,7 @@ impl<T: RequestForm> RequestWriter<T> {
                 out.ledger.note("refusal written as text");
                 content.text(*item, *part, text, out);
             }
-            Part::Json(json) => {
-                out.ledger.note("JSON content written as text");
-                content.text(*item, *part, &Str::plain(json.as_str()), out);
-            }
+            Part::Json(json) => self.form.json(delta, json, content, out),
             Part::Media(media)
                 if matches!(media.source, MediaSource::Text(_)) && !self.profile.text_documents =>
             {
@@ -294,14 +296,14 @@ impl<T: RequestForm> RequestWriter<T> {
                 }
                 self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);
             }
-            Part::Cache(mark) => {
+            Part::Cache(mark) if self.profile.marks != Marks::Nothing => {
                 if content.add_members(*item, *part, |json| self.profile.cache.write(mark, json)) {
                     self.profile.cache.lose_rest(mark, PART_MARK, out);
                 } else {
                     out.lose_part(to.of(), value, Reason::NoSlot);
                 }
             }
-            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) => {
+            Part::Media(_) | Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Cache(_) => {
                 out.lose_part(to.of(), value, Reason::NoSlot);
             }
             Part::Opaque(_) => out.lose_part(to.of(), value, Reason::Foreign),

@@ -28,7 +28,7 @@ pub(crate) struct AnswerFacts {
 
 impl StopWords {
     /// Our word for theirs.
-    fn class(&self, word: &Str<'_>) -> StopClass {
+    pub(crate) fn class(&self, word: &Str<'_>) -> StopClass {
         self.words.value(word).unwrap_or(StopClass::Other)
     }
 

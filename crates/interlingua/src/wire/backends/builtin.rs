@@ -1,5 +1,6 @@
 //! The built-in backends: vendors, and common servers that speak their dialects.
 
+use super::google::{GEMINI_API, GEMINI_ON_VERTEX};
 use super::{
     Backend, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces, ThinkingForms,
 };
@@ -43,7 +44,7 @@ pub(crate) static OPENAI_RESPONSES_COUNT: Backend = Backend {
 };
 
 /// Settings of an answer, which do not count.
-const ANSWER_SETTINGS: &[Field] = &[
+pub(super) const ANSWER_SETTINGS: &[Field] = &[
     Field::MaxTokens,
     Field::Temperature,
     Field::TopP,
@@ -278,6 +279,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
     },
     &KIMI,
     &COPILOT,
+    &GEMINI_API,
+    &GEMINI_ON_VERTEX,
 ];
 
 /// A model behind the Messages API of which no more is known: whoever asks for it knows what it takes.
@@ -315,6 +318,7 @@ const CLAUDE: Capabilities = Capabilities {
     prefill: true,
     forced_calls_with_thinking: false,
     forced_calls: true,
+    call_state: None,
 };
 
 /// Claude on other clouds, which fetch nothing.
@@ -437,6 +441,7 @@ const CHAT: Capabilities = Capabilities {
     prefill: true,
     forced_calls_with_thinking: true,
     forced_calls: true,
+    call_state: None,
 };
 
 /// Models that think have one way of sampling; those that search do it by themselves.

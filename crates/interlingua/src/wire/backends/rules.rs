@@ -107,6 +107,7 @@ rules! {
     "prefill": prefill,
     "forced-calls": forced_calls,
     "forced-calls-with-thinking": forced_calls_with_thinking,
+    "call-state": call_state,
 }
 
 impl Backend {
@@ -228,6 +229,18 @@ impl Rule for &'static str {
 
     fn read(value: &RuleValue) -> Option<Self> {
         if let RuleValue::Word(word) = value { Some(word.clone().leak()) } else { None }
+    }
+}
+
+impl Rule for Option<&'static str> {
+    const WANTS: &'static str = "a word, or `none`";
+
+    fn show(&self) -> RuleValue {
+        self.unwrap_or("none").show()
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        <&'static str>::read(value).map(|word| Some(word).filter(|word| *word != "none"))
     }
 }
 

@@ -45,7 +45,10 @@ impl AnswerForm for WholeResponse {
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
-        let Failure { class, status: _, code, message, request_id: _, retry_after: _ } = failure;
+        let Failure { class, status: _, code, message, request_id: _, retry_after } = failure;
+        if retry_after.is_some() {
+            out.lose(Field::ErrorRetryAfter, Reason::NoSlot);
+        }
         let (kind, of_class) = ERRORS.of_class(*class).unwrap_or(("error", None));
         out.json.object().key("error").object().key("message").str(message).key("type").literal(kind);
         out.json.key("param").null().key("code");

@@ -1,0 +1,284 @@
+//! What an assistant says as a list of parts, gathered. State that stood on a part of another turn's history is put on
+//! the part it belongs to when all parts are known.
+
+use super::super::parts::carried;
+use super::citations::{AnswerSoFar, Grounding};
+use crate::json::{JsonBuffer, JsonWriter, Str};
+use crate::ledger::Ledger;
+use crate::model::{Args, Citation, Opaque, issuers};
+use crate::pipe::Target;
+use crate::wire::arguments::ArgumentObject;
+use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
+
+/// Whole parts, gathered.
+#[derive(Default)]
+pub(super) struct PartList {
+    /// The parts one after the other, each without the brace that ends it.
+    bytes: JsonBuffer,
+    parts: Vec<WrittenPart>,
+    states: Vec<HeldState>,
+    open: OpenPart,
+    arguments: ArgumentObject,
+    /// Ids and names of its calls.
+    pub(super) calls: Vec<(String, String)>,
+    /// Whether citations have a place: a request has none.
+    pub(super) cites: bool,
+    said: AnswerSoFar,
+    grounding: Grounding,
+}
+
+/// A part that is written, but for its state and its end.
+struct WrittenPart {
+    /// Where it ends in the bytes.
+    end: usize,
+    sort: PartSort,
+    state: Option<String>,
+}
+
+/// State that waits for its part.
+struct HeldState {
+    /// How many parts were written before it.
+    place: usize,
+    state: String,
+    /// Another's state must come back in its order; our own may have lost it at a client that has no order.
+    foreign: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum PartSort {
+    #[default]
+    Text,
+    Call,
+    Thought,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum OpenPart {
+    #[default]
+    Nothing,
+    /// A string is open.
+    Text(PartSort),
+    Call,
+}
+
+impl AssistantForm for PartList {
+    fn cites(&self, citation: &Citation<'_>) -> bool {
+        self.cites && citation.source.is_some()
+    }
+
+    fn open(&mut self, opening: Opening<'_>, _: &mut Target<'_>) {
+        self.open = match opening {
+            Opening::Text(..) => {
+                self.said.open();
+                self.begin().up_to_value(r#"{"text":"#).open_string();
+                OpenPart::Text(PartSort::Text)
+            }
+            Opening::Thinking => {
+                self.begin().up_to_value(r#"{"thought":true,"text":"#).open_string();
+                OpenPart::Text(PartSort::Thought)
+            }
+            Opening::Encrypted(opaque) => {
+                let foreign = !opaque.is_of(issuers::GOOGLE);
+                let state = carried(opaque).as_escaped().to_owned();
+                self.states.push(HeldState { place: self.parts.len(), state, foreign });
+                OpenPart::Nothing
+            }
+            Opening::Call(CallOpening { id, name, .. }) => {
+                self.begin().up_to_value(r#"{"functionCall":{"id":"#).str(id).key("name").str(name);
+                self.calls.push((id.as_escaped().to_owned(), name.as_escaped().to_owned()));
+                OpenPart::Call
+            }
+        };
+    }
+
+    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+        match growth {
+            // Refusals do not stand apart here.
+            Growth::Text(text) | Growth::Refusal(text) => {
+                if self.cites {
+                    self.said.add(text);
+                }
+                self.bytes.hold().piece(text);
+            }
+            Growth::Thinking(text) => _ = self.bytes.hold().piece(text),
+            Growth::Signature(opaque) => {
+                self.end_part(PartSort::Thought, Some(opaque));
+                self.open = OpenPart::Nothing;
+            }
+            Growth::Arguments(args) => self.arguments.add(args),
+            Growth::Citation(citation) => {
+                self.grounding.add(citation, &self.said.plain, self.said.begins, out);
+            }
+            // There are no marks, as the profile says.
+            Growth::Cache(_) => {}
+        }
+    }
+
+    fn close(&mut self, out: &mut Target<'_>) {
+        match std::mem::take(&mut self.open) {
+            OpenPart::Nothing => {}
+            OpenPart::Text(sort) => self.end_part(sort, None),
+            OpenPart::Call => {
+                let mut json = self.bytes.hold();
+                json.key("args");
+                self.arguments.write(&mut json, out.ledger);
+                json.end_object();
+                self.push_part(PartSort::Call, None);
+            }
+        }
+    }
+}
+
+impl PartList {
+    pub(super) fn answer() -> Self {
+        Self { cites: true, ..Self::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.states.is_empty()
+    }
+
+    /// Whether its first call has no state, and where that would stand once it is written: see [`PartList::write`].
+    fn first_call(&self) -> Option<usize> {
+        self.parts.iter().position(|part| part.sort == PartSort::Call)
+    }
+
+    fn begin(&mut self) -> JsonWriter<'_> {
+        let mut json = self.bytes.hold();
+        json.frame("");
+        json
+    }
+
+    /// Ends a part whose string is open.
+    fn end_part(&mut self, sort: PartSort, state: Option<&Opaque<'_>>) {
+        self.bytes.hold().close_string();
+        self.push_part(sort, state.map(|opaque| carried(opaque).as_escaped().to_owned()));
+    }
+
+    fn push_part(&mut self, sort: PartSort, state: Option<String>) {
+        self.parts.push(WrittenPart { end: self.bytes.bytes().len(), sort, state });
+    }
+
+    /// Puts state on the parts it belongs to: each on the text or call behind it, and several that come at once one after
+    /// the other. What finds no part, or would have to pass a thought, stands on an empty text.
+    ///
+    /// A client that keeps all state of a message apart from its parts gives it back first; where calls need state, the
+    /// last one before them is the first call's.
+    fn place_states(&mut self, calls_need: bool, ledger: &mut Ledger) -> Vec<(usize, String)> {
+        let mut lone = Vec::new();
+        let mut waiting = std::collections::VecDeque::new();
+        let mut states = std::mem::take(&mut self.states).into_iter().peekable();
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            let mut direct: Vec<HeldState> = Vec::new();
+            while let Some(state) = states.next_if(|state| state.place <= at) {
+                direct.push(state);
+            }
+            if part.sort == PartSort::Thought {
+                lone.extend(
+                    waiting.drain(..).chain(direct.into_iter().map(|held| held.state)).map(|held| (at, held)),
+                );
+                continue;
+            }
+            if direct.iter().any(|held| held.foreign) {
+                // The last is this part's; those before it keep their order.
+                let own = direct.pop();
+                lone.extend(
+                    waiting.drain(..).chain(direct.into_iter().map(|held| held.state)).map(|held| (at, held)),
+                );
+                part.state = own.map(|held| held.state);
+                continue;
+            }
+            let mut direct = direct.into_iter().map(|held| held.state);
+            part.state = direct.next().or_else(|| waiting.pop_front());
+            waiting.extend(direct);
+        }
+        let behind = self.parts.len();
+        lone.extend(waiting.into_iter().chain(states.map(|held| held.state)).map(|state| (behind, state)));
+        if let Some(call) = self.first_call().filter(|_| calls_need)
+            && self.parts.get(call).is_some_and(|part| part.state.is_none())
+            && let Some(before) = (0..call).rev().find(|at| {
+                self.parts.get(*at).is_some_and(|part| part.sort == PartSort::Text && part.state.is_some())
+            })
+        {
+            ledger.note("state of a turn put on its first call, which needs it");
+            let state = self.parts.get_mut(before).and_then(|part| part.state.take());
+            if let Some(call) = self.parts.get_mut(call) {
+                call.state = state;
+            }
+        }
+        lone
+    }
+
+    /// Writes the parts into a list that is open, and forgets them. Where calls need state and the first one has none,
+    /// returns where in the bytes of the list it would have to be put.
+    pub(super) fn write(
+        &mut self,
+        calls_need: bool,
+        json: &mut JsonWriter<'_>,
+        ledger: &mut Ledger,
+    ) -> Option<u64> {
+        let lone = self.place_states(calls_need, ledger);
+        let first_call = self.first_call().filter(|_| calls_need);
+        let (mut lone, mut begins, mut gap) = (lone.into_iter().peekable(), 0, None);
+        let bytes = self.bytes.bytes();
+        for (at, part) in self.parts.iter().enumerate() {
+            while let Some((_, state)) = lone.next_if(|(place, _)| *place <= at) {
+                write_lone(&state, json);
+            }
+            json.begin_raw();
+            json.bytes(bytes.get(begins..part.end).unwrap_or_default());
+            match &part.state {
+                Some(state) => _ = json.key(STATE).literal(state),
+                None if first_call == Some(at) => gap = Some(json.total()),
+                None => {}
+            }
+            json.end_object();
+            begins = part.end;
+        }
+        for (_, state) in lone {
+            write_lone(&state, json);
+        }
+        self.bytes.clear();
+        self.parts.clear();
+        gap
+    }
+
+    /// `"groundingMetadata":{…}`, if anything was cited.
+    pub(super) fn write_grounding(&mut self, json: &mut JsonWriter<'_>) {
+        self.grounding.write(json);
+    }
+}
+
+/// The member that holds state.
+pub(super) const STATE: &str = "thoughtSignature";
+
+fn write_lone(state: &str, json: &mut JsonWriter<'_>) {
+    json.up_to_value(r#"{"text":"","thoughtSignature":"#).literal(state).end_object();
+}
+
+/// Arguments, gathered until a call is complete.
+#[derive(Default)]
+pub(super) struct GatheredCall {
+    id: String,
+    name: String,
+    arguments: ArgumentObject,
+}
+
+impl GatheredCall {
+    pub(super) fn begin(&mut self, call: &CallOpening<'_>) {
+        call.id.as_escaped().clone_into(&mut self.id);
+        call.name.as_escaped().clone_into(&mut self.name);
+    }
+
+    pub(super) fn add(&mut self, args: &Args<'_>) {
+        self.arguments.add(args);
+    }
+
+    /// `"functionCall":{…}`
+    pub(super) fn write(&mut self, json: &mut JsonWriter<'_>, ledger: &mut Ledger) {
+        json.key("functionCall").object().key("id").str(&Str::escaped(&self.id));
+        json.key("name").str(&Str::escaped(&self.name)).key("args");
+        self.arguments.write(json, ledger);
+        json.end_object();
+    }
+}

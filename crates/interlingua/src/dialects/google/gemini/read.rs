@@ -1,0 +1,562 @@
+//! Requests, responses and streams to events. A whole response is a stream of one chunk, but for its parts, which are
+//! whole.
+
+use std::collections::BTreeMap;
+
+use super::super::parts::{PartReader, either, take_either};
+use super::citations::{CharacterPlaces, CitedText};
+use super::{STOPS, TO_COUNT, errors, settings};
+use crate::error::Code;
+use crate::json::{Raw, Str};
+use crate::model::{
+    Author, Event, Failure, FailureClass, Field, ItemKind, Part, Shape, Stop, StopClass, Turn, Usage,
+};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::{Claim, Kind, Val, WantedNames};
+use crate::wire::answer::CountsSoFar;
+use crate::wire::{note_blanks, note_tag};
+
+pub(super) struct GenerateRequestReader;
+
+impl Reader for GenerateRequestReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        // A question for a count holds the request to be counted, or is one itself.
+        let root = TO_COUNT.iter().find_map(|name| doc.root.get(name)).unwrap_or(doc.root);
+        out.event(&Event::Request(Box::new(settings::read(root))));
+        let mut reader = PartReader::default();
+        if let Some(system) = either(root, "systemInstruction", "system_instruction") {
+            // Its role says nothing.
+            note_tag(system, "role", &["system", "user", "model"]);
+            said(system, Author::System, &mut reader, out);
+        }
+        let Some(contents) = root.get("contents") else {
+            return out.problem(Code::UnknownShape, None, "a request has `contents`");
+        };
+        // One content, or one text, is taken where a list is expected.
+        let only = Some(contents).filter(|contents| matches!(contents.kind(), Kind::Object | Kind::String));
+        let all: Vec<Val<'_>> = contents.elements().chain(only).collect();
+        for (number, content) in all.iter().enumerate() {
+            let role = content.get("role").filter(|role| !role.is_null());
+            let author = match role.and_then(|role| role.str()).as_ref().map(Str::as_escaped) {
+                Some("user") => Author::User,
+                Some("model") => Author::Assistant,
+                // Results had a role of their own once.
+                Some("function" | "tool") => Author::Tool,
+                None if role.is_none() => Author::User,
+                // A role we do not know stays where it is, with all it says.
+                _ => continue,
+            };
+            role.map(|role| {
+                role.note(if author == Author::Tool { Field::Structure } else { Field::ItemAuthor })
+            });
+            if author == Author::Assistant {
+                reader.forget_calls();
+                reader.makes_ids = all.get(number + 1).is_some_and(|next| answers_otherwise(*content, *next));
+            }
+            let author = if author == Author::Tool { Author::User } else { author };
+            said(*content, author, &mut reader, out);
+        }
+    }
+}
+
+/// Whether results without ids stand in another order than the calls they answer: then their names tell which is which.
+fn answers_otherwise(calls: Val<'_>, results: Val<'_>) -> bool {
+    let calls = inner(calls, "functionCall", "function_call");
+    let results = inner(results, "functionResponse", "function_response");
+    let unnamed = |val: &Val<'_>| val.str_or_empty("id").is_empty();
+    calls.len() > 1
+        && calls.iter().chain(&results).all(unnamed)
+        && calls
+            .iter()
+            .zip(&results)
+            .any(|(call, result)| call.str_or_empty("name") != result.str_or_empty("name"))
+}
+
+/// The calls or results of a content.
+fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> Vec<Val<'t>> {
+    let parts = content.get("parts").into_iter().flat_map(|parts| parts.elements());
+    parts.filter_map(|part| either(part, camel, snake)).collect()
+}
+
+/// A content: an object with parts, a list of parts, or a bare text.
+fn said(content: Val<'_>, author: Author, reader: &mut PartReader, out: &mut Events<'_>) {
+    let parts = content.get("parts").unwrap_or(content);
+    // One part is taken where a list is expected.
+    let only = Some(parts).filter(|parts| parts.kind() == Kind::Object && content.get("parts").is_some());
+    let mut head = out.head(ItemKind::Message, author);
+    if parts.elements().nth(1).is_some() {
+        head.shape = Shape::List;
+    }
+    let message = out.start(head);
+    note_blanks(content);
+    if let Some(text) = parts.take_text(Field::MessageText) {
+        out.delta(message, 0, Part::Text(text));
+    }
+    reader.begin(message);
+    for part in parts.elements().chain(only) {
+        reader.read(part, out);
+    }
+    reader.end(out);
+}
+
+pub(super) struct WholeResponseReader;
+
+impl Reader for WholeResponseReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        let mut stream = ResponseChunkReader { whole: true, ..ResponseChunkReader::default() };
+        // An error may stand in a list.
+        let all: Vec<Val<'_>> = doc.root.elements().chain(Some(doc.root)).collect();
+        let known =
+            ["error", "candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata"];
+        if !all.iter().any(|root| known.iter().any(|name| root.get(name).is_some())) {
+            return out.problem(
+                Code::UnknownShape,
+                None,
+                "a response has `candidates`, `promptFeedback` or `error`",
+            );
+        }
+        for root in all {
+            if !ResponseChunkReader::fails_at_once(root, out) {
+                stream.chunk(root, out);
+            }
+        }
+        stream.end(out);
+    }
+}
+
+/// Reads a stream, chunk by chunk.
+#[derive(Default)]
+pub(super) struct ResponseChunkReader {
+    /// There is one chunk, and its parts are whole.
+    whole: bool,
+    begun: bool,
+    /// What the first chunk said of the answer, as it is written there; the others repeat it.
+    head: [String; 3],
+    first: CandidateReader,
+    /// The answers beside the first, by their number.
+    others: BTreeMap<u64, CandidateReader>,
+    counts: CountsSoFar,
+}
+
+/// The fields of [`ResponseChunkReader::head`].
+const HEAD: [Field; 3] = [Field::TurnId, Field::TurnModel, Field::TurnTime];
+
+impl Reader for ResponseChunkReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        if doc.root.kind() == Kind::Array {
+            for chunk in doc.root.elements() {
+                self.chunk(chunk, out);
+            }
+        } else {
+            self.chunk(doc.root, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        // The connection ends: the answer is complete if it said why it stopped.
+        if self.first.stop.is_some() {
+            return self.end(out);
+        }
+        for candidate in std::iter::once(&mut self.first).chain(self.others.values_mut()) {
+            candidate.parts.end_thought(out);
+        }
+        self.tell_counts(out);
+    }
+}
+
+impl ResponseChunkReader {
+    /// Reads a whole response that is a failure although it does not say so; returns whether it is one. What else it says
+    /// stays where it is, because nobody would show it.
+    fn fails_at_once(root: Val<'_>, out: &mut Events<'_>) -> bool {
+        let candidates = root.get("candidates").into_iter().flat_map(|list| list.elements());
+        let Some(first) = candidates
+            .into_iter()
+            .next()
+            .filter(|first| first.get("index").is_none_or(|at| at.text() == "0"))
+        else {
+            return false;
+        };
+        let Some((val, word)) = finish_reason(first) else { return false };
+        let class = STOPS.class(&word);
+        let says = |part: Val<'_>| part.members().any(|(name, value)| !(name.is("text") && value.is("")));
+        let parts = first.get("content").and_then(|content| content.get("parts"));
+        let is_empty = !parts.into_iter().flat_map(|parts| parts.elements()).any(says);
+        let failure = match class {
+            StopClass::Error => {
+                let said = either(first, "finishMessage", "finish_message");
+                let said = said.and_then(|said| said.take_text(Field::ErrorMessage));
+                val.take(Field::ErrorCode);
+                malformed(word, said)
+            }
+            StopClass::End if is_empty => {
+                val.note(Field::ErrorClass);
+                EMPTY
+            }
+            _ => return false,
+        };
+        if let Some(usage) = either(root, "usageMetadata", "usage_metadata") {
+            out.event(&Event::Usage(Turn { usage: Some(read_usage(usage)), ..Turn::default() }));
+        }
+        out.event(&Event::Error(failure));
+        true
+    }
+
+    fn chunk(&mut self, root: Val<'_>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<11> = WantedNames::new([
+            "error",
+            "candidates",
+            "usageMetadata",
+            "usage_metadata",
+            "promptFeedback",
+            "prompt_feedback",
+            "responseId",
+            "response_id",
+            "modelVersion",
+            "model_version",
+            "createTime",
+        ]);
+        let [error, candidates, uc, us, pc, ps, ic, is, mc, ms, time] = root.find(&WANTED);
+        if let Some(error) = error.filter(|error| !error.is_null()) {
+            // No end follows a failure.
+            (self.begun, self.first.stop) = (false, None);
+            self.tell_counts(out);
+            return out.event(&Event::Error(errors::read(error)));
+        }
+        let (usage, feedback, id, model) = (uc.or(us), pc.or(ps), ic.or(is), mc.or(ms));
+        if candidates.is_none() && usage.is_none() && feedback.is_none() {
+            return;
+        }
+        note_blanks(root);
+        if std::mem::replace(&mut self.begun, true) {
+            // What a later chunk says differently stays where it is.
+            for ((val, known), field) in [id, model, time].into_iter().zip(&self.head).zip(HEAD) {
+                val.filter(|val| val.text() == known).map(|val| val.note(field));
+            }
+        } else {
+            self.begin([id, model, time], out);
+        }
+        for (place, candidate) in candidates.into_iter().flat_map(|list| list.elements()).enumerate() {
+            self.candidate(candidate, place as u64, out);
+        }
+        if let Some(feedback) = feedback {
+            self.blocked(feedback, out);
+        }
+        if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
+            let head = Raw::new(&self.head[0]);
+            let id = head.text().unwrap_or_default();
+            self.counts.add(read_usage(usage), Some(id), out);
+        }
+    }
+
+    fn begin(&mut self, [id, model, time]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
+        let turn = Turn {
+            id: id.and_then(|id| id.take_text(Field::TurnId)),
+            model: model.and_then(|model| model.take_text(Field::TurnModel)),
+            time: time.and_then(|time| time.take_time(Field::TurnTime)),
+            ..Turn::default()
+        };
+        let taken = |val: &Val<'_>| matches!(val.claimed(), Claim::Taken(_));
+        self.head = [id, model, time].map(|val| val.filter(taken).map_or("", |val| val.text()).to_owned());
+        out.event(&Event::TurnStarted(turn));
+        self.first.begin(None, !self.whole, out);
+    }
+
+    /// A candidate, at that place of its list. Each is an answer of its own.
+    fn candidate(&mut self, candidate: Val<'_>, place: u64, out: &mut Events<'_>) {
+        note_blanks(candidate);
+        let index = candidate.get("index").filter(|index| index.u64().is_some());
+        let number = index.and_then(|index| index.u64()).unwrap_or(place);
+        let streams = !self.whole;
+        let reader = if number == 0 {
+            index.map(|index| index.note(Field::Structure));
+            &mut self.first
+        } else {
+            index.map(|index| index.note(Field::ItemAnswer));
+            self.others.entry(number).or_insert_with(|| {
+                let mut other = CandidateReader::default();
+                other.begin(Some(number), streams, out);
+                other
+            })
+        };
+        reader.read(candidate, out);
+    }
+
+    /// The prompt was refused: there is no answer, and this is why.
+    fn blocked(&mut self, feedback: Val<'_>, out: &mut Events<'_>) {
+        note_blanks(feedback);
+        let reason = either(feedback, "blockReason", "block_reason");
+        let unspecified = |reason: &Val<'_>| reason.is("BLOCKED_REASON_UNSPECIFIED") || reason.is("");
+        let Some(reason) = reason.filter(|reason| !unspecified(reason) && self.first.stop.is_none()) else {
+            return;
+        };
+        let word = match reason.kind() {
+            Kind::String => reason.take_text(Field::StopReason),
+            Kind::Number => {
+                reason.take(Field::StopReason);
+                Some(Str::escaped("SAFETY"))
+            }
+            Kind::Null | Kind::Bool | Kind::Object | Kind::Array => None,
+        };
+        let Some(raw) = word.map(Str::into_owned) else { return };
+        let message = take_either(feedback, "blockReasonMessage", "block_reason_message", Field::Refusal);
+        if let (Some(text), Some(item)) = (message.filter(|text| !text.is_empty()), self.first.parts.message)
+        {
+            out.delta(item, 0, Part::Refusal(text));
+        }
+        // A word that we do not know is a refusal all the same.
+        let known = raw.is("OTHER") || STOPS.class(&raw) == StopClass::Filter;
+        let class = if known { StopClass::Filter } else { StopClass::Refusal };
+        self.first.stop = Some(Stop { class, raw: Some(raw), sequence: None, detail: None });
+    }
+
+    /// Ends every answer; the first one last, with the counts of all.
+    fn end(&mut self, out: &mut Events<'_>) {
+        if !std::mem::replace(&mut self.begun, false) {
+            return;
+        }
+        for (number, mut candidate) in std::mem::take(&mut self.others) {
+            let (answer, stop) = (Some(number), Some(candidate.end(out)));
+            out.event(&Event::TurnEnded(Turn { answer, stop, ..Turn::default() }));
+        }
+        let said = self.first.parts.said;
+        let stop = self.first.end(out);
+        let usage = self.counts.take();
+        let failure = match &stop {
+            Stop { class: StopClass::Error, raw, .. } => {
+                Some(malformed(raw.clone().unwrap_or_default(), self.first.complaint.take()))
+            }
+            Stop { class: StopClass::End, .. } if !said => Some(EMPTY),
+            _ => None,
+        };
+        let Some(failure) = failure else {
+            return out.event(&Event::TurnEnded(Turn { stop: Some(stop), usage, ..Turn::default() }));
+        };
+        if let Some(usage) = usage {
+            self.counts.add(usage, None, out);
+        }
+        self.tell_counts(out);
+        out.event(&Event::Error(failure));
+    }
+
+    /// What an answer that does not end has used.
+    fn tell_counts(&mut self, out: &mut Events<'_>) {
+        if let Some(usage) = self.counts.take() {
+            let head = Raw::new(&self.head[0]);
+            let id = head.text().filter(|id| !id.is_empty());
+            out.event(&Event::Usage(Turn { id, usage: Some(usage), ..Turn::default() }));
+        }
+    }
+}
+
+/// Reads one of the answers.
+#[derive(Default)]
+struct CandidateReader {
+    parts: PartReader,
+    stop: Option<Stop<'static>>,
+    /// What the provider said about a call that it could not read.
+    complaint: Option<Str<'static>>,
+}
+
+impl CandidateReader {
+    fn begin(&mut self, answer: Option<u64>, streams: bool, out: &mut Events<'_>) {
+        let mut head = out.head(ItemKind::Message, Author::Assistant);
+        head.answer = answer;
+        let message = out.start(head);
+        (self.parts.answer, self.parts.streams) = (answer, streams);
+        self.parts.begin(message);
+    }
+
+    fn read(&mut self, candidate: Val<'_>, out: &mut Events<'_>) {
+        let content = candidate.get("content").filter(|content| content.kind() == Kind::Object);
+        if let Some(content) = content {
+            note_blanks(content);
+            note_tag(content, "role", &["model"]);
+        }
+        let parts: Vec<Val<'_>> = content
+            .and_then(|content| content.get("parts"))
+            .into_iter()
+            .flat_map(|parts| parts.elements())
+            .collect();
+        if self.parts.streams {
+            for part in &parts {
+                self.parts.read(*part, out);
+            }
+            self.cite(candidate, (0, 0), &|_| true, out);
+        } else {
+            let is_text = |part: &Val<'_>| {
+                part.has_str("text") && part.get("thought").is_none_or(|flag| flag.bool() != Some(true))
+            };
+            let first_text = parts.iter().position(is_text);
+            for (number, part) in parts.iter().enumerate() {
+                let base = self.parts.plain.len();
+                self.parts.read(*part, out);
+                // Places in a part that is no text are places in the first one that is.
+                let is_here = |named: u64| {
+                    let named = usize::try_from(named).unwrap_or(usize::MAX);
+                    let is_known = parts.get(named).is_some_and(is_text);
+                    number == if is_known { named } else { first_text.unwrap_or(0) }
+                };
+                if is_text(part) {
+                    self.cite(candidate, (base, number as u64), &is_here, out);
+                }
+            }
+        }
+        self.read_stop(candidate);
+    }
+
+    fn cite(
+        &self,
+        candidate: Val<'_>,
+        (base, number): (usize, u64),
+        is_here: &dyn Fn(u64) -> bool,
+        out: &mut Events<'_>,
+    ) {
+        let grounded = ["groundingMetadata", "grounding_metadata", "citationMetadata", "citation_metadata"];
+        if !grounded.iter().any(|name| candidate.get(name).is_some()) {
+            return;
+        }
+        if let (Some(message), Some(part)) = (self.parts.message, self.parts.text_number()) {
+            let places = CharacterPlaces::new(&self.parts.plain);
+            CitedText { message, part, places, base, number }.read(candidate, is_here, out);
+        }
+    }
+
+    /// Why it stopped. The first reason stands; another one later stays where it is.
+    fn read_stop(&mut self, candidate: Val<'_>) {
+        let Some((val, word)) = finish_reason(candidate) else { return };
+        if word.is("FINISH_REASON_UNSPECIFIED") || word.is_empty() {
+            val.note(Field::Structure);
+            return;
+        }
+        let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
+        if known.is_some_and(|known| *known != word) {
+            return;
+        }
+        // A word that we know is ours, and no copy of a leaf.
+        let known =
+            STOPS.words.0.iter().find(|(_, known)| word.is(known)).map(|(_, known)| Str::escaped(known));
+        let mut stop = STOPS.stop(known.unwrap_or_else(|| word.into_owned()), None);
+        let said = either(candidate, "finishMessage", "finish_message");
+        if stop.class == StopClass::Error {
+            val.take(Field::ErrorCode);
+            self.complaint = said.and_then(|said| said.take_text(Field::ErrorMessage)).map(Str::into_owned);
+        } else {
+            val.take(Field::StopReason);
+            let said = said.filter(|said| said.kind() == Kind::String);
+            stop.detail = said.map(|said| said.take(Field::StopDetail).into_owned());
+        }
+        self.stop = Some(stop);
+    }
+
+    /// Completes everything; returns why it stopped.
+    fn end(&mut self, out: &mut Events<'_>) -> Stop<'static> {
+        let mut stop = self.stop.take().unwrap_or_else(|| {
+            out.note("no finishReason before the end");
+            Stop { class: StopClass::End, raw: None, sequence: None, detail: None }
+        });
+        // There is no word for calls.
+        if stop.class == StopClass::End && self.parts.calls {
+            stop.class = StopClass::ToolUse;
+        }
+        self.parts.end(out);
+        stop
+    }
+}
+
+/// Why a candidate stopped, in the API's word; some send the number of the word.
+fn finish_reason(candidate: Val<'_>) -> Option<(Val<'_>, Str<'_>)> {
+    let val = either(candidate, "finishReason", "finish_reason")?;
+    let word = val.str().or_else(|| val.u64().and_then(super::reason_of).map(Str::escaped))?;
+    Some((val, word))
+}
+
+/// A call that could not be made is a failure, whatever was said before it.
+fn malformed<'t>(word: Str<'t>, said: Option<Str<'t>>) -> Failure<'t> {
+    Failure {
+        code: Some(word),
+        message: said.unwrap_or(Str::escaped("the model's call could not be read")),
+        ..EMPTY
+    }
+}
+
+/// The model stopped before it had said a word: whoever asked should ask again.
+const EMPTY: Failure<'static> = Failure {
+    class: FailureClass::Server,
+    status: None,
+    code: None,
+    message: Str::escaped("the model gave an empty answer"),
+    request_id: None,
+    retry_after: None,
+};
+
+/// `promptTokenCount` holds what was read from the cache, and not what tools added; `candidatesTokenCount` does not hold
+/// the thoughts, but for old servers, where the total tells.
+fn read_usage(usage: Val<'_>) -> Usage {
+    const WANTED: WantedNames<12> = WantedNames::new([
+        "promptTokenCount",
+        "prompt_token_count",
+        "cachedContentTokenCount",
+        "cached_content_token_count",
+        "candidatesTokenCount",
+        "candidates_token_count",
+        "thoughtsTokenCount",
+        "thoughts_token_count",
+        "toolUsePromptTokenCount",
+        "tool_use_prompt_token_count",
+        "totalTokenCount",
+        "total_token_count",
+    ]);
+    note_blanks(usage);
+    let [pc, ps, cc, cs, oc, os, hc, hs, uc, us, tc, ts] = usage.find(&WANTED);
+    let [prompt, cached, said, thoughts, tools, total] =
+        [pc.or(ps), cc.or(cs), oc.or(os), hc.or(hs), uc.or(us), tc.or(ts)]
+            .map(|count| count.and_then(|val| Some((val, val.u64()?))));
+    let number = |count: Option<(Val<'_>, u64)>| count.map(|(_, number)| number);
+    let note = |count: Option<(Val<'_>, u64)>, field| {
+        if let Some((val, _)) = count {
+            val.note(field);
+        }
+    };
+    let all_input = [prompt, tools].map(number).into_iter().flatten().reduce(u64::saturating_add);
+    // A sum that is less than its parts stays where it is.
+    let input = all_input.and_then(|all| all.checked_sub(number(cached).unwrap_or(0)));
+    if input.is_some() {
+        note(prompt, Field::UsageInput);
+        note(tools, Field::UsageInput);
+    }
+    note(cached, Field::UsageCacheRead);
+    note(said, Field::UsageOutput);
+    note(thoughts, Field::UsageReasoning);
+    let together = [said, thoughts].map(number).into_iter().flatten().reduce(u64::saturating_add);
+    let sum = |output: Option<u64>| all_input.unwrap_or(0).checked_add(output.unwrap_or(0));
+    let total_is = |output| total.is_some_and(|(_, total)| sum(output) == Some(total));
+    let is_inside = thoughts.is_some() && said.is_some() && !total_is(together) && total_is(number(said));
+    let output = if is_inside { number(said) } else { together };
+    if total_is(output) {
+        note(total, Field::UsageOutput);
+    }
+    Usage {
+        input,
+        cache_read: number(cached),
+        output,
+        reasoning: number(thoughts),
+        input_audio: sound(usage, "promptTokensDetails", "prompt_tokens_details", Field::UsageInputAudio),
+        output_audio: sound(
+            usage,
+            "candidatesTokensDetails",
+            "candidates_tokens_details",
+            Field::UsageOutputAudio,
+        ),
+        ..Usage::default()
+    }
+}
+
+/// How many tokens were sound.
+fn sound(usage: Val<'_>, camel: &str, snake: &str, field: Field) -> Option<u64> {
+    let audio = either(usage, camel, snake)?
+        .elements()
+        .find(|entry| entry.get("modality").is_some_and(|modality| modality.is("AUDIO")))?;
+    let count = either(audio, "tokenCount", "token_count")?.note_count(field)?;
+    note_tag(audio, "modality", &["AUDIO"]);
+    Some(count)
+}

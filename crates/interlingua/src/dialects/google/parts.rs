@@ -1,0 +1,520 @@
+//! Parts of a content: texts, thoughts, calls, results, media, and the state that stands on any of them. Members have
+//! two spellings, `functionCall` and `function_call`: the API takes either, and clients send both.
+
+use crate::json::{JsonWriter, Str, base64, from_base64};
+use crate::ledger::Reason;
+use crate::model::{
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Opaque,
+    OpaqueKind, Part, Status, ToolCall, ToolResult, issuers,
+};
+use crate::pipe::{Events, Target};
+use crate::tape::{Kind, Val, WantedNames};
+use crate::wire::note_blanks;
+
+use super::gemini::partial::PartialArguments;
+
+/// The member of either spelling.
+pub(super) fn either<'t>(val: Val<'t>, camel: &str, snake: &str) -> Option<Val<'t>> {
+    val.get(camel).or_else(|| val.get(snake)).filter(|member| !member.is_null())
+}
+
+/// A string member of either spelling, taken.
+pub(super) fn take_either<'t>(val: Val<'t>, camel: &str, snake: &str, field: Field) -> Option<Str<'t>> {
+    either(val, camel, snake)?.take_text(field)
+}
+
+/// What a part is made of.
+const MEMBERS: WantedNames<20> = WantedNames::new([
+    "text",
+    "thought",
+    "thoughtSignature",
+    "thought_signature",
+    "functionCall",
+    "function_call",
+    "functionResponse",
+    "function_response",
+    "inlineData",
+    "inline_data",
+    "fileData",
+    "file_data",
+    "executableCode",
+    "executable_code",
+    "codeExecutionResult",
+    "code_execution_result",
+    "toolCall",
+    "tool_call",
+    "toolResponse",
+    "tool_response",
+]);
+
+/// The tool that runs code at the provider.
+const CODE: &str = "code_execution";
+
+/// Reads the parts of one message, whole or as it streams.
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact about the message, in any combination")]
+#[derive(Default)]
+pub(super) struct PartReader {
+    pub(super) message: Option<ItemId>,
+    /// Which of several answers it is; `None` is the first.
+    pub(super) answer: Option<u64>,
+    /// Whether parts are increments: texts that follow each other are one.
+    pub(super) streams: bool,
+    /// The reasoning that is open.
+    thought: Option<ItemId>,
+    /// The number of the next part of the message.
+    next: u32,
+    /// The last part was a text, and more of it may follow.
+    in_text: bool,
+    /// A call whose arguments come in pieces.
+    partial: Option<(ItemId, PartialArguments)>,
+    /// It made calls.
+    pub(super) calls: bool,
+    /// It said anything at all.
+    pub(super) said: bool,
+    /// All texts of the message so far, plain: citations point into them by bytes.
+    pub(super) plain: String,
+    /// Whether calls without ids get some, because their results come in another order: by name they are found again.
+    pub(super) makes_ids: bool,
+    /// Such calls that wait for their results, and how many ids were made.
+    unnamed: Vec<(String, String)>,
+    made: u64,
+}
+
+impl PartReader {
+    /// Goes on with another message.
+    pub(super) fn begin(&mut self, message: ItemId) {
+        self.message = Some(message);
+        (self.next, self.in_text, self.calls, self.said) = (0, false, false, false);
+        self.plain.clear();
+    }
+
+    /// The number of the text that is open, or of the last one.
+    pub(super) fn text_number(&self) -> Option<u32> {
+        self.next.checked_sub(1).filter(|_| self.in_text)
+    }
+
+    /// Reads one part. One that we do not know stays where it is.
+    pub(super) fn read(&mut self, part: Val<'_>, out: &mut Events<'_>) {
+        let Some(message) = self.message else { return };
+        let [text, thought, sc, ss, cc, cs, rc, rs, ic, is, fc, fs, xc, xs, oc, os, tc, ts, pc, ps] =
+            part.find(&MEMBERS);
+        let said = |one: Option<Val<'_>>, two: Option<Val<'_>>| one.or(two).is_some_and(|val| !val.is_null());
+        let (state, call, response) = (sc.or(ss), cc.or(cs), rc.or(rs));
+        note_blanks(part);
+        let text = text.filter(|text| text.kind() == Kind::String);
+        if let (Some(flag), Some(text)) = (thought, text)
+            && flag.bool() == Some(true)
+        {
+            flag.note(Field::Structure);
+            return self.think(text, state, message, out);
+        }
+        if let Some(flag) = thought.filter(|flag| flag.bool() == Some(false)) {
+            flag.note(Field::Structure);
+        }
+        if let Some(state) = state {
+            self.state(state, message, out);
+        }
+        if let Some(text) = text {
+            return self.text(text, message, out);
+        }
+        if let Some(media) = read_media(ic.or(is), fc.or(fs), Of::Message) {
+            self.begin_other(out);
+            let media = Media { detail: read_resolution(part), ..media };
+            out.delta(message, self.next, Part::Media(media));
+            self.next += 1;
+        } else if let Some(call) = call.filter(|call| call.kind() == Kind::Object) {
+            self.begin_other(out);
+            self.call(call, message, out);
+        } else if let Some(response) = response.filter(|response| response.kind() == Kind::Object) {
+            self.begin_other(out);
+            self.response(response, message, out);
+        } else if said(xc, xs) || said(tc, ts) {
+            self.begin_other(out);
+            let (inner, is_code) = (xc.or(xs).or(tc).or(ts), said(xc, xs));
+            server_call(inner, is_code, message, self.answer, out);
+        } else if said(oc, os) || said(pc, ps) {
+            self.begin_other(out);
+            server_result(oc.or(os), pc.or(ps), message, self.answer, out);
+        }
+    }
+
+    /// Something begins that is neither text nor thought.
+    fn begin_other(&mut self, out: &mut Events<'_>) {
+        self.end_thought(out);
+        (self.in_text, self.said) = (false, true);
+    }
+
+    /// A piece of a thought. Its signature ends it.
+    fn think(&mut self, text: Val<'_>, state: Option<Val<'_>>, message: ItemId, out: &mut Events<'_>) {
+        (self.in_text, self.said) = (false, true);
+        let item = *self.thought.get_or_insert_with(|| start_reasoning(message, self.answer, out));
+        match text.take_text(Field::ReasoningText).filter(|text| !text.is_empty()) {
+            Some(text) if self.streams => out.piece(item, 0, Part::Text(text)),
+            Some(text) => out.delta(item, 0, Part::Text(text)),
+            None => {}
+        }
+        if let Some(opaque) = state.and_then(|state| take_state(state, OpaqueKind::Signature)) {
+            out.delta(item, 1, Part::Opaque(opaque));
+            self.end_thought(out);
+        }
+    }
+
+    /// State on a part that is no thought is reasoning of its own, before that part.
+    fn state(&mut self, state: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+        let Some(opaque) = take_state(state, OpaqueKind::Encrypted) else { return };
+        self.end_thought(out);
+        (self.in_text, self.said) = (false, true);
+        let item = start_reasoning(message, self.answer, out);
+        out.delta(item, 0, Part::Opaque(opaque));
+        out.complete(item);
+    }
+
+    fn text(&mut self, text: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+        if text.is("") {
+            // It holds a place for state, or for nothing.
+            text.note(Field::Structure);
+            return;
+        }
+        self.end_thought(out);
+        let Some(text) = text.take_text(Field::MessageText) else { return };
+        if !(self.streams && self.in_text) {
+            self.next += 1;
+        }
+        let number = self.next.saturating_sub(1);
+        text.decode_into(&mut self.plain);
+        if self.streams {
+            out.piece(message, number, Part::Text(text));
+        } else {
+            out.delta(message, number, Part::Text(text));
+        }
+        (self.in_text, self.said) = (true, true);
+    }
+
+    fn call(&mut self, call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+        note_blanks(call);
+        let pieces = either(call, "partialArgs", "partial_args");
+        let goes_on = either(call, "willContinue", "will_continue").filter(|flag| flag.bool().is_some());
+        if let Some((item, mut arguments)) = self.partial.take_if(|_| call.get("name").is_none()) {
+            arguments.add(pieces);
+            let more = goes_on.is_some_and(|flag| flag.bool() == Some(true));
+            goes_on.map(|flag| flag.note(Field::ItemStatus));
+            if more {
+                self.partial = Some((item, arguments));
+            } else {
+                if call.members().next().is_none() {
+                    call.note(Field::ItemStatus);
+                }
+                arguments.say(item, out);
+                out.complete(item);
+            }
+            return;
+        }
+        self.end_partial(out);
+        self.calls = true;
+        let call_id = call.take_str("id", Field::CallId).filter(|id| !id.is_empty());
+        let name = call.take_str("name", Field::CallName).unwrap_or_default();
+        let call_id = call_id.or_else(|| {
+            let id = self.makes_ids.then(|| format!("call_{}", self.made + 1))?;
+            self.made += 1;
+            self.unnamed.push((name.as_escaped().to_owned(), id.clone()));
+            out.note("call without an id got one");
+            Some(Str::from_plain(&id))
+        });
+        let call_item = ToolCall { call_id, kind: CallKind::Function, namespace: None, name };
+        let item = start(ItemKind::ToolCall(call_item), Author::Assistant, message, self.answer, out);
+        if let Some(args) = call.get("args").filter(|args| args.kind() == Kind::Object) {
+            out.delta(item, 0, Part::Args(Args::Json(args.take(Field::CallArgs))));
+        }
+        let mut arguments = PartialArguments::default();
+        arguments.add(pieces);
+        if goes_on
+            .inspect(|flag| _ = flag.note(Field::ItemStatus))
+            .is_some_and(|flag| flag.bool() == Some(true))
+        {
+            self.partial = Some((item, arguments));
+        } else {
+            arguments.say(item, out);
+            out.complete(item);
+        }
+    }
+
+    /// The result of a call: `response` is an object, and by convention its `output` or `error` is what a tool said.
+    fn response(&mut self, response: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+        note_blanks(response);
+        let call_id = response.take_str("id", Field::ResultCallId).filter(|id| !id.is_empty());
+        let name = response.take_str("name", Field::ResultName);
+        let call_id = call_id.or_else(|| {
+            let name = name.as_ref()?.as_escaped();
+            let at = self.unnamed.iter().position(|(known, _)| known == name)?;
+            Some(Str::from_plain(&self.unnamed.remove(at).1))
+        });
+        let result = ToolResult { call_id, name };
+        let item = start(ItemKind::ToolResult(result), Author::Tool, message, self.answer, out);
+        let mut is_error = None;
+        if let Some(said) = response.get("response").filter(|said| !said.is_null()) {
+            let mut members = said.members();
+            let only = members.next().filter(|_| members.next().is_none());
+            let only = only.map(|(name, value)| (name.is("error"), name.is("output"), value));
+            if let Some((true, _, _)) = only {
+                is_error = Some(true);
+            }
+            match only {
+                Some((true, _, value) | (_, true, value)) if value.kind() == Kind::String => {
+                    if let Some(text) = value.take_text(Field::ResultText) {
+                        out.delta(item, 0, Part::Text(text));
+                    }
+                }
+                // An object in `output` might be taken for the response itself.
+                Some((true, _, value) | (_, true, value)) if value.kind() != Kind::Object => {
+                    out.delta(item, 0, Part::Json(value.take(Field::ResultJson)));
+                }
+                _ if said.kind() == Kind::String => {
+                    if let Some(text) = said.take_text(Field::ResultText) {
+                        out.delta(item, 0, Part::Text(text));
+                    }
+                }
+                _ => out.delta(item, 0, Part::Json(said.take(Field::ResultJson))),
+            }
+        }
+        let parts = response.get("parts").into_iter().flat_map(|parts| parts.elements());
+        for (number, part) in parts.enumerate() {
+            let inline = either(part, "inlineData", "inline_data");
+            if let Some(media) = read_media(inline, either(part, "fileData", "file_data"), Of::Result) {
+                out.delta(item, number as u32 + 1, Part::Media(media));
+            }
+        }
+        let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+        out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
+    }
+
+    pub(super) fn end_thought(&mut self, out: &mut Events<'_>) {
+        if let Some(thought) = self.thought.take() {
+            out.complete(thought);
+        }
+    }
+
+    /// A call whose last piece never came is cut off.
+    fn end_partial(&mut self, out: &mut Events<'_>) {
+        if let Some((item, mut arguments)) = self.partial.take() {
+            arguments.say(item, out);
+            out.event(&Event::ItemCompleted(ItemTail::new(item, Status::Interrupted)));
+        }
+    }
+
+    /// Completes everything.
+    pub(super) fn end(&mut self, out: &mut Events<'_>) {
+        self.end_thought(out);
+        self.end_partial(out);
+        if let Some(message) = self.message.take() {
+            out.complete(message);
+        }
+    }
+
+    /// No result answers a call of an earlier message any more.
+    pub(super) fn forget_calls(&mut self) {
+        self.unnamed.clear();
+    }
+}
+
+fn start(
+    kind: ItemKind<'_>,
+    author: Author,
+    message: ItemId,
+    answer: Option<u64>,
+    out: &mut Events<'_>,
+) -> ItemId {
+    let mut head = out.head(kind, author);
+    (head.within, head.answer) = (Some(message), answer);
+    out.start(head)
+}
+
+fn start_reasoning(message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -> ItemId {
+    start(ItemKind::Reasoning, Author::Assistant, message, answer, out)
+}
+
+/// A call that the provider made and ran itself.
+fn server_call(
+    inner: Option<Val<'_>>,
+    is_code: bool,
+    message: ItemId,
+    answer: Option<u64>,
+    out: &mut Events<'_>,
+) {
+    let Some(inner) = inner else { return };
+    let name = if is_code {
+        Some(Str::escaped(CODE))
+    } else {
+        take_either(inner, "toolType", "tool_type", Field::CallName)
+    };
+    let call = ToolCall {
+        call_id: inner.take_str("id", Field::CallId),
+        kind: CallKind::Server,
+        namespace: None,
+        name: name.unwrap_or_default(),
+    };
+    let item = start(ItemKind::ToolCall(call), Author::Assistant, message, answer, out);
+    if let Some(code) = inner.take_str("code", Field::CallArgs).filter(|_| is_code) {
+        out.delta(item, 0, Part::Args(Args::Text(code)));
+    } else if let Some(args) = inner.get("args").filter(|args| !args.is_null()) {
+        out.delta(item, 0, Part::Args(Args::Json(args.take(Field::CallArgs))));
+    }
+    out.complete(item);
+}
+
+/// What came of it.
+fn server_result(
+    code: Option<Val<'_>>,
+    tool: Option<Val<'_>>,
+    message: ItemId,
+    answer: Option<u64>,
+    out: &mut Events<'_>,
+) {
+    let Some(inner) = code.or(tool) else { return };
+    let name = tool.and_then(|tool| take_either(tool, "toolType", "tool_type", Field::ResultName));
+    let result = ToolResult { call_id: inner.take_str("id", Field::ResultCallId), name };
+    let item = start(ItemKind::ToolResult(result), Author::Tool, message, answer, out);
+    if let Some(text) = inner.take_str("output", Field::ResultText).filter(|_| code.is_some()) {
+        out.delta(item, 0, Part::Text(text));
+    } else if let Some(said) = inner.get("response").filter(|said| !said.is_null()) {
+        out.delta(item, 0, Part::Json(said.take(Field::ResultJson)));
+    }
+    let outcome = inner.get("outcome").filter(|_| code.is_some());
+    let is_error = outcome.and_then(|outcome| {
+        let is_error = match outcome.str()?.as_escaped() {
+            "OUTCOME_OK" => false,
+            "OUTCOME_FAILED" | "OUTCOME_DEADLINE_EXCEEDED" => true,
+            _ => return None,
+        };
+        outcome.note(Field::ResultIsError);
+        Some(is_error)
+    });
+    let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+    out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
+}
+
+/// `interlingua:` in base64, which state on a part must be: so begins the state of another issuer that a client was given
+/// and sends back. Then come the issuer's name, a colon, and the state.
+const CARRIED: &str = "aW50ZXJsaW5ndWE6";
+const CARRIED_PLAIN: &str = "interlingua:";
+
+/// Takes state that only its issuer can read. What claims to be carried and is not stays where it is.
+fn take_state(val: Val<'_>, kind: OpaqueKind) -> Option<Opaque<'_>> {
+    let text = val.str().filter(|text| !text.is_empty())?;
+    if !text.as_escaped().starts_with(CARRIED) {
+        let value = val.take_text(kind.field())?;
+        return Some(Opaque { kind, issuer: Str::escaped(issuers::GOOGLE), value });
+    }
+    // Clients write it anew: in the letters that addresses take, and without what fills it up.
+    let mut base64 = text.decode().trim_end_matches('=').replace('-', "+").replace('_', "/");
+    base64.push_str("===".get(..(4 - base64.len() % 4) % 4)?);
+    let plain = String::from_utf8(from_base64(&base64)?).ok()?;
+    let (issuer, value) = plain.strip_prefix(CARRIED_PLAIN)?.split_once(':')?;
+    let known = [issuers::ANTHROPIC, issuers::OPENAI, issuers::XAI, issuers::COPILOT, issuers::GOOGLE];
+    let issuer = known.into_iter().find(|known| *known == issuer)?;
+    val.take(kind.field());
+    Some(Opaque { kind, issuer: Str::escaped(issuer), value: Str::from_plain(value) })
+}
+
+/// The same as it is written.
+pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
+    let Opaque { kind: _, issuer, value } = opaque;
+    if issuer.is(issuers::GOOGLE) {
+        return value.reborrow();
+    }
+    let plain = format!("{CARRIED_PLAIN}{}:{}", issuer.decode(), value.decode());
+    Str::from_plain(&base64(plain.as_bytes()))
+}
+
+/// How closely to look at media, after the model's word.
+const RESOLUTIONS: [(&str, &str); 3] = [
+    ("low", "MEDIA_RESOLUTION_LOW"),
+    ("medium", "MEDIA_RESOLUTION_MEDIUM"),
+    ("high", "MEDIA_RESOLUTION_HIGH"),
+];
+
+fn read_resolution(part: Val<'_>) -> Option<Str<'_>> {
+    let level = either(part, "mediaResolution", "media_resolution")?.get("level")?;
+    let (ours, _) = RESOLUTIONS.iter().find(|(_, theirs)| level.is(theirs))?;
+    level.note(Field::MediaDetail);
+    Some(Str::escaped(ours))
+}
+
+/// Reads media of an item of that kind: their bytes, or where they are.
+fn read_media<'t>(inline: Option<Val<'t>>, file: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
+    let place = inline.or(file)?;
+    let source = if let Some(inline) = inline {
+        MediaSource::Base64(inline.take_str("data", of.media())?)
+    } else {
+        let uri = either(place, "fileUri", "file_uri")?.take_text(of.media())?;
+        if is_stored(&uri) { MediaSource::File(uri) } else { MediaSource::Url(uri) }
+    };
+    note_blanks(place);
+    let media_type = take_either(place, "mimeType", "mime_type", Field::MediaType);
+    let name = take_either(place, "displayName", "display_name", Field::MediaName);
+    Some(Media { name, ..Media::new(media_type, source) })
+}
+
+/// Whether an address is one in Google's stores of files.
+fn is_stored(uri: &Str<'_>) -> bool {
+    let uri = uri.as_escaped();
+    uri.starts_with("gs://")
+        || uri.starts_with("files/")
+        || uri.contains("generativelanguage.googleapis.com/")
+        || uri.contains("storage.googleapis.com/")
+}
+
+/// Types of media that an address may end in.
+const ENDINGS: [(&str, &str); 8] = [
+    (".png", "image/png"),
+    (".webp", "image/webp"),
+    (".heic", "image/heic"),
+    (".pdf", "application/pdf"),
+    (".mp4", "video/mp4"),
+    (".mp3", "audio/mpeg"),
+    (".wav", "audio/wav"),
+    (".gif", "image/gif"),
+];
+
+/// Writes a part with media, or says why there is no place for it.
+pub(super) fn write_media(
+    media: &Media<'_>,
+    json: &mut JsonWriter<'_>,
+    out: &mut Target<'_>,
+) -> Result<(), Reason> {
+    // What the model should know of a document, and whether to cite it, has no place, as the table says.
+    let Media { media_type, source, name, context: _, citable: _, detail } = media;
+    match source {
+        // Each provider has its own store of files.
+        MediaSource::File(uri) if !is_stored(uri) => return Err(Reason::Foreign),
+        MediaSource::Text(_) => return Err(Reason::NoSlot),
+        MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::File(_) => {}
+    }
+    let guessed = |ends: &str| {
+        let path = ends.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+        ENDINGS.iter().find(|(ending, _)| path.ends_with(ending)).map_or("image/jpeg", |(_, kind)| kind)
+    };
+    json.object();
+    let (member, place, text) = match source {
+        MediaSource::Base64(data) | MediaSource::Text(data) => ("inlineData", "data", data),
+        MediaSource::Url(uri) | MediaSource::File(uri) => ("fileData", "fileUri", uri),
+    };
+    json.key(member).object().key("mimeType");
+    if let Some(media_type) = media_type {
+        json.str(media_type);
+    } else {
+        out.ledger.note("type of media guessed, because the API wants one");
+        let is_inline = matches!(source, MediaSource::Base64(_));
+        json.literal(if is_inline { "image/png" } else { guessed(&text.decode()) });
+    }
+    json.key(place).str(text).opt_str("displayName", name.as_ref()).end_object();
+    if let Some(detail) = detail {
+        match RESOLUTIONS.iter().find(|(ours, _)| detail.is(ours)) {
+            Some((_, theirs)) => {
+                json.key("mediaResolution").object().key("level").literal(theirs).end_object();
+            }
+            None => out.lose_str(Field::MediaDetail, detail, Reason::Narrowed),
+        }
+    }
+    json.end_object();
+    Ok(())
+}

@@ -1,0 +1,750 @@
+//! What is peculiar to Gemini: state that stands on parts, results by name, schemas of two sorts, places in bytes; and
+//! agents that go through an exchange turn by turn. A number in a name is that of the pitfall in the specification.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reads what it wrote itself")]
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::ledger::Report;
+use interlingua::model::{FailureClass, StopClass};
+use interlingua::pipe::{CallOutcome, Exchange, Pipe};
+use serde_json::{Value, json};
+
+const A: &str = "anthropic";
+const C: &str = "openai-chat";
+const G: &str = "gemini";
+
+fn dialect(name: &str) -> &'static Dialect {
+    Dialect::named(name).unwrap()
+}
+
+fn exchange(client: &str, backend: &str) -> Exchange {
+    Exchange::new(dialect(client), dialect(backend), &Options::default())
+}
+
+/// What a request becomes, and its books.
+fn sent(exchange: &mut Exchange, request: &Value) -> (Value, Report) {
+    let mut out = Vec::new();
+    let summary = exchange.request(request.to_string().as_bytes(), &mut out).unwrap();
+    (serde_json::from_slice(&out).unwrap(), summary.report)
+}
+
+/// What an answer becomes, and how it came out.
+fn got(exchange: &mut Exchange, role: Role, answer: &str) -> (String, CallOutcome) {
+    let mut out = Vec::new();
+    let outcome = exchange.answer(role).unwrap().finish_with(answer.as_bytes(), &mut out);
+    (String::from_utf8(out).unwrap(), outcome)
+}
+
+fn convert(from: &str, to: &str, role: Role, body: &str) -> (String, Report) {
+    let side = |name| (dialect(name), role);
+    let mut pipe = Pipe::new(side(from), side(to), &Options::default()).unwrap();
+    let mut out = Vec::new();
+    let report = pipe.finish_with(body.as_bytes(), &mut out);
+    (String::from_utf8(out).unwrap(), report)
+}
+
+fn document(from: &str, to: &str, role: Role, body: &Value) -> (Value, Report) {
+    let (out, report) = convert(from, to, role, &body.to_string());
+    (serde_json::from_str(&out).unwrap(), report)
+}
+
+fn sse(chunks: &[Value]) -> String {
+    chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n")).collect()
+}
+
+/// The documents of a stream.
+fn chunks(stream: &str) -> Vec<Value> {
+    stream.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect()
+}
+
+/// A response, or a chunk of one, with these parts.
+fn response(parts: &Value, reason: Option<&str>) -> Value {
+    let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
+    if let Some(reason) = reason {
+        candidate["finishReason"] = json!(reason);
+    }
+    json!({"candidates": [candidate], "modelVersion": "gemini-3-pro", "responseId": "r1",
+        "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}})
+}
+
+/// What Gemini 3 says when it calls two tools at once.
+fn two_calls() -> Value {
+    json!([
+        {"text": "Two places to look.", "thought": true},
+        {"text": "Let me look."},
+        {"functionCall": {"id": "c1", "name": "tide", "args": {"at": "Pléneuf"}}, "thoughtSignature": "U0lHMQ=="},
+        {"functionCall": {"id": "c2", "name": "bell", "args": {}}}
+    ])
+}
+
+fn tools(client: &str) -> Value {
+    let schema = json!({"type": "object", "properties": {}});
+    match client {
+        A => json!([{"name": "tide", "input_schema": schema}, {"name": "bell", "input_schema": schema}]),
+        C => json!([{"type": "function", "function": {"name": "tide", "parameters": schema}},
+            {"type": "function", "function": {"name": "bell", "parameters": schema}}]),
+        _ => json!([{"functionDeclarations": [{"name": "tide"}, {"name": "bell"}]}]),
+    }
+}
+
+/// The parts of a request's contents by one role.
+fn parts_of<'v>(request: &'v Value, role: &str) -> Vec<&'v Value> {
+    let contents = request["contents"].as_array().unwrap().iter().filter(|content| content["role"] == role);
+    contents.flat_map(|content| content["parts"].as_array().unwrap()).collect()
+}
+
+// ---- Agents in front of Gemini -----------------------------------------------------------------------------------------
+
+/// The next request of an Anthropic client.
+fn anthropic_turn(model: &str, content: Option<&Value>) -> Value {
+    let mut messages = vec![json!({"role": "user", "content": "Look."})];
+    if let Some(content) = content {
+        let call = |block: &&Value| block["type"] == "tool_use";
+        let result =
+            |block: &Value| json!({"type": "tool_result", "tool_use_id": block["id"], "content": "fine"});
+        let results: Vec<Value> = content.as_array().unwrap().iter().filter(call).map(result).collect();
+        messages.extend([
+            json!({"role": "assistant", "content": content}),
+            json!({"role": "user", "content": results}),
+        ]);
+    }
+    json!({"model": model, "max_tokens": 500, "tools": tools(A), "messages": messages})
+}
+
+/// The next request of a Chat client.
+fn chat_turn(model: &str, message: Option<&Value>) -> Value {
+    let mut messages = vec![json!({"role": "user", "content": "Look."})];
+    if let Some(message) = message {
+        messages.push(message.clone());
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            messages.push(json!({"role": "tool", "tool_call_id": call["id"], "content": "fine"}));
+        }
+    }
+    json!({"model": model, "tools": tools(C), "messages": messages})
+}
+
+/// The calls and texts that Gemini gets back, without what it did not say itself.
+fn came_back(request: &Value) -> Vec<Value> {
+    parts_of(request, "model").into_iter().filter(|part| part["thought"] != true).cloned().collect()
+}
+
+fn issued(parts: &Value) -> Vec<Value> {
+    parts.as_array().unwrap().iter().filter(|part| part["thought"] != true).cloned().collect()
+}
+
+#[test]
+fn p06_signatures_come_back_on_their_calls_through_an_anthropic_client() {
+    let mut loop_ = exchange(A, G);
+    sent(&mut loop_, &anthropic_turn("gemini-3-pro", None));
+    let (answer, outcome) =
+        got(&mut loop_, Role::Response, &response(&two_calls(), Some("STOP")).to_string());
+    assert_eq!(outcome.stop, Some(StopClass::ToolUse));
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["stop_reason"], "tool_use");
+    let (again, report) = sent(&mut loop_, &anthropic_turn("gemini-3-pro", Some(&answer["content"])));
+    assert_eq!(came_back(&again), issued(&two_calls()));
+    assert!(report.notes.iter().all(|(note, _)| !note.contains("stands for state")), "{:?}", report.notes);
+}
+
+#[test]
+fn p06_signatures_come_back_on_their_calls_through_a_chat_client() {
+    let mut loop_ = exchange(C, G);
+    sent(&mut loop_, &chat_turn("gemini-3-pro", None));
+    let (answer, _) = got(&mut loop_, Role::Response, &response(&two_calls(), Some("STOP")).to_string());
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let choice = &answer["choices"][0];
+    assert_eq!(choice["finish_reason"], "tool_calls");
+    // A Chat message has its state before its text: it belongs to the call all the same.
+    let (again, _) = sent(&mut loop_, &chat_turn("gemini-3-pro", Some(&choice["message"])));
+    assert_eq!(came_back(&again), issued(&two_calls()));
+}
+
+#[test]
+fn p06_signatures_of_a_text_its_end_and_a_call_come_back_in_their_order() {
+    let parts = json!([
+        {"text": "First.", "thoughtSignature": "QQ=="},
+        {"functionCall": {"id": "c1", "name": "tide", "args": {}}, "thoughtSignature": "Qg=="},
+        {"functionCall": {"id": "c2", "name": "bell", "args": {}}, "thoughtSignature": "Qw=="}
+    ]);
+    for client in [A, C] {
+        let mut loop_ = exchange(client, G);
+        let turn = |said: Option<&Value>| match client {
+            A => anthropic_turn("gemini-3-pro", said),
+            _ => chat_turn("gemini-3-pro", said),
+        };
+        sent(&mut loop_, &turn(None));
+        let (answer, _) = got(&mut loop_, Role::Response, &response(&parts, Some("STOP")).to_string());
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let said = if client == A { &answer["content"] } else { &answer["choices"][0]["message"] };
+        let (again, _) = sent(&mut loop_, &turn(Some(said)));
+        assert_eq!(came_back(&again), issued(&parts), "through {client}");
+    }
+    let text = json!([{"text": "Done."}, {"text": "", "thoughtSignature": "RQ=="}]);
+    let mut loop_ = exchange(A, G);
+    sent(&mut loop_, &anthropic_turn("gemini-3-pro", None));
+    let (answer, _) = got(&mut loop_, Role::Response, &response(&text, Some("STOP")).to_string());
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let (again, _) = sent(&mut loop_, &anthropic_turn("gemini-3-pro", Some(&answer["content"])));
+    assert_eq!(came_back(&again), issued(&text));
+}
+
+#[test]
+fn p06_signatures_of_a_stream_come_back_on_their_calls() {
+    let stream = sse(&[
+        response(&json!([{"text": "Hm.", "thought": true}]), None),
+        response(&json!([{"text": "Let me"}]), None),
+        response(&json!([{"text": " look."}]), None),
+        response(
+            &json!([{"functionCall": {"name": "tide", "args": {"at": "x"}}, "thoughtSignature": "U0lH"}]),
+            None,
+        ),
+        response(&json!([{"functionCall": {"name": "tide", "args": {"at": "y"}}}]), None),
+        response(&json!([{"text": ""}]), Some("STOP")),
+    ]);
+    let mut loop_ = exchange(C, G);
+    let mut first = chat_turn("gemini-3-pro", None);
+    first["stream"] = json!(true);
+    sent(&mut loop_, &first);
+    let (out, outcome) = got(&mut loop_, Role::Stream, &stream);
+    assert_eq!(outcome.stop, Some(StopClass::ToolUse));
+    // Puts the deltas together as a client does.
+    let mut message = json!({"role": "assistant", "content": "", "reasoning_details": [], "tool_calls": []});
+    for chunk in chunks(&out) {
+        let delta = &chunk["choices"][0]["delta"];
+        if let Some(text) = delta["content"].as_str() {
+            message["content"] = json!(message["content"].as_str().unwrap().to_owned() + text);
+        }
+        for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
+            message["reasoning_details"].as_array_mut().unwrap().push(detail.clone());
+        }
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            let calls = message["tool_calls"].as_array_mut().unwrap();
+            let index = usize::try_from(call["index"].as_u64().unwrap()).unwrap();
+            if index == calls.len() {
+                calls.push(call.clone());
+            } else {
+                let more = call["function"]["arguments"].as_str().unwrap();
+                let so_far = calls[index]["function"]["arguments"].as_str().unwrap().to_owned();
+                calls[index]["function"]["arguments"] = json!(so_far + more);
+            }
+        }
+    }
+    let (again, _) = sent(&mut loop_, &chat_turn("gemini-3-pro", Some(&message)));
+    let parts = came_back(&again);
+    assert_eq!(parts[0], json!({"text": "Let me look."}));
+    assert_eq!(parts[1]["thoughtSignature"], "U0lH");
+    assert_eq!(parts[1]["functionCall"]["args"], json!({"at": "x"}));
+    assert_eq!(parts[2].get("thoughtSignature"), None);
+    // Two calls of one name are told apart by the ids that were made for them.
+    let ids: Vec<_> = [1, 2].map(|at| parts[at]["functionCall"]["id"].clone()).into();
+    assert_ne!(ids[0], ids[1]);
+    let results: Vec<_> =
+        parts_of(&again, "user").into_iter().filter(|part| part.get("functionResponse").is_some()).collect();
+    assert_eq!(results.iter().map(|part| part["functionResponse"]["id"].clone()).collect::<Vec<_>>(), ids);
+}
+
+#[test]
+fn p07_foreign_calls_of_the_current_turn_get_the_documented_word_once_each() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "tide", "input": {}});
+    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "fine"});
+    let mut request = json!({"model": "gemini-3-pro", "max_tokens": 9, "tools": tools(A), "messages": [
+        {"role": "user", "content": "Before."},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": "ANTHROPIC"}, call("a1")]},
+        {"role": "user", "content": [result("a1")]},
+        {"role": "assistant", "content": "So it was."},
+        {"role": "user", "content": "Now."},
+        {"role": "assistant", "content": [call("b1"), call("b2")]},
+        {"role": "user", "content": [result("b1"), result("b2")]},
+        {"role": "assistant", "content": [call("c1")]},
+        {"role": "user", "content": [result("c1")]}
+    ]});
+    let states = |request: &Value| -> Vec<(String, Value)> {
+        let calls = parts_of(request, "model").into_iter().filter(|part| part.get("functionCall").is_some());
+        calls
+            .map(|part| {
+                (part["functionCall"]["id"].as_str().unwrap().to_owned(), part["thoughtSignature"].clone())
+            })
+            .collect()
+    };
+    let word = json!("skip_thought_signature_validator");
+    let (out, report) = document(A, G, Role::Request, &request);
+    let expected = [("a1", Value::Null), ("b1", word.clone()), ("b2", Value::Null), ("c1", word)]
+        .map(|(id, state)| (id.to_owned(), state));
+    assert_eq!(states(&out), expected);
+    assert!(!out.to_string().contains("ANTHROPIC"));
+    assert!(
+        report.notes.iter().any(|(note, count)| note.contains("stands for state") && *count == 2),
+        "{:?}",
+        report.notes
+    );
+    // Older models ask for none.
+    request["model"] = json!("gemini-2.5-flash");
+    let (out, _) = document(A, G, Role::Request, &request);
+    assert!(states(&out).iter().all(|(_, state)| state.is_null()));
+}
+
+// ---- Gemini clients in front of others ---------------------------------------------------------------------------------
+
+/// The next request of a Gemini client, which sends back what it was given, part by part.
+fn gemini_turn(parts: Option<Vec<Value>>) -> Value {
+    let mut contents = vec![json!({"role": "user", "parts": [{"text": "Look."}]})];
+    if let Some(parts) = parts {
+        let result = |part: &Value| {
+            let call = part.get("functionCall")?;
+            Some(
+                json!({"functionResponse": {"id": call["id"], "name": call["name"], "response": {"output": "fine"}}}),
+            )
+        };
+        let results: Vec<Value> = parts.iter().filter_map(result).collect();
+        contents
+            .extend([json!({"role": "model", "parts": parts}), json!({"role": "user", "parts": results})]);
+    }
+    json!({"model": "claude-opus-4-5", "tools": tools(G), "contents": contents})
+}
+
+fn all_parts(answer: &str) -> Vec<Value> {
+    let whole: Vec<Value> = serde_json::from_str(answer).map_or_else(|_| chunks(answer), |whole| vec![whole]);
+    let parts =
+        |chunk: &Value| chunk["candidates"][0]["content"]["parts"].as_array().cloned().unwrap_or_default();
+    whole.iter().flat_map(parts).collect()
+}
+
+const THINKS: &str = r#"[{"type":"thinking","thinking":"Hm, tides.","signature":"U0lHLUE="},{"type":"redacted_thinking","data":"UkVEMQ=="},{"type":"redacted_thinking","data":"UkVEMg=="},{"type":"thinking","thinking":"","signature":"U0lHLUI="},{"type":"text","text":"Let me look."},{"type":"tool_use","id":"toolu_1","name":"tide","input":{"at":"x"}},{"type":"tool_use","id":"toolu_2","name":"bell","input":{}}]"#;
+
+#[test]
+fn anthropic_thinking_comes_back_in_order_through_a_gemini_client() {
+    let blocks: Value = serde_json::from_str(THINKS).unwrap();
+    let mut loop_ = exchange(G, A);
+    sent(&mut loop_, &gemini_turn(None));
+    let answer = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-4-5", "content": blocks,
+        "stop_reason": "tool_use", "stop_sequence": null, "usage": {"input_tokens": 5, "output_tokens": 7}});
+    let (out, _) = got(&mut loop_, Role::Response, &answer.to_string());
+    let parts = all_parts(&out);
+    // The SDK takes state for bytes in base64.
+    for state in parts.iter().filter_map(|part| part["thoughtSignature"].as_str()) {
+        assert!(interlingua::json::from_base64(state).is_some(), "{state}");
+    }
+    let (again, report) = sent(&mut loop_, &gemini_turn(Some(parts)));
+    assert_eq!(again["messages"][1]["content"], blocks, "{:?}", report.lost_paths);
+}
+
+#[test]
+fn anthropic_thinking_of_a_stream_comes_back_in_order_through_a_gemini_client() {
+    let blocks: Value = serde_json::from_str(THINKS).unwrap();
+    let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-4-5", "content": blocks,
+        "stop_reason": "tool_use", "stop_sequence": null, "usage": {"input_tokens": 5, "output_tokens": 7}});
+    let stream = {
+        let (from, to) = ((dialect(A), Role::Response), (dialect(A), Role::Stream));
+        let mut out = Vec::new();
+        Pipe::new(from, to, &Options::default()).unwrap().finish_with(whole.to_string().as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let mut loop_ = exchange(G, A);
+    sent(&mut loop_, &gemini_turn(None));
+    let (out, _) = got(&mut loop_, Role::Stream, &stream);
+    let mut parts = all_parts(&out);
+    // Some clients write bytes in the letters that addresses take.
+    for part in &mut parts {
+        if let Some(state) = part.get("thoughtSignature").and_then(Value::as_str) {
+            part["thoughtSignature"] = json!(state.replace('+', "-").replace('/', "_").trim_end_matches('='));
+        }
+    }
+    let (again, report) = sent(&mut loop_, &gemini_turn(Some(parts)));
+    assert_eq!(again["messages"][1]["content"], blocks, "{:?}", report.lost_paths);
+}
+
+#[test]
+fn calls_of_a_chat_backend_come_back_with_their_ids_through_a_gemini_client() {
+    let mut loop_ = exchange(G, C);
+    sent(&mut loop_, &gemini_turn(None));
+    let calls = json!([
+        {"id": "functions.tide:0", "type": "function", "function": {"name": "tide", "arguments": "{\"at\":\"x\"}"}},
+        {"id": "functions.bell:1", "type": "function", "function": {"name": "bell", "arguments": "{}"}}]);
+    let answer = json!({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,
+        "finish_reason": "tool_calls", "message": {"role": "assistant", "content": "Hm.", "reasoning_content": "R",
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": "T1BFTg==", "format": "openai", "index": 0}],
+        "tool_calls": calls}}]});
+    let (out, _) = got(&mut loop_, Role::Response, &answer.to_string());
+    let (again, _) = sent(&mut loop_, &gemini_turn(Some(all_parts(&out))));
+    let message = &again["messages"][1];
+    assert_eq!(message["tool_calls"], calls);
+    assert_eq!(message["reasoning_content"], "R");
+    assert_eq!(again["messages"][2]["tool_call_id"], "functions.tide:0");
+}
+
+// ---- Requests ------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn p20_all_results_of_a_turn_stand_in_one_content_before_anything_else() {
+    let request = json!({"model": "gemini-2.5-pro", "messages": [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "tide", "arguments": ""}},
+            {"id": "b", "type": "function", "function": {"name": "bell", "arguments": "{\"n\":1}"}}]},
+        {"role": "tool", "tool_call_id": "b", "content": "dong"},
+        {"role": "tool", "tool_call_id": "a", "content": "high"},
+        {"role": "system", "content": "Metres only."},
+        {"role": "user", "content": "So?"},
+        {"role": "user", "content": "Well?"}]});
+    let (out, _) = document(C, G, Role::Request, &request);
+    let contents = out["contents"].as_array().unwrap();
+    assert_eq!(
+        contents.iter().map(|content| &content["role"]).collect::<Vec<_>>(),
+        ["user", "model", "user"]
+    );
+    let said: Vec<&str> = contents[2]["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["text"].as_str().unwrap_or("result"))
+        .collect();
+    // What the system says between others is never moved to the front.
+    assert_eq!(said, ["result", "result", "<system>", "Metres only.", "</system>", "So?", "Well?"]);
+    assert_eq!(out.get("systemInstruction"), None);
+}
+
+#[test]
+fn p32_results_name_the_tool_of_their_call() {
+    let request = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "x", "name": "tide", "input": {}}, {"type": "tool_use", "id": "y", "name": "bell", "input": {}}]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "y", "content": "1", "is_error": true}, {"type": "tool_result", "tool_use_id": "x", "content": "2"}]}]});
+    let (out, _) = document(A, G, Role::Request, &request);
+    let results: Vec<&Value> =
+        parts_of(&out, "user").into_iter().filter_map(|part| part.get("functionResponse")).collect();
+    assert_eq!(
+        results,
+        [
+            &json!({"id": "y", "name": "bell", "response": {"error": "1"}}),
+            &json!({"id": "x", "name": "tide", "response": {"output": "2"}})
+        ]
+    );
+}
+
+#[test]
+fn results_without_ids_belong_to_the_calls_of_their_name() {
+    let request = json!({"contents": [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "tide", "args": {}}}, {"functionCall": {"name": "bell", "args": {}}}]},
+        {"role": "function", "parts": [
+            {"functionResponse": {"name": "bell", "response": {"output": "dong"}}},
+            {"functionResponse": {"name": "tide", "response": {"output": "high"}}}]}]});
+    let (out, _) = document(G, A, Role::Request, &request);
+    let calls = &out["messages"][1]["content"];
+    let results = &out["messages"][2]["content"];
+    assert_eq!((&results[0]["tool_use_id"], &results[0]["content"]), (&calls[1]["id"], &json!("dong")));
+    assert_eq!((&results[1]["tool_use_id"], &results[1]["content"]), (&calls[0]["id"], &json!("high")));
+}
+
+#[test]
+fn p47_json_schemas_keep_every_keyword() {
+    let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {
+        "const": {"const": 3}, "a": {"type": ["string", "null"]}, "b": {"type": "array", "uniqueItems": true, "items": {"$ref": "#/$defs/x"}},
+        "c": {"type": "number", "exclusiveMinimum": 0}}, "propertyNames": {"pattern": "^[a-z]"}, "$defs": {"x": {"type": "string"}}});
+    let request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"name": "t", "input_schema": schema}]});
+    let (out, _) = document(A, G, Role::Request, &request);
+    let function = &out["tools"][0]["functionDeclarations"][0];
+    assert_eq!(function["parametersJsonSchema"], schema);
+    assert_eq!(function.get("parameters"), None);
+}
+
+#[test]
+fn p49_a_nullable_type_is_a_list_of_types_elsewhere() {
+    let request = json!({"contents": [{"role": "user", "parts": [{"text": "x"}]}], "tools": [{"functionDeclarations": [
+        {"name": "t", "parameters": {"type": "OBJECT", "properties": {
+            "n": {"type": "INTEGER", "nullable": true}, "nullable": {"type": "BOOLEAN"},
+            "u": {"anyOf": [{"type": "STRING"}, {"type": "NUMBER"}], "nullable": true}}, "required": ["n"]}}]}]});
+    let (out, _) = document(G, A, Role::Request, &request);
+    assert_eq!(
+        out["tools"][0]["input_schema"],
+        json!({"type": "object", "properties": {
+        "n": {"type": ["integer", "null"]}, "nullable": {"type": "boolean"},
+        "u": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]}}, "required": ["n"]})
+    );
+}
+
+#[test]
+fn p50_references_in_results_are_text() {
+    // What Gemini reads as an object of its own goes through another form of ours, which keeps it a value.
+    let with = |response: Value| {
+        let contents = json!({"contents": [
+            {"role": "user", "parts": [{"text": "x"}]},
+            {"role": "model", "parts": [{"functionCall": {"id": "a", "name": "t", "args": {}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "t", "response": response}}]}]});
+        let (from, to) = ((dialect(G), Role::Request), (dialect("universal"), Role::Live));
+        let mut events = Vec::new();
+        Pipe::new(from, to, &Options::default())
+            .unwrap()
+            .finish_with(contents.to_string().as_bytes(), &mut events);
+        let mut out = Vec::new();
+        let back = (dialect(G), Role::Request);
+        Pipe::new(to, back, &Options::default()).unwrap().finish_with(&events, &mut out);
+        let out: Value = serde_json::from_slice(&out).unwrap();
+        parts_of(&out, "user").into_iter().find_map(|part| part.get("functionResponse")).unwrap()["response"]
+            .clone()
+    };
+    assert_eq!(with(json!({"depths": [1, 2]})), json!({"depths": [1, 2]}));
+    assert_eq!(with(json!({"output": [1, 2]})), json!({"output": [1, 2]}));
+    let schema = json!({"schema": {"$ref": "#/$defs/x", "$defs": {"x": {}}}});
+    assert_eq!(with(schema.clone()), json!({"output": schema.to_string()}));
+}
+
+#[test]
+fn thinking_is_asked_for_in_the_form_the_model_takes() {
+    let asked = |model: &str, effort: &str| {
+        let request = json!({"model": model, "reasoning_effort": effort, "messages": [{"role": "user", "content": "x"}]});
+        document(C, G, Role::Request, &request).0["generationConfig"]["thinkingConfig"].clone()
+    };
+    assert_eq!(asked("gemini-3-pro", "low"), json!({"thinkingLevel": "LOW"}));
+    assert_eq!(asked("gemini-3-pro", "xhigh"), json!({"thinkingLevel": "HIGH"}));
+    assert_eq!(asked("gemini-3-flash", "none"), json!({"thinkingLevel": "MINIMAL"}));
+    assert_eq!(asked("gemini-2.5-flash", "medium"), json!({"thinkingBudget": 8192}));
+    assert_eq!(asked("gemini-2.5-flash", "none"), json!({"thinkingBudget": 0}));
+    assert_eq!(asked("gemini-2.0-flash", "high"), Value::Null);
+}
+
+#[test]
+fn a_choice_among_some_tools_is_one_of_names() {
+    let request = |mode: &str| {
+        json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": tools(C),
+        "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": [{"type": "function", "function": {"name": "bell"}}]}}})
+    };
+    let chosen =
+        |mode| document(C, G, Role::Request, &request(mode)).0["toolConfig"]["functionCallingConfig"].clone();
+    assert_eq!(chosen("auto"), json!({"mode": "VALIDATED", "allowedFunctionNames": ["bell"]}));
+    assert_eq!(chosen("required"), json!({"mode": "ANY", "allowedFunctionNames": ["bell"]}));
+}
+
+// ---- Answers -------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn p29_parallel_calls_of_a_stream_have_numbers_of_their_own() {
+    let call =
+        |name: &str, n: u64| response(&json!([{"functionCall": {"name": name, "args": {"n": n}}}]), None);
+    let stream =
+        sse(&[call("tide", 1), call("tide", 2), call("bell", 3), response(&json!([]), Some("STOP"))]);
+    let (out, _) = convert(G, C, Role::Stream, &stream);
+    let calls: Vec<Value> = chunks(&out)
+        .iter()
+        .filter_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].get(0).cloned())
+        .collect();
+    let begun: Vec<&Value> = calls.iter().filter(|call| call.get("id").is_some()).collect();
+    assert_eq!(
+        begun.iter().map(|call| &call["index"]).collect::<Vec<_>>(),
+        [&json!(0), &json!(1), &json!(2)]
+    );
+    let arguments = |index: u64| -> String {
+        calls
+            .iter()
+            .filter(|call| call["index"] == index)
+            .filter_map(|call| call["function"]["arguments"].as_str())
+            .collect()
+    };
+    assert_eq!([arguments(0), arguments(1), arguments(2)], ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"]);
+    let (out, _) = convert(G, A, Role::Stream, &stream);
+    let blocks: Vec<Value> =
+        chunks(&out).into_iter().filter(|event| event["type"] == "content_block_start").collect();
+    assert_eq!(
+        blocks.iter().map(|event| &event["index"]).collect::<Vec<_>>(),
+        [&json!(0), &json!(1), &json!(2)]
+    );
+}
+
+#[test]
+fn p45_a_call_that_could_not_be_made_is_a_failure() {
+    for reason in
+        ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"]
+    {
+        let mut whole = response(&json!([]), Some(reason));
+        whole["candidates"][0]["finishMessage"] = json!("It was no call.");
+        for client in [A, C] {
+            let mut loop_ = exchange(client, G);
+            let (out, outcome) = got(&mut loop_, Role::Response, &whole.to_string());
+            let failure = outcome.failure.unwrap();
+            assert!(failure.is_retryable(), "{reason}");
+            let out: Value = serde_json::from_str(&out).unwrap();
+            assert_eq!(out["error"]["message"], "It was no call.");
+            let stream = sse(&[response(&json!([{"text": "Well,"}]), None), whole.clone()]);
+            let (out, outcome) = got(&mut loop_, Role::Stream, &stream);
+            assert!(outcome.failure.is_some());
+            assert!(out.contains("Well,") && out.contains("It was no call."));
+            assert!(!out.contains("message_stop") && !out.contains("[DONE]"), "{out}");
+        }
+    }
+}
+
+#[test]
+fn p46_an_answer_of_nothing_is_a_failure_that_may_be_tried_again() {
+    let mut bare = response(&json!([]), Some("STOP"));
+    bare["candidates"][0].as_object_mut().unwrap().remove("content");
+    for empty in [response(&json!([]), Some("STOP")), response(&json!([{"text": ""}]), Some("STOP")), bare] {
+        for (role, body) in [(Role::Response, empty.to_string()), (Role::Stream, sse(&[empty.clone()]))] {
+            let (_, outcome) = got(&mut exchange(A, G), role, &body);
+            let failure = outcome.failure.unwrap();
+            assert!(failure.class == FailureClass::Server && failure.is_retryable());
+            assert_eq!(outcome.usage.unwrap().input, Some(10));
+        }
+    }
+    // What was cut off before it began has a reason of its own.
+    let (out, _) = document(G, C, Role::Response, &response(&json!([]), Some("MAX_TOKENS")));
+    assert_eq!(out["choices"][0]["finish_reason"], "length");
+}
+
+#[test]
+fn a_prompt_that_was_blocked_is_no_empty_success() {
+    let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 3, "totalTokenCount": 3}});
+    let (out, _) = document(G, C, Role::Response, &blocked);
+    assert_eq!(out["choices"][0]["finish_reason"], "content_filter");
+    let (out, _) = document(G, A, Role::Response, &blocked);
+    assert_eq!(out["stop_reason"], "refusal");
+    let (out, report) = convert(G, A, Role::Stream, &sse(&[blocked]));
+    assert!(
+        out.contains("\"stop_reason\":\"refusal\"") && out.contains("message_stop"),
+        "{:?}",
+        report.problems
+    );
+}
+
+#[test]
+fn p61_places_are_bytes_here_and_characters_elsewhere() {
+    let text = "Été — 🦀 sure.";
+    let start = text.find('🦀').unwrap();
+    let mut grounded = response(&json!([{"text": "Ébauche", "thought": true}, {"text": text}]), Some("STOP"));
+    grounded["candidates"][0]["groundingMetadata"] = json!({
+        "groundingChunks": [{"web": {"uri": "https://example.org/a", "title": "A"}}],
+        "groundingSupports": [{"segment": {"partIndex": 1, "startIndex": start, "endIndex": text.len(), "text": &text[start..]},
+            "groundingChunkIndices": [0]}]});
+    let (out, _) = document(G, C, Role::Response, &grounded);
+    let place = &out["choices"][0]["message"]["annotations"][0]["url_citation"];
+    let (from, to) = (place["start_index"].as_u64().unwrap(), place["end_index"].as_u64().unwrap());
+    let cited: String = text
+        .chars()
+        .skip(usize::try_from(from).unwrap())
+        .take(usize::try_from(to - from + 1).unwrap())
+        .collect();
+    assert_eq!(cited, &text[start..]);
+    let (back, _) = document(C, G, Role::Response, &out);
+    let segment = &back["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"];
+    assert_eq!(segment, &json!({"startIndex": start, "endIndex": text.len(), "text": &text[start..]}));
+    // A place inside a character is none.
+    grounded["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"]["startIndex"] =
+        json!(start + 1);
+    let (out, report) = document(G, C, Role::Response, &grounded);
+    assert_eq!(
+        out["choices"][0]["message"]["annotations"][0]["url_citation"]["url"],
+        "https://example.org/a"
+    );
+    assert!(report.lost_paths.iter().any(|row| row.path.ends_with("segment/startIndex")));
+}
+
+#[test]
+fn p73_thoughts_are_output_and_what_tools_added_is_input() {
+    let used = |usage: Value| {
+        let mut whole = response(&json!([{"text": "x"}]), Some("STOP"));
+        whole["usageMetadata"] = usage;
+        document(G, A, Role::Response, &whole).0["usage"].clone()
+    };
+    let usage = used(
+        json!({"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 20, "thoughtsTokenCount": 30,
+        "toolUsePromptTokenCount": 7, "totalTokenCount": 157}),
+    );
+    assert_eq!(
+        usage,
+        json!({"input_tokens": 47, "cache_read_input_tokens": 60, "output_tokens": 50, "output_tokens_details": {"thinking_tokens": 30}})
+    );
+    // Older servers count the thoughts among the rest, as the total shows.
+    let usage = used(
+        json!({"promptTokenCount": 100, "candidatesTokenCount": 50, "thoughtsTokenCount": 30, "totalTokenCount": 150}),
+    );
+    assert_eq!((&usage["output_tokens"], &usage["input_tokens"]), (&json!(50), &json!(100)));
+    let (back, _) = document(
+        A,
+        G,
+        Role::Response,
+        &json!({"id": "m", "type": "message", "role": "assistant", "model": "m",
+        "content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn", "stop_sequence": null, "usage": {
+        "input_tokens": 47, "cache_read_input_tokens": 60, "output_tokens": 50, "output_tokens_details": {"thinking_tokens": 30}}}),
+    );
+    assert_eq!(
+        back["usageMetadata"],
+        json!({"promptTokenCount": 107, "cachedContentTokenCount": 60, "candidatesTokenCount": 20,
+        "thoughtsTokenCount": 30, "totalTokenCount": 157})
+    );
+}
+
+#[test]
+fn p74_a_call_makes_the_reason_even_if_the_stop_comes_in_a_later_chunk() {
+    let stream = sse(&[
+        response(&json!([{"functionCall": {"id": "a", "name": "tide", "args": {}}}]), None),
+        response(&json!([{"text": ""}]), Some("STOP")),
+    ]);
+    let (out, _) = convert(G, A, Role::Stream, &stream);
+    assert!(out.contains("\"stop_reason\":\"tool_use\""), "{out}");
+    let (out, _) = convert(G, C, Role::Stream, &stream);
+    assert!(out.contains("\"finish_reason\":\"tool_calls\""), "{out}");
+    // A limit stays one.
+    let (out, _) = document(G, C, Role::Response, &response(&two_calls(), Some("MAX_TOKENS")));
+    assert_eq!(out["choices"][0]["finish_reason"], "length");
+}
+
+#[test]
+fn p67_a_stream_without_a_reason_is_cut() {
+    let stream = sse(&[response(&json!([{"text": "Half"}]), None)]);
+    let (out, outcome) = got(&mut exchange(C, G), Role::Stream, &stream);
+    assert_eq!(outcome.failure.unwrap().class, FailureClass::Incomplete);
+    assert!(out.contains("Half") && !out.contains("[DONE]"));
+}
+
+#[test]
+fn a_stream_may_be_an_array_in_any_pieces() {
+    let one = response(&json!([{"text": "a, \"b\" ]"}]), None);
+    let two = response(&json!([{"text": "!"}]), Some("STOP"));
+    let events = sse(&[one.clone(), two.clone()]);
+    let (expected, _) = convert(G, C, Role::Stream, &events);
+    for array in [format!("[{one}\n,\r\n{two}\n]"), format!(" [ {one:#}, {two:#} ] \n")] {
+        let side = |name| (dialect(name), Role::Stream);
+        for size in 1..80 {
+            let mut pipe = Pipe::new(side(G), side(C), &Options::default()).unwrap();
+            let mut out = Vec::new();
+            for piece in array.as_bytes().chunks(size) {
+                pipe.push(piece, &mut out);
+            }
+            let report = pipe.finish(&mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+            assert!(report.problems.is_empty(), "{:?}", report.problems);
+        }
+        let guess = interlingua::sniff::sniff(array.as_bytes(), true).unwrap();
+        assert_eq!((guess.dialect.name, guess.role), (G, Role::Stream));
+    }
+}
+
+#[test]
+fn a_chunk_of_an_array_is_said_when_it_is_complete() {
+    let side = |name| (dialect(name), Role::Stream);
+    let mut pipe = Pipe::new(side(G), side(C), &Options::default()).unwrap();
+    let mut out = Vec::new();
+    pipe.push(format!("[{}", response(&json!([{"text": "now"}]), None)).as_bytes(), &mut out);
+    assert!(String::from_utf8(out).unwrap().contains("now"));
+}
+
+#[test]
+fn failures_say_when_to_try_again_and_are_known_by_their_words() {
+    let body = r#"[{"error":{"code":429,"message":"Slow down.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3.25s"}]}}]"#;
+    let (out, outcome) = got(&mut exchange(A, G), Role::Response, body);
+    let failure = outcome.failure.unwrap();
+    assert_eq!(
+        (failure.class, failure.status, failure.retry_after),
+        (FailureClass::RateLimit, 429, Some(3250))
+    );
+    assert!(out.contains("rate_limit_error") && out.contains("Slow down."));
+    let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}, "request_id": "req_1"});
+    let (out, _) = document(A, G, Role::Response, &overloaded);
+    assert_eq!(
+        out,
+        json!({"error": {"code": 503, "message": "Busy", "status": "UNAVAILABLE", "details": [
+        {"@type": "type.googleapis.com/google.rpc.RequestInfo", "requestId": "req_1"}]}})
+    );
+}
