@@ -97,7 +97,7 @@ def expect_broken(result, message):
     chunks, error = result
     need(error is not None, "no exception for the error inside the stream")
     need(message in (error.message or ""), f"message {error.message!r}")
-    return "".join(p.text or "" for c in chunks for p in c.candidates[0].content.parts)
+    return "".join(p.text or "" for c in chunks for d in c.candidates or [] for p in d.content.parts)
 
 
 def expect_error(replay, body, status, message):
