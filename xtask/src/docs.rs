@@ -12,10 +12,10 @@ use interlingua::dialects::{DIALECTS, Dialect, Plane, RoleSpec};
 use interlingua::ledger::Reason;
 use interlingua::model::{Field, Says, SaysTable};
 
-use crate::{Outcome, root};
+use crate::{TaskResult, root};
 
 /// Writes the generated documents; with `--check` only compares them.
-pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
+pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     let check = arguments.iter().any(|argument| argument == "--check");
     let readme = PathBuf::from("README.md");
     let matrix = insert(&read(&readme)?, "matrix", &matrix())?;
@@ -41,16 +41,16 @@ pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
 }
 
 /// Puts generated text between the markers of a document.
-pub(crate) fn between(path: &Path, name: &str, text: &str) -> Outcome<()> {
+pub(crate) fn between(path: &Path, name: &str, text: &str) -> TaskResult<()> {
     let document = insert(&read(path)?, name, text)?;
     Ok(fs::write(root().join(path), document)?)
 }
 
-fn read(path: &Path) -> Outcome<String> {
+fn read(path: &Path) -> TaskResult<String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("`{}`: {error}", path.display()).into())
 }
 
-fn insert(document: &str, name: &str, text: &str) -> Outcome<String> {
+fn insert(document: &str, name: &str, text: &str) -> TaskResult<String> {
     let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
     let parts =
         document.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));

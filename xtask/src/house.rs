@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Outcome, root, say};
+use crate::{TaskResult, root, say};
 
 /// A file with more code lines than this wants to be two.
 const MOST_LINES: usize = 600;
 
-pub(crate) fn run(_: &[String]) -> Outcome<()> {
+pub(crate) fn run(_: &[String]) -> TaskResult<()> {
     let mut files = Vec::new();
     for folder in ["crates", "xtask"] {
         walk(&root().join(folder), &mut files)?;
@@ -73,7 +73,7 @@ fn room(path: &str) -> String {
     parts[..depth.min(parts.len())].join("/")
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome<()> {
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> TaskResult<()> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     entries.sort();

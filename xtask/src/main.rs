@@ -15,10 +15,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type TaskResult<T> = Result<T, Box<dyn Error>>;
 
 /// Each task: its name, what it is for, how it runs.
-type Task = (&'static str, &'static str, fn(&[String]) -> Outcome<()>);
+type Task = (&'static str, &'static str, fn(&[String]) -> TaskResult<()>);
 
 const TASKS: &[Task] = &[
     ("check", "everything that must hold before a commit", check),
@@ -59,7 +59,7 @@ fn usage() {
     }
 }
 
-fn check(_: &[String]) -> Outcome<()> {
+fn check(_: &[String]) -> TaskResult<()> {
     cargo(["fmt", "--all", "--check"])?;
     cargo(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(["test", "--workspace"])?;
@@ -67,14 +67,14 @@ fn check(_: &[String]) -> Outcome<()> {
     docs::run(&["--check".to_owned()])
 }
 
-fn bless(_: &[String]) -> Outcome<()> {
+fn bless(_: &[String]) -> TaskResult<()> {
     let golden = ["test", "--package", "interlingua", "--test", "golden"];
     run(command("cargo", golden).env("INTERLINGUA_BLESS", "1"))?;
     docs::run(&[])
 }
 
 /// Two programs: one takes the time, the other counts allocations, which would take time itself.
-fn bench(arguments: &[String]) -> Outcome<()> {
+fn bench(arguments: &[String]) -> TaskResult<()> {
     let smoke = arguments.iter().any(|argument| argument == "--smoke");
     let target = root().join("target/bench");
     let mut tables = String::new();
@@ -97,7 +97,7 @@ fn bench(arguments: &[String]) -> Outcome<()> {
 
 /// Each target for some seconds, on stable: coverage guides it, but there are no sanitizers, which our safe code needs
 /// least. What it learns stays in `fuzz/corpus`; the fixtures are where it begins.
-fn fuzz(arguments: &[String]) -> Outcome<()> {
+fn fuzz(arguments: &[String]) -> TaskResult<()> {
     let seconds: u64 = arguments.first().map_or(Ok(10), |text| text.parse())?;
     let version = output(&mut command("rustc", ["-vV"]))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc names no host")?;
@@ -149,19 +149,19 @@ fn command<S: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = S
     command
 }
 
-fn cargo<const N: usize>(arguments: [&str; N]) -> Outcome<()> {
+fn cargo<const N: usize>(arguments: [&str; N]) -> TaskResult<()> {
     run(&mut command("cargo", arguments))
 }
 
 /// Runs a command and fails if it does.
-fn run(command: &mut Command) -> Outcome<()> {
+fn run(command: &mut Command) -> TaskResult<()> {
     show(command);
     let status = command.status()?;
     if status.success() { Ok(()) } else { Err(format!("{status}: {command:?}").into()) }
 }
 
 /// Runs a command and returns what it wrote to its standard output.
-fn output(command: &mut Command) -> Outcome<String> {
+fn output(command: &mut Command) -> TaskResult<String> {
     show(command);
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
     if !output.status.success() {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::{Dialect, Plane};
 use interlingua::model::{Field, Group};
 
-use crate::{Outcome, command, root, run as run_command, say};
+use crate::{TaskResult, command, root, run as run_command, say};
 
 /// The folder of all dialects, which has the registry in its `mod.rs`.
 const DIALECTS: &str = "crates/interlingua/src/dialects";
@@ -29,7 +29,7 @@ const LOG: &[(&str, &str)] = &[
 ];
 
 /// Writes the skeleton and says what to do next.
-pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
+pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     let wanted = Wanted::parse(arguments)?;
     if Dialect::named(&wanted.name).is_some() {
         return Err(format!("there is a dialect `{}` already", wanted.name).into());
@@ -53,7 +53,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn parse(arguments: &[String]) -> Outcome<Self> {
+    fn parse(arguments: &[String]) -> TaskResult<Self> {
         let (mut name, mut family, mut plane) = (None, "agents", Plane::Log.word());
         let mut words = arguments.iter().map(String::as_str);
         while let Some(word) = words.next() {
@@ -86,7 +86,7 @@ impl Wanted {
 const USAGE: &str = "hint: `cargo xtask new-dialect NAME [--family FAMILY] [--plane log|wire|live]`";
 
 /// Names are small letters and digits, with `joint` between words: they become modules, folders and flags.
-fn check_word(word: &str, joint: char) -> Outcome<()> {
+fn check_word(word: &str, joint: char) -> TaskResult<()> {
     let is_part = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     };
@@ -112,7 +112,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// Everything is read and made before anything is written: a failure leaves the folder as it was.
-fn write(dialects: &Path, wanted: &Wanted) -> Outcome<()> {
+fn write(dialects: &Path, wanted: &Wanted) -> TaskResult<()> {
     let Wanted { name, family, files } = wanted;
     let module = wanted.module();
     let folder = dialects.join(family).join(&module);
@@ -173,12 +173,12 @@ fn pattern<'f>(fields: impl Iterator<Item = &'f Field>) -> String {
     fields.map(|field| format!("Field::{field:?}")).collect::<Vec<_>>().join(" | ")
 }
 
-fn read(path: &Path) -> Outcome<String> {
+fn read(path: &Path) -> TaskResult<String> {
     fs::read_to_string(path).map_err(|error| format!("`{}`: {error}", path.display()).into())
 }
 
 /// Adds `pub mod …;` to the modules of a file, which are sorted.
-fn add_module(text: &str, module: &str) -> Outcome<String> {
+fn add_module(text: &str, module: &str) -> TaskResult<String> {
     let name_in =
         |line: &str| Some(line.strip_prefix("pub")?.split_once("mod ")?.1.strip_suffix(';')?.to_owned());
     let modules: Vec<(usize, String)> =
@@ -191,7 +191,7 @@ fn add_module(text: &str, module: &str) -> Outcome<String> {
 }
 
 /// Adds a line at the end of the registry.
-fn register(text: &str, entry: &str) -> Outcome<String> {
+fn register(text: &str, entry: &str) -> TaskResult<String> {
     let begin = text.lines().position(|line| line.starts_with("pub static DIALECTS"));
     let end = begin.and_then(|begin| Some(begin + text.lines().skip(begin).position(|line| line == "];")?));
     Ok(insert(text, end.ok_or("there is no `DIALECTS` with its end")?, &format!("    {entry}")))
@@ -208,7 +208,7 @@ fn insert(text: &str, at: usize, line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn wanted(words: &str) -> Outcome<Wanted> {
+    fn wanted(words: &str) -> TaskResult<Wanted> {
         Wanted::parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 

@@ -23,11 +23,11 @@ use interlingua::pipe::{Pipe, Target, Writer};
 use interlingua::sniff;
 use interlingua::tape::Limits;
 
-use crate::Outcome;
+use crate::TaskResult;
 use tally::TrialTally;
 
 /// Tries every file and fails if one did not come back as it was.
-pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
+pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     let [name, path] = arguments else {
         return Err("expected a dialect and a folder\nhint: `cargo xtask try NAME FOLDER`".into());
     };
@@ -53,7 +53,7 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// Tries the files one after the other: says at once what is off, and in the end what there was.
-fn try_all(dialect: &'static Dialect, path: &Path, out: &mut dyn Write) -> Outcome<TrialTally> {
+fn try_all(dialect: &'static Dialect, path: &Path, out: &mut dyn Write) -> TaskResult<TrialTally> {
     if dialect.name == RECORD {
         return Err("`record` is what files are tried through\nhint: `interlingua check FILE`".into());
     }

@@ -82,7 +82,9 @@ fn rules(
         .map(|(name, value)| {
             let value = match value {
                 Value::Boolean(flag) => Some(RuleValue::Flag(*flag)),
-                Value::Integer(number) => Some(RuleValue::Number(*number as f64)),
+                Value::Integer(number) => {
+                    i32::try_from(*number).ok().map(|number| RuleValue::Number(number.into()))
+                }
                 Value::Float(number) => Some(RuleValue::Number(*number)),
                 Value::String(word) => Some(RuleValue::Word(word.clone())),
                 Value::Array(words) => {

@@ -21,7 +21,7 @@ pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandEr
         Ok(done) => done,
         Err(refusal) => {
             write_receipt(args, &refusal.receipt(&order, previous.as_ref()).to_json())?;
-            return Err(CommandError::Refused(Box::new(refusal)));
+            return Err(CommandError::Refused(refusal));
         }
     };
     let out = match &args.response {

@@ -7,7 +7,7 @@ use interlingua::error::{Code, Problem, Severity};
 use interlingua::framing::Framing;
 use interlingua::ledger::{Report, Row};
 
-use interlingua_record::contract::{Finding, Outcome, Receipt};
+use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
 
 use crate::convert::{Converted, How, Identified, Summary};
 use crate::error::CommandError;
@@ -331,11 +331,9 @@ pub(crate) fn findings(name: &str, found: &[Finding]) -> String {
 }
 
 /// What two receipts say differently.
-pub(crate) fn changes(changes: &[(String, Option<String>, Option<String>)]) -> String {
+pub(crate) fn changes(changes: &[ReceiptChange]) -> String {
     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-    let line = |(pointer, one, two): &(String, Option<String>, Option<String>)| {
-        format!("{pointer}: {} -> {}\n", shown(one), shown(two))
-    };
+    let line = |(pointer, one, two): &ReceiptChange| format!("{pointer}: {} -> {}\n", shown(one), shown(two));
     changes.iter().map(line).collect()
 }
 

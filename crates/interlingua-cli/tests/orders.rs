@@ -39,7 +39,7 @@ fn an_order_becomes_a_request_an_answer_and_a_chain_of_receipts() {
     let ran = dir.run("receipt verify two.json --sent request.json --response answer.json --returned returned.json --previous one.json");
     assert_eq!((ran.stdout(), ran.code), ("two.json: valid\n", Some(0)));
     // One byte of the receipt before it, and the chain is broken.
-    dir.write("forged.json", &text(&dir, "one.json").replace("Partial", "Complete"));
+    dir.write("forged.json", text(&dir, "one.json").replace("Partial", "Complete"));
     let ran = dir.run("receipt verify two.json --previous forged.json");
     assert_eq!(ran.code, Some(3));
     assert!(ran.stdout().contains("/previous: the receipt says"), "{}", ran.stdout());
@@ -52,7 +52,7 @@ fn an_order_becomes_a_request_an_answer_and_a_chain_of_receipts() {
 #[test]
 fn what_must_not_be_lost_is_refused_and_the_receipt_says_so() {
     let dir = Dir::new("refused");
-    dir.write("order.json", &ORDER.replace(r#","model":"tide-1"}"#, r#","policy":{"settings":"fail"}}"#));
+    dir.write("order.json", ORDER.replace(r#","model":"tide-1"}"#, r#","policy":{"settings":"fail"}}"#));
     let ran = dir.run("translate order.json --receipt receipt.json");
     assert_eq!((ran.stdout(), ran.code), ("", Some(3)));
     assert!(
@@ -79,7 +79,7 @@ fn what_must_not_be_lost_is_refused_and_the_receipt_says_so() {
 #[test]
 fn an_order_or_a_file_of_backends_that_makes_no_sense_says_where() {
     let dir = Dir::new("senseless");
-    dir.write("order.json", &ORDER.replace("\"task\"", "\"tusk\""));
+    dir.write("order.json", ORDER.replace("\"task\"", "\"tusk\""));
     let ran = dir.run("translate order.json");
     assert_eq!(ran.code, Some(1));
     assert!(

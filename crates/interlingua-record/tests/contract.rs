@@ -1,6 +1,11 @@
 //! Work orders and receipts: what is done, what is refused, and that schemas and code say the same.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 use interlingua::dialects::Role;
 use interlingua::error::StableCode;

@@ -1,6 +1,6 @@
 //! What servers refuse is repaired in a request or given up aloud, whatever dialect it came from.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "a test stops at the first surprise")]
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Reason, Report};

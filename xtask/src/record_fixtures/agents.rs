@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::cases::{Agent, CLAUDE, CODEX, Case, FixtureSource, Run, Step};
 use super::server::Model;
 use super::tidy::{Tidy, at_path, no_machine_words};
-use super::{Outcome, PATIENCE, SESSION, SET};
+use super::{PATIENCE, SESSION, SET, TaskResult};
 
 /// A scratch HOME, a scratch repository and a scripted model, for one case.
 pub(super) struct Bench<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn set_up(scratch: &'a Path, agents: &Path, case: &'static Case) -> Outcome<Self> {
+    pub(super) fn set_up(scratch: &'a Path, agents: &Path, case: &'static Case) -> TaskResult<Self> {
         let marker = scratch.join(".record-fixtures");
         if scratch.exists() {
             if !marker.exists() {
@@ -70,7 +70,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Runs the case and writes its fixtures; returns each file with its size.
-    pub(super) fn record(self, out: &Path) -> Outcome<Vec<(PathBuf, usize)>> {
+    pub(super) fn record(self, out: &Path) -> TaskResult<Vec<(PathBuf, usize)>> {
         let mut printed = Vec::new();
         for run in self.case.runs {
             printed.push(self.converse(run)?);
@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Starts the program, plays `run.say` on its stdin, and returns all it printed.
-    fn converse(&self, run: &Run) -> Outcome<String> {
+    fn converse(&self, run: &Run) -> TaskResult<String> {
         let (common, more): (&[_], &[_]) = match (self.case.agent, run.say.is_empty()) {
             (Agent::Claude, true) => (CLAUDE, &["--dangerously-skip-permissions"]),
             (Agent::Claude, false) => (CLAUDE, &["--input-format", "stream-json"]),
@@ -162,7 +162,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Where the program left what `source` names.
-    fn log(&self, source: &FixtureSource) -> Outcome<PathBuf> {
+    fn log(&self, source: &FixtureSource) -> TaskResult<PathBuf> {
         let home = self.scratch.join("user");
         let has = |path: &Path, extension: &str| path.extension().is_some_and(|is| is == extension);
         let found = match (self.case.agent, source) {
@@ -202,7 +202,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Outcome<Self> {
+    fn start(command: &mut Command) -> TaskResult<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let stdout = child.stdout.take().ok_or("no stdout")?;
         let (sender, lines) = channel();
@@ -218,13 +218,13 @@ impl Running {
         Ok(Self { child, lines, seen: String::new(), deadline: Instant::now() + PATIENCE })
     }
 
-    fn send(&mut self, line: &str) -> Outcome<()> {
+    fn send(&mut self, line: &str) -> TaskResult<()> {
         let stdin = self.child.stdin.as_mut().ok_or("stdin is closed")?;
         writeln!(stdin, "{line}")?;
         Ok(stdin.flush()?)
     }
 
-    fn line_with(&mut self, text: &str) -> Outcome<String> {
+    fn line_with(&mut self, text: &str) -> TaskResult<String> {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).map_err(|_| {
@@ -237,7 +237,7 @@ impl Running {
         }
     }
 
-    fn end(mut self) -> Outcome<String> {
+    fn end(mut self) -> TaskResult<String> {
         drop(self.child.stdin.take());
         loop {
             match self.lines.recv_timeout(self.deadline.saturating_duration_since(Instant::now())) {
@@ -261,7 +261,7 @@ impl Drop for Running {
 }
 
 /// Replaces each `{=path}` by the raw value at that path of `line`.
-fn fill(template: &str, line: &str) -> Outcome<String> {
+fn fill(template: &str, line: &str) -> TaskResult<String> {
     let mut filled = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{=") {
@@ -274,7 +274,7 @@ fn fill(template: &str, line: &str) -> Outcome<String> {
     Ok(filled)
 }
 
-pub(super) fn find(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Outcome<Vec<PathBuf>> {
+pub(super) fn find(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> TaskResult<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

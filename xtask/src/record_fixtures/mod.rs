@@ -26,7 +26,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Outcome;
+use crate::TaskResult;
 use agents::Bench;
 use cases::CASES;
 

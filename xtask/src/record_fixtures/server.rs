@@ -10,7 +10,7 @@ use std::thread;
 use super::cases::{Act, Reply};
 use super::tidy::at_path;
 use super::voice::ScriptedVoice;
-use super::{Outcome, PATIENCE};
+use super::{PATIENCE, TaskResult};
 
 /// A model on loopback that says what its script says: `POST /v1/messages` as Anthropic,
 /// `POST /v1/responses` as OpenAI, anything else is not found.
@@ -28,7 +28,7 @@ struct Stage {
 }
 
 impl Model {
-    pub(super) fn start(script: &'static [Reply], repo: &str) -> Outcome<Self> {
+    pub(super) fn start(script: &'static [Reply], repo: &str) -> TaskResult<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
         let stage =
@@ -55,7 +55,7 @@ impl Model {
     }
 
     /// Fails when the program asked more or less than the script expected.
-    pub(super) fn finished(&self) -> Outcome<()> {
+    pub(super) fn finished(&self) -> TaskResult<()> {
         let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         if stage.left.is_empty() && stage.surprises.is_empty() {
             return Ok(());
@@ -64,7 +64,7 @@ impl Model {
     }
 }
 
-fn serve(mut stream: TcpStream, stage: &Mutex<Stage>) -> Outcome<()> {
+fn serve(mut stream: TcpStream, stage: &Mutex<Stage>) -> TaskResult<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -126,7 +126,7 @@ fn serve(mut stream: TcpStream, stage: &Mutex<Stage>) -> Outcome<()> {
 }
 
 /// Writes a response without a length: the body ends when the connection does.
-fn answer(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> Outcome<()> {
+fn answer(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> TaskResult<()> {
     write!(
         stream,
         "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nrequest-id: req_demo\r\nconnection: close\r\n\r\n{body}"

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::cases::{Act, Case, ScriptedBlock};
 use super::voice::quote;
-use super::{NEUTRAL, Outcome};
+use super::{NEUTRAL, TaskResult};
 
 /// Edits the text of a JSON line without parsing it into values, so that all it does not touch stays
 /// as written.
@@ -17,7 +17,7 @@ pub(super) struct Tidy {
 }
 
 impl Tidy {
-    pub(super) fn new(scratch: &Path, case: &Case) -> Outcome<Self> {
+    pub(super) fn new(scratch: &Path, case: &Case) -> TaskResult<Self> {
         let scratch = scratch.display().to_string();
         let slug = |path: &str| path.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let mut swaps = vec![(slug(&scratch), slug(NEUTRAL)), (scratch, NEUTRAL.to_owned())];
@@ -44,7 +44,7 @@ impl Tidy {
     }
 
     /// Appends the edited line. A line that is no JSON object only has names replaced.
-    pub(super) fn line(&self, line: &str, out: &mut String) -> Outcome<()> {
+    pub(super) fn line(&self, line: &str, out: &mut String) -> TaskResult<()> {
         if line.trim_start().starts_with('{') {
             self.value(line, LinePlace::Open, out)
         } else {
@@ -54,7 +54,7 @@ impl Tidy {
     }
 
     /// Appends one value with the spaces around it.
-    fn value(&self, text: &str, place: LinePlace, out: &mut String) -> Outcome<()> {
+    fn value(&self, text: &str, place: LinePlace, out: &mut String) -> TaskResult<()> {
         let inner = text.trim();
         let lead = text.len() - text.trim_start().len();
         let (before, after) = (&text[..lead], &text[lead + inner.len()..]);
@@ -157,7 +157,7 @@ impl LinePlace {
 }
 
 /// The comma-separated parts of an object or array, with their spaces, without the brackets.
-fn parts(container: &str) -> Outcome<Vec<&str>> {
+fn parts(container: &str) -> TaskResult<Vec<&str>> {
     let bytes = container.as_bytes();
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
     let (mut found, mut start) = (Vec::new(), 1);

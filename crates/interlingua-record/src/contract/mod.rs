@@ -14,7 +14,9 @@ mod receipt;
 mod translate;
 
 pub use order::{Budget, Fidelity, MEMBERS as WORK_ORDER_MEMBERS, OrderError, Requirement, WorkOrder};
-pub use receipt::{Digest, Finding, MEMBERS as RECEIPT_MEMBERS, Outcome, Receipt, Route, diff, verify};
+pub use receipt::{
+    Digest, Finding, MEMBERS as RECEIPT_MEMBERS, Outcome, Receipt, ReceiptChange, Route, diff, verify,
+};
 pub use translate::{Refusal, Translation};
 
 /// The schema of work orders, version 1, as JSON Schema.

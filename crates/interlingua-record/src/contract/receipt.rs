@@ -6,7 +6,7 @@ use std::fmt;
 use interlingua::error::StableCode;
 use interlingua::json::{JsonBuffer, JsonWriter, Str};
 use interlingua::ledger::{Report, Row};
-use interlingua::model::{StopClass, Usage};
+use interlingua::model::{Field, StopClass, Usage};
 use interlingua::pipe::CallOutcome;
 use interlingua::tape::{Kind, Limits, TapeBuf, Val};
 use sha2::{Digest as _, Sha256};
@@ -89,7 +89,7 @@ pub struct Receipt {
 
 /// What is known of an answer.
 #[derive(Debug)]
-pub(super) struct AnswerFacts {
+pub(super) struct AnswerProof {
     pub(super) response: Digest,
     pub(super) returned: Digest,
     pub(super) outcome: CallOutcome,
@@ -106,14 +106,14 @@ impl Receipt {
         order: &WorkOrder,
         (backend, model): (&str, Option<String>),
         (sent, report): (&[u8], &Report),
-        answer: Option<&AnswerFacts>,
+        answer: Option<&AnswerProof>,
         previous: Option<&Digest>,
     ) -> Self {
         let mut losses = report.lost_paths.clone();
         let mut notes = report.notes.clone();
         let mut outcome = if losses.is_empty() { Outcome::Complete } else { Outcome::Partial };
         let mut error = None;
-        if let Some(AnswerFacts { outcome: of_call, .. }) = answer {
+        if let Some(AnswerProof { outcome: of_call, .. }) = answer {
             losses.extend(of_call.report.lost_paths.iter().cloned());
             notes.extend(of_call.report.notes.iter().copied());
             outcome = outcome_of(of_call.stop);
@@ -251,7 +251,7 @@ impl Receipt {
             Some((code, message, refusal)) => {
                 json.object().key("code").literal(code.word()).key("message").plain(message);
                 if let Some(Refusal { feature, path, elsewhere, .. }) = refusal {
-                    opt_text("feature", feature.map(|field| field.word()), json);
+                    opt_text("feature", feature.map(Field::word), json);
                     opt_text("path", path.as_deref(), json);
                     json.key("elsewhere").array();
                     for name in elsewhere {
@@ -358,8 +358,11 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// What two receipts say differently: the pointer, and both values (`None` where one says nothing).
-pub fn diff(one: &str, two: &str) -> Option<Vec<(String, Option<String>, Option<String>)>> {
+/// What two receipts say differently: the JSON pointer, and both values (`None` where one says nothing).
+pub type ReceiptChange = (String, Option<String>, Option<String>);
+
+/// What two receipts say differently; `None` if one of them is not JSON.
+pub fn diff(one: &str, two: &str) -> Option<Vec<ReceiptChange>> {
     let (mut first, mut second) = (TapeBuf::default(), TapeBuf::default());
     let first = first.parse(one, &Limits::default()).ok()?;
     let second = second.parse(two, &Limits::default()).ok()?;
@@ -368,12 +371,7 @@ pub fn diff(one: &str, two: &str) -> Option<Vec<(String, Option<String>, Option<
     Some(found)
 }
 
-fn compare(
-    one: Option<Val<'_>>,
-    two: Option<Val<'_>>,
-    pointer: &str,
-    found: &mut Vec<(String, Option<String>, Option<String>)>,
-) {
+fn compare(one: Option<Val<'_>>, two: Option<Val<'_>>, pointer: &str, found: &mut Vec<ReceiptChange>) {
     let kinds = (one.map(|val| val.kind()), two.map(|val| val.kind()));
     match (one, two, kinds) {
         (Some(one), Some(two), (Some(Kind::Object), Some(Kind::Object))) => {

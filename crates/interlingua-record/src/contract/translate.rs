@@ -10,7 +10,7 @@ use interlingua::pipe::{CallOutcome, Exchange};
 use interlingua::wire::backends::Backend;
 
 use super::order::{Fidelity, WorkOrder};
-use super::receipt::{AnswerFacts, Digest, Receipt};
+use super::receipt::{AnswerProof, Digest, Receipt};
 
 /// A request on its way, and what became of it.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Translation {
     /// Whether the answer should come as a stream.
     pub stream: bool,
     report: Report,
-    answer: Option<AnswerFacts>,
+    answer: Option<AnswerProof>,
     /// The backend's name.
     backend: &'static Backend,
     model: Option<String>,
@@ -73,8 +73,8 @@ impl Refusal {
         }
     }
 
-    fn other(code: StableCode, what: String, report: Report) -> Self {
-        Self { code, what, feature: None, path: None, elsewhere: Vec::new(), report }
+    fn other(code: StableCode, what: String, report: Report) -> Box<Self> {
+        Box::new(Self { code, what, feature: None, path: None, elsewhere: Vec::new(), report })
     }
 }
 
@@ -99,7 +99,7 @@ fn elsewhere(field: Field) -> Vec<String> {
 
 impl WorkOrder {
     /// Translates the request, if nothing is lost that must not be. Backends of the user come before the built-in ones.
-    pub fn translate(&self, own: &[&'static Backend]) -> Result<Translation, Refusal> {
+    pub fn translate(&self, own: &[&'static Backend]) -> Result<Translation, Box<Refusal>> {
         let dialect = self.backend.name;
         let backend = match &self.backend_name {
             Some(name) => {
@@ -137,7 +137,7 @@ impl WorkOrder {
             return Err(Refusal::other(StableCode::IrLoweringFailed, what, report));
         }
         if let Some(row) = self.policy.failures(&report).first() {
-            return Err(Refusal::of_loss(row, dialect, report.clone()));
+            return Err(Box::new(Refusal::of_loss(row, dialect, report.clone())));
         }
         if let Some(most) = self.budget.max_request_bytes.filter(|most| sent.len() as u64 > *most) {
             let what = format!("the request has {} bytes, and the budget allows {most}", sent.len());
@@ -148,7 +148,7 @@ impl WorkOrder {
     }
 
     /// Asks whether the target says what is required, before anything is sent.
-    fn negotiate(&self) -> Result<(), Refusal> {
+    fn negotiate(&self) -> Result<(), Box<Refusal>> {
         let write = self.backend.role(Role::Request).and_then(|spec| spec.write.as_ref());
         for requirement in &self.requirements {
             let says = write.map_or(Says::Exactly, |write| (write.says)(requirement.feature));
@@ -156,7 +156,7 @@ impl WorkOrder {
             let has =
                 if self.client.name == self.backend.name { Fidelity::Exact } else { Fidelity::of(says) };
             if has < requirement.minimum {
-                return Err(Refusal {
+                return Err(Box::new(Refusal {
                     code: StableCode::CapabilityUnsupported,
                     what: format!(
                         "{} says `{}` {}, and {} is required",
@@ -169,7 +169,7 @@ impl WorkOrder {
                     path: None,
                     elsewhere: elsewhere(requirement.feature),
                     report: Report::default(),
-                });
+                }));
             }
         }
         Ok(())
@@ -182,7 +182,7 @@ impl Translation {
         let mut out = Vec::new();
         let outcome: CallOutcome = self.exchange.answer(role)?.finish_with(response, &mut out);
         self.answer =
-            Some(AnswerFacts { response: Digest::of(response), returned: Digest::of(&out), outcome });
+            Some(AnswerProof { response: Digest::of(response), returned: Digest::of(&out), outcome });
         Ok(out)
     }
 

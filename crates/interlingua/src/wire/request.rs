@@ -78,14 +78,11 @@ pub(crate) struct RequestWriter<T> {
     form: T,
     profile: &'static Profile,
     backend: &'static Backend,
-    wanted: Wanted,
+    errand: Errand,
     takes: &'static Capabilities,
     begun: bool,
     assistant: AssistantWriter,
-    /// The assistant's turn is being gathered.
-    speaking: bool,
-    /// It has a message already.
-    spoke: bool,
+    turn: AssistantTurn,
     /// What the message that is open says.
     said: WireContent,
     /// The result that is open: the id of its call, and what it says.
@@ -104,14 +101,25 @@ pub(crate) struct RequestWriter<T> {
     open: OpenItems<Destination>,
 }
 
+/// The assistant's turn, as it is gathered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AssistantTurn {
+    /// There is none.
+    Closed,
+    /// It has no message yet.
+    Open,
+    /// It has one.
+    Spoken,
+}
+
 /// What whoever sends the request on wants of it.
 #[derive(Default)]
-struct Wanted {
+struct Errand {
     model: Option<String>,
     max_tokens: Option<u64>,
 }
 
-impl Wanted {
+impl Errand {
     /// The request as it is wanted, if that differs.
     fn apply<'a>(&self, request: &Request<'a>, out: &mut Target<'_>) -> Option<Request<'a>> {
         let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<u64>().ok());
@@ -150,12 +158,11 @@ impl<T: RequestForm> RequestWriter<T> {
             form,
             profile,
             backend,
-            wanted: Wanted { model: options.model.clone(), max_tokens: options.max_tokens },
+            errand: Errand { model: options.model.clone(), max_tokens: options.max_tokens },
             takes: &backend.takes,
             begun: false,
             assistant: AssistantWriter::new(profile),
-            speaking: false,
-            spoke: false,
+            turn: AssistantTurn::Closed,
             said: WireContent::new(profile.texts),
             result_of: String::new(),
             result: WireContent::new(profile.texts),
@@ -173,7 +180,7 @@ impl<T: RequestForm> RequestWriter<T> {
 impl<T: RequestForm> RequestWriter<T> {
     fn begin(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
         self.begun = true;
-        let asked = self.wanted.apply(request, out);
+        let asked = self.errand.apply(request, out);
         let request = asked.as_ref().unwrap_or(request);
         self.takes = self.backend.takes_of(request.model.as_ref());
         self.assistant.obey(self.takes);
@@ -201,7 +208,9 @@ impl<T: RequestForm> RequestWriter<T> {
         };
         if to == Destination::Assistant {
             self.begin_assistant(out);
-            if *kind == ItemKind::Message && std::mem::replace(&mut self.spoke, true) && !T::APART {
+            let spoke = *kind == ItemKind::Message
+                && std::mem::replace(&mut self.turn, AssistantTurn::Spoken) == AssistantTurn::Spoken;
+            if spoke && !T::APART {
                 out.lose(Field::ItemAuthor, Reason::Merged);
                 out.ledger.note("assistant messages in a row joined");
             }
@@ -336,17 +345,17 @@ impl<T: RequestForm> RequestWriter<T> {
     }
 
     fn begin_assistant(&mut self, out: &mut Target<'_>) {
-        if !std::mem::replace(&mut self.speaking, true) {
+        if self.turn == AssistantTurn::Closed {
+            self.turn = AssistantTurn::Open;
             self.settle(Speaker::Assistant, out);
             self.assistant.reset();
         }
     }
 
     fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) {
-        if !std::mem::take(&mut self.speaking) {
+        if std::mem::replace(&mut self.turn, AssistantTurn::Closed) == AssistantTurn::Closed {
             return;
         }
-        self.spoke = false;
         self.assistant.close(self.form.assistant(), out);
         // What goes on from its calls is their results.
         let is_prefill = is_last && !self.pairs.is_waiting();

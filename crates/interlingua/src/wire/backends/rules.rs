@@ -41,7 +41,7 @@ impl std::fmt::Display for RuleError {
 impl std::error::Error for RuleError {}
 
 /// A type of rules.
-trait Rule: Sized {
+trait RuleType: Sized {
     /// What it wants to be.
     const WANTS: &'static str;
 
@@ -59,7 +59,7 @@ macro_rules! rules {
 
             /// Changes one rule. What it says lives as long as the program: backends are read once.
             pub fn set(&mut self, rule: &str, value: &RuleValue) -> Result<(), RuleError> {
-                fn read<T: Rule>(name: &'static str, value: &RuleValue, place: &mut T) -> Result<(), RuleError> {
+                fn read<T: RuleType>(name: &'static str, value: &RuleValue, place: &mut T) -> Result<(), RuleError> {
                     *place = T::read(value).ok_or(RuleError::Wants(name, T::WANTS))?;
                     Ok(())
                 }
@@ -144,7 +144,7 @@ fn leak(words: &[String]) -> &'static [&'static str] {
     words.leak()
 }
 
-impl Rule for bool {
+impl RuleType for bool {
     const WANTS: &'static str = "`true` or `false`";
 
     fn show(&self) -> RuleValue {
@@ -156,7 +156,7 @@ impl Rule for bool {
     }
 }
 
-impl Rule for f64 {
+impl RuleType for f64 {
     const WANTS: &'static str = "a number";
 
     fn show(&self) -> RuleValue {
@@ -177,7 +177,7 @@ const COUNTABLE: f64 = 9_007_199_254_740_992.0;
     clippy::cast_sign_loss,
     reason = "counts are far below the limit, and checked against it"
 )]
-impl Rule for u64 {
+impl RuleType for u64 {
     const WANTS: &'static str = "a whole number";
 
     fn show(&self) -> RuleValue {
@@ -190,7 +190,7 @@ impl Rule for u64 {
     }
 }
 
-impl Rule for usize {
+impl RuleType for usize {
     const WANTS: &'static str = "a whole number, or `inf` for no limit";
 
     fn show(&self) -> RuleValue {
@@ -205,7 +205,7 @@ impl Rule for usize {
     }
 }
 
-impl Rule for Option<u64> {
+impl RuleType for Option<u64> {
     const WANTS: &'static str = "a whole number, or `none`";
 
     fn show(&self) -> RuleValue {
@@ -220,7 +220,7 @@ impl Rule for Option<u64> {
     }
 }
 
-impl Rule for &'static str {
+impl RuleType for &'static str {
     const WANTS: &'static str = "a word";
 
     fn show(&self) -> RuleValue {
@@ -232,7 +232,7 @@ impl Rule for &'static str {
     }
 }
 
-impl Rule for Option<&'static str> {
+impl RuleType for Option<&'static str> {
     const WANTS: &'static str = "a word, or `none`";
 
     fn show(&self) -> RuleValue {
@@ -244,7 +244,7 @@ impl Rule for Option<&'static str> {
     }
 }
 
-impl Rule for &'static [&'static str] {
+impl RuleType for &'static [&'static str] {
     const WANTS: &'static str = "a list of words";
 
     fn show(&self) -> RuleValue {
@@ -256,7 +256,7 @@ impl Rule for &'static [&'static str] {
     }
 }
 
-impl Rule for &'static [Field] {
+impl RuleType for &'static [Field] {
     const WANTS: &'static str = "a list of settings, such as `request/seed`";
 
     fn show(&self) -> RuleValue {
@@ -271,7 +271,7 @@ impl Rule for &'static [Field] {
     }
 }
 
-impl Rule for Letters {
+impl RuleType for Letters {
     const WANTS: &'static str = "`any`, `word` or `dotted`";
 
     fn show(&self) -> RuleValue {
@@ -288,7 +288,7 @@ impl Rule for Letters {
     }
 }
 
-impl Rule for SystemPlaces {
+impl RuleType for SystemPlaces {
     const WANTS: &'static str = "`anywhere`, `after-user` or `first`";
 
     fn show(&self) -> RuleValue {

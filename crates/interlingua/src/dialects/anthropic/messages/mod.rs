@@ -222,7 +222,7 @@ fn is_claude(model: &Str<'_>) -> bool {
 /// How sure it is that a document with messages is a request of this API: each sign counts, and some speak against it.
 /// Without the limit it may be the question how many tokens there are, which is said in the same words.
 fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
-    let has = |name: &&str| doc.get(name).is_some_and(|value| !value.is_null());
+    let has = |name: &str| doc.get(name).is_some_and(|value| !value.is_null());
     let blocks =
         ["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use"];
     let is_own_block =
@@ -245,20 +245,18 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
             8,
             ["system", "output_config", "anthropic_version", "anthropic_beta", "cache_control"]
                 .iter()
-                .any(|name| has(&name)),
+                .any(|name| has(name)),
         ),
         (8, contents.any(|content| content.elements().any(is_own_block))),
         (8, tools.any(is_own_tool)),
         (
             5,
-            ["stop_sequences", "mcp_servers", "context_management", "container"]
-                .iter()
-                .any(|name| has(&name)),
+            ["stop_sequences", "mcp_servers", "context_management", "container"].iter().any(|name| has(name)),
         ),
         (5, budget || doc.get("metadata").is_some_and(|metadata| metadata.get("user_id").is_some())),
         (3, choice.is_some_and(own_choice)),
         (3, model.is_some_and(|model| is_claude(&model))),
-        (1, has(&"max_tokens")),
+        (1, has("max_tokens")),
     ];
     let score: u32 = signs.into_iter().filter(|(_, seen)| *seen).map(|(weight, _)| weight).sum();
     // Chat begins with what the system says.
