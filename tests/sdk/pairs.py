@@ -42,6 +42,10 @@ class Strict(pydantic.BaseModel):
 
 
 def request_errors(target, body):
+    if target == "kimi":
+        for message in body["messages"]:
+            if isinstance(message.get("content"), list):
+                message["content"] = [p for p in message["content"] if p.get("type") != "video_url"]
     if target in CHAT:
         found = params.check(body, completion_create_params.CompletionCreateParams)
         return [e for e in found if target == "openai-chat" or not any(name in e for name in VENDOR)]
@@ -110,6 +114,10 @@ def stream_errors(target, text):
             wrong += [] if text.endswith("data: [DONE]\n\n") else ["no [DONE]"]
         return wrong
     if target == "openai-responses":
+        # Codes that Codex acts on are not all in the types.
+        for event in events:
+            if event.get("type") == "response.failed":
+                event["response"]["error"]["code"] = "server_error"
         wrong = [e for event in events for e in model_errors(orr.ResponseStreamEvent, event, event.get("type", ""))]
         return wrong or responses_grammar(events)
     if target == "anthropic":

@@ -49,7 +49,7 @@ fn document(from: &str, to: &str, role: Role, body: &Value) -> (Value, Report) {
 }
 
 fn sse(chunks: &[Value]) -> String {
-    chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n")).collect()
+    chunks.iter().fold(String::new(), |text, chunk| text + "data: " + &chunk.to_string() + "\r\n\r\n")
 }
 
 /// The documents of a stream.
@@ -581,7 +581,9 @@ fn p46_an_answer_of_nothing_is_a_failure_that_may_be_tried_again() {
     let mut bare = response(&json!([]), Some("STOP"));
     bare["candidates"][0].as_object_mut().unwrap().remove("content");
     for empty in [response(&json!([]), Some("STOP")), response(&json!([{"text": ""}]), Some("STOP")), bare] {
-        for (role, body) in [(Role::Response, empty.to_string()), (Role::Stream, sse(&[empty.clone()]))] {
+        for (role, body) in
+            [(Role::Response, empty.to_string()), (Role::Stream, sse(std::slice::from_ref(&empty)))]
+        {
             let (_, outcome) = got(&mut exchange(A, G), role, &body);
             let failure = outcome.failure.unwrap();
             assert!(failure.class == FailureClass::Server && failure.is_retryable());

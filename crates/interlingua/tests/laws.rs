@@ -456,10 +456,18 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, "copilot", "stream/refusal.sse +/output[]/*", "it declines in plain text"),
     (R, "copilot", "stream/refusal.sse -/output[]/*", "it declines in plain text"),
     (R, "copilot", "response/refusal.json +/incomplete_details/reason", "it declines in plain text"),
-    (R, "kimi", "request/hosted.json +/tool_choice/type", "the other API's own tool stands in"),
-    (R, "kimi", "request/hosted.json -/tool_choice/type", "the other API's own tool stands in"),
-    (R, A, "request/hosted.json -/tool_choice/type", "the other API's own tool stands in"),
-    (R, A, "request/hosted.json +/tool_choice/type", "the other API's own tool stands in"),
+    (
+        A,
+        R,
+        "request/server-tools.json +/tool_choice/type",
+        "what cannot be chosen by name is demanded, or left to the model",
+    ),
+    (
+        A,
+        R,
+        "request/server-tools.json -/tool_choice/type",
+        "what cannot be chosen by name is demanded, or left to the model",
+    ),
     // Gemini has other forms for the same.
     (G, "*", "request/snake.json *", "members are written in the API's own spelling"),
     (

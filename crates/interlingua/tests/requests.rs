@@ -5,7 +5,7 @@
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Reason, Report};
 use interlingua::pipe::{Exchange, Pipe};
-use interlingua::wire::backends::Backend;
+use interlingua::wire::backends::{Backend, RuleValue};
 use serde_json::{Value, json};
 
 const A: &str = "anthropic";
@@ -378,4 +378,42 @@ fn p63_no_more_marks_for_the_cache_than_the_target_takes() {
         {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]}]}),
     );
     assert!(!out.to_string().contains("prompt_cache_breakpoint"));
+}
+
+#[test]
+fn p24_media_of_results_stay_out_where_the_user_may_not_follow_them() {
+    let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}});
+    let request = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "seen"}, picture]}]}]});
+    let vllm = Backend::named("vllm", C).unwrap();
+    let strict = ("user-after-results".to_owned(), RuleValue::Flag(false));
+    let backend = Some(Backend::derived("strict", "", vllm, &[strict], &[]).unwrap());
+    let side = |name| (Dialect::named(name).unwrap(), Role::Request);
+    let mut pipe = Pipe::new(side(A), side(C), &Options { backend, ..Options::default() }).unwrap();
+    let mut out = Vec::new();
+    let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
+    let out: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(out["messages"].as_array().unwrap().len(), 3);
+    assert_eq!(out["messages"][2]["content"], "seen");
+    assert!(
+        lost(&report, "/messages[]/content[]/content[]/source/data", Reason::Refused),
+        "{:?}",
+        report.lost_paths
+    );
+}
+
+#[test]
+fn a_request_without_a_model_gets_one_where_it_must_name_one() {
+    let request = json!({"messages": [{"role": "user", "content": "x"}]});
+    let (out, report) = convert(C, A, &request);
+    assert_eq!(out["model"], "unknown");
+    assert!(noted(&report, "no model named"));
+    let (out, _) = convert_for(
+        A,
+        C,
+        Some("azure"),
+        &json!({"max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}),
+    );
+    assert!(out.get("model").is_none());
 }

@@ -498,7 +498,7 @@ fn p59_sampling_is_not_sent_where_it_is_refused() {
     {
         let request = json!({"model": model, "temperature": 0.2, "seed": 1, "messages": [{"role": "user", "content": "x"}]});
         let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
-        assert_eq!(out.get("temperature").and_then(|number| number.as_f64()), sent, "{model}");
+        assert_eq!(out.get("temperature").and_then(Value::as_f64), sent, "{model}");
         assert_eq!(lost(&report, "/temperature", Reason::Refused), sent.is_none(), "{model}");
         assert!(lost(&report, "/seed", Reason::NoSlot));
         assert_eq!(out["max_tokens"], 4096);

@@ -42,6 +42,8 @@ pub struct ModelRow {
 #[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
+    /// Whether a request must name a model.
+    pub needs_model: bool,
     /// The name of the limit on tokens to produce.
     pub max_tokens: &'static str,
     /// The limit that is sent where the source has none and the server wants one.
@@ -81,6 +83,8 @@ pub struct Capabilities {
     pub media: MediaTypes,
     /// Whether results of calls can hold media.
     pub media_in_results: bool,
+    /// Whether the user may speak directly after results, as it must if their media are to follow them.
+    pub user_after_results: bool,
     /// How many marks for the cache.
     pub max_cache_marks: usize,
     /// Whether the conversation may end with the assistant.

@@ -300,7 +300,11 @@ impl<T: RequestForm> RequestWriter<T> {
             Part::Media(media) if !matches!(to, Destination::System { .. }) => {
                 let known = with_known_type(media, out);
                 let media = known.as_ref().unwrap_or(media);
-                if let Err(reason) = takes_media(media, self.takes) {
+                let has_place =
+                    to != Destination::Result || self.takes.media_in_results || self.takes.user_after_results;
+                let taken =
+                    takes_media(media, self.takes).and(if has_place { Ok(()) } else { Err(Reason::Refused) });
+                if let Err(reason) = taken {
                     return out.lose_part(to.of(), value, reason);
                 }
                 self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);

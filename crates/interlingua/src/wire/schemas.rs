@@ -43,10 +43,18 @@ pub(crate) fn write_tool_schema(
     let parsed = tape.parse(text, &Limits::default()).ok();
     let root = parsed.as_ref().map(|tape| tape.root()).filter(|root| root.kind() == Kind::Object);
     let Some(root) = root.filter(|root| root.members().next().is_some()) else {
+        if root.is_none() {
+            out.lose_raw(Field::ToolSchema, schema, Reason::Refused);
+        }
         out.ledger.note("tool without a schema takes an empty object");
         out.json.raw(&Raw::new(NO_ARGUMENTS));
         return;
     };
+    let form = root_of(root, rules);
+    if matches!(form, Root::Joined) {
+        // One object says less than a choice among several.
+        out.lose_raw(Field::ToolSchema, schema, Reason::Narrowed);
+    }
     let mut rewriter = SchemaRewriter {
         closes: strict && rules.strict_is_closed,
         requires_all: strict && rules.strict_requires_all,
@@ -54,7 +62,7 @@ pub(crate) fn write_tool_schema(
         moves_keywords: false,
         ledger: out.ledger,
     };
-    match root_of(root, rules) {
+    match form {
         // What fits keeps its bytes: providers cache by them.
         Root::Fits if rewriter.fits(root) => _ = out.json.raw(schema),
         Root::Fits => rewriter.write(root, &mut out.json),

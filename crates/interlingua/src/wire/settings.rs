@@ -78,6 +78,10 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
 
 /// Writes every setting of the table that the target says anything of.
 pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabilities, out: &mut Target<'_>) {
+    if request.model.is_none() && takes.needs_model {
+        out.ledger.note("no model named: called `unknown`");
+        out.json.key("model").literal("unknown");
+    }
     for Setting { names, field, how } in profile.settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
         if matches!((profile.says)(*field), Says::No(_)) {

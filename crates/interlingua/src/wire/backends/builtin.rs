@@ -115,6 +115,7 @@ pub(super) static BACKENDS: &[&Backend] = &[
         dialect: "openai-chat",
         about: "OpenAI's models on Microsoft Azure",
         takes: Capabilities {
+            needs_model: false,
             refuses: &[
                 Field::StoreAnswer,
                 Field::CacheKey,
@@ -285,6 +286,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
 
 /// A model behind the Messages API of which no more is known: whoever asks for it knows what it takes.
 const CLAUDE: Capabilities = Capabilities {
+    needs_model: true,
+    user_after_results: true,
     max_tokens: "max_tokens",
     max_tokens_default: Some(4096),
     refuses: &[],
@@ -408,6 +411,8 @@ const CLAUDE_MODELS_BY_BYTES: &[ModelRow] = &[
 
 /// Chat as OpenAI's current types have it.
 const CHAT: Capabilities = Capabilities {
+    needs_model: true,
+    user_after_results: true,
     max_tokens: "max_completion_tokens",
     max_tokens_default: None,
     refuses: &[Field::TopK, Field::ToolService],

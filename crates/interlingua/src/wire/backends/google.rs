@@ -36,6 +36,9 @@ pub(crate) static GEMINI_COUNT: Backend = Backend {
 
 /// A Gemini model of which no more is known: whoever asks for it knows what it takes.
 const GEMINI: Capabilities = Capabilities {
+    // The address names it.
+    needs_model: false,
+    user_after_results: true,
     max_tokens: "maxOutputTokens",
     max_tokens_default: None,
     refuses: &[],

@@ -73,6 +73,7 @@ macro_rules! rules {
 }
 
 rules! {
+    "needs-model": needs_model,
     "max-tokens": max_tokens,
     "max-tokens-default": max_tokens_default,
     "min-tokens": min_tokens,
@@ -103,6 +104,7 @@ rules! {
     "media": media.inline,
     "media-by-address": media.by_address,
     "media-in-results": media_in_results,
+    "user-after-results": user_after_results,
     "max-cache-marks": max_cache_marks,
     "prefill": prefill,
     "forced-calls": forced_calls,

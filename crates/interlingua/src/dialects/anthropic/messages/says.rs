@@ -94,7 +94,8 @@ pub(super) const fn request(field: Field) -> Says {
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn answer(field: Field) -> Says {
     match field {
-        Field::StopSequence | Field::StopDetail | Field::ReasoningText | Field::Encrypted => Says::Exactly,
+        Field::StopSequence | Field::ReasoningText | Field::Encrypted => Says::Exactly,
+        Field::StopDetail => Says::Less("only of the API's own sort"),
         Field::ErrorRequestId => Says::Less("only of the first failure"),
         Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
         Field::ReasoningSummary => Says::Emulated("written as thinking"),

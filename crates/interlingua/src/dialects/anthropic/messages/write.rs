@@ -2,12 +2,13 @@
 
 use super::blocks::{self, CACHE};
 use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, settings};
-use crate::json::{JsonBuffer, JsonWriter, Str};
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{
     Args, Author, Citation, Failure, FailureClass, Field, Format, ItemId, Media, MediaSource, Request, Usage,
 };
 use crate::pipe::Target;
+use crate::tape::{Limits, TapeBuf};
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
@@ -405,7 +406,8 @@ impl AnswerForm for WholeAnswer {
         out.json.key("content").array();
         self.blocks.content.write_parts(&mut out.json);
         out.json.end_array();
-        write_stop(stop, &mut out.json);
+        let detail = own_detail(stop, out);
+        write_stop(stop, detail, &mut out.json);
         write_usage(head, &mut out.json);
         out.json.end_object();
     }
@@ -442,8 +444,9 @@ impl AnswerForm for MessageEvents {
     }
 
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+        let detail = own_detail(stop, out);
         let json = out.json.frame("event: message_delta\ndata: ");
-        write_stop(stop, json.up_to_value(r#"{"type":"message_delta","delta":{"#));
+        write_stop(stop, detail, json.up_to_value(r#"{"type":"message_delta","delta":{"#));
         // All counts once more: what was not known at the start is known now.
         write_usage(head, json.end_object());
         json.end_object().frame("\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
@@ -557,14 +560,26 @@ fn write_usage(head: &ResponseHead, json: &mut JsonWriter<'_>) {
     json.end_object();
 }
 
+/// What is said of a stop in this API's own terms; the terms of others have no place.
+fn own_detail<'a>(stop: &Stopped<'a>, out: &mut Target<'_>) -> Option<&'a Raw<'a>> {
+    let detail = stop.detail?;
+    let mut tape = TapeBuf::default();
+    let parsed = tape.parse(detail.as_str(), &Limits::default());
+    if parsed.is_ok_and(|tape| tape.root().get("type").is_some_and(|kind| kind.is("refusal"))) {
+        return Some(detail);
+    }
+    out.lose_raw(Field::StopDetail, detail, Reason::Narrowed);
+    None
+}
+
 /// `"stop_reason":…,"stop_sequence":…`
-fn write_stop(stop: &Stopped<'_>, json: &mut JsonWriter<'_>) {
+fn write_stop(stop: &Stopped<'_>, detail: Option<&Raw<'_>>, json: &mut JsonWriter<'_>) {
     json.key("stop_reason").literal(stop.word).key("stop_sequence");
     match stop.sequence {
         Some(sequence) => json.str(sequence),
         None => json.null(),
     };
-    json.opt_raw("stop_details", stop.detail);
+    json.opt_raw("stop_details", detail);
 }
 
 /// The body of an error, alone or as a stream event.

@@ -251,9 +251,21 @@ pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, o
             if let Some(word) = word {
                 out.json.key("tool_choice").literal(word);
             }
-            if let Some((tool, name)) = tool {
-                out.json.key("tool_choice");
-                write_named(tool, &name, out);
+            match tool {
+                Some((tool, name)) if can_be_named(tool) => {
+                    out.json.key("tool_choice");
+                    write_named(tool, &name, out);
+                }
+                // Where there is no other, any is that one.
+                Some(_) => {
+                    let word = if offered.len() == 1 { CHOICES.required } else { CHOICES.auto };
+                    out.ledger.note("a tool of the provider's own cannot be chosen by name");
+                    if let Some(ToolChoice::Named(name)) = &request.tool_choice {
+                        out.lose_str(Field::ToolChoice, name, Reason::Refused);
+                    }
+                    out.json.key("tool_choice").literal(word);
+                }
+                None => {}
             }
             for name in request.allowed_tools.iter().filter(|_| allowed) {
                 out.lose_str(Field::AllowedTools, name, Reason::Redundant);
@@ -419,6 +431,28 @@ fn lose_raws(values: &[(Field, &Option<crate::json::Raw<'_>>)], out: &mut Target
 }
 
 /// A tool that must or may be used.
+/// Whether a choice can name the tool.
+fn can_be_named(tool: &Tool<'_>) -> bool {
+    let Some(vendor_type) = &tool.vendor_type else { return true };
+    let own = BACKEND.own_type(vendor_type).map(|_| vendor_type.reborrow());
+    let stand_in = || BACKEND.stand_in(tool.service).map(|(word, _)| Str::escaped(word));
+    own.or_else(stand_in).is_some_and(|word| HOSTED_CHOICES.iter().any(|known| word.is(known)))
+}
+
+/// The provider's own tools that a choice can name.
+const HOSTED_CHOICES: [&str; 10] = [
+    "file_search",
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+    "computer",
+    "computer_use",
+    "computer_use_preview",
+    "image_generation",
+    "code_interpreter",
+    "shell",
+    "apply_patch",
+];
+
 fn write_named(tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>) {
     out.json.object().key("type");
     match &tool.vendor_type {
