@@ -155,8 +155,10 @@ def main():
                         sent, lost = by_us(args.bin, source, target, body, pathlib.Path(folder))
                         count(rows["interlingua"], target, body, sent, lost)
                         count(rows["litellm"], target, body, by_litellm(keeper, source, target, body), [])
-                for who, row in rows.items():
-                    total[who] += row
+                # Where the peer refuses everything there is nothing to compare.
+                if rows["litellm"]["refused"] < rows["litellm"]["inputs"]:
+                    for who, row in rows.items():
+                        total[who] += row
                 show(f"{source} -> {target}", rows)
     show("all", total)
     ours, theirs = total["interlingua"], total["litellm"]

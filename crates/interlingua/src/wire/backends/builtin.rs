@@ -66,12 +66,21 @@ pub(super) const ANSWER_SETTINGS: &[Field] = &[
 ];
 
 /// The vendor of its dialect.
-pub(crate) static KIMI: Backend = Backend {
+pub(crate) static KIMI: Backend = KIMI_VALUE;
+
+const KIMI_VALUE: Backend = Backend {
     name: "moonshot",
     dialect: "kimi",
     about: "Moonshot AI's own API",
     takes: KIMI_SWITCHED,
     models: KIMI_MODELS,
+};
+
+/// The same, asked only how many tokens a request has.
+pub(crate) static KIMI_COUNT: Backend = Backend {
+    takes: Capabilities { refuses: ANSWER_SETTINGS, ..KIMI_VALUE.takes },
+    models: &[],
+    ..KIMI_VALUE
 };
 
 /// The vendor of its dialect.

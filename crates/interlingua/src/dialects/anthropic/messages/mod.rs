@@ -169,7 +169,13 @@ static BACKEND: Profile = Profile {
         },
         OwnTool { begins: "memory_", kind: CallKind::Vendor, service: None, stands_in: None },
         OwnTool {
-            begins: "computer_",
+            begins: "computer_#",
+            kind: CallKind::Vendor,
+            service: Some(Service::Computer),
+            stands_in: None,
+        },
+        OwnTool {
+            begins: "computer_toolset_",
             kind: CallKind::Vendor,
             service: Some(Service::Computer),
             stands_in: None,

@@ -158,6 +158,7 @@ fn format(config: Val<'_>) -> Option<Format<'_>> {
     let mime = either(config, "responseMimeType", "response_mime_type");
     let is = |word: &str| mime.is_none_or(|mime| mime.is(word));
     let schema = either(config, "responseJsonSchema", "response_json_schema")
+        .filter(|schema| schema.kind() == Kind::Object)
         .map(|schema| (schema, schema.raw()))
         .or_else(|| {
             let schema = either(config, "responseSchema", "response_schema")?;

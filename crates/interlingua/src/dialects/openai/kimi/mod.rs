@@ -3,14 +3,17 @@
 mod says;
 
 use crate::dialects::openai::chat::{self, Flavour, StatePlace, ThinkingMember};
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{CallKind, Field, Service};
 use crate::sniff::Head;
 use crate::tape::Val;
-use crate::wire::backends::builtin::KIMI;
+use crate::wire::backends::builtin::{KIMI, KIMI_COUNT};
 use crate::wire::content::{TEXT_PART, TextForm};
-use crate::wire::listing::{ListWords, ModelListReader, ModelListWriter, says_of_models};
+use crate::wire::listing::{
+    CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,
+    says_of_models,
+};
 use crate::wire::profile::{BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals};
 use crate::wire::settings::{Setting, SettingForm};
 
@@ -51,6 +54,24 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
         RoleSpec {
+            role: Role::Count,
+            framing: Framing::Whole,
+            read: Some(|_| chat::read_request(&FLAVOUR)),
+            write: Some(WriteSpec {
+                make: |options| {
+                    let options = Options { backend: Some(&KIMI_COUNT), ..options.clone() };
+                    chat::write_request(&FLAVOUR, &options)
+                },
+                says: says::request,
+            }),
+        },
+        RoleSpec {
+            role: Role::Counted,
+            framing: Framing::Whole,
+            read: Some(|_| Box::new(CountReader(&COUNT))),
+            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+        },
+        RoleSpec {
             role: Role::Models,
             framing: Framing::Whole,
             read: Some(|_| Box::new(ModelListReader(&MODELS))),
@@ -62,6 +83,9 @@ pub static DIALECT: Dialect = Dialect {
     ],
     sniff,
 };
+
+/// How many tokens a request has.
+static COUNT: CountWords = CountWords { path: &["data", "total_tokens"], cached: None, around: "" };
 
 /// The models on offer.
 static MODELS: ListWords = ListWords {
@@ -134,6 +158,9 @@ const SETTINGS: &[Setting] = &[
 
 /// Whatever the chat dialect is, it may be: what nobody else has decides.
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    if head.doc.get("data").is_some_and(|data| data.get("total_tokens").is_some()) {
+        return Some((Role::Counted, 9));
+    }
     let (role, score) = chat::sniff(head)?;
     let doc = head.doc;
     let elements = |name: &str| doc.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());

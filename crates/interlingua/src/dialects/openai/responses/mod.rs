@@ -7,6 +7,7 @@ mod write;
 
 use super::chat::{CACHE, ERRORS};
 use super::items;
+use crate::dialects::openai::chat;
 use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
@@ -17,7 +18,9 @@ use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::NameRule;
 use crate::wire::backends::builtin::{OPENAI_RESPONSES, OPENAI_RESPONSES_COUNT};
 use crate::wire::content::TextForm;
-use crate::wire::listing::{CountReader, CountWords, CountWriter, says_of_count};
+use crate::wire::listing::{
+    CountReader, CountWords, CountWriter, ModelListWriter, says_of_count, says_of_models,
+};
 use crate::wire::profile::{
     ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, OwnTool, Profile, Refusals,
 };
@@ -81,6 +84,16 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Whole,
             read: Some(|_| Box::new(CountReader(&COUNT))),
             write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+        },
+        // The list of models is that of the chat dialect, which reads it.
+        RoleSpec {
+            role: Role::Models,
+            framing: Framing::Whole,
+            read: None,
+            write: Some(WriteSpec {
+                make: |_| Box::new(ModelListWriter::new(&chat::MODELS)),
+                says: says_of_models,
+            }),
         },
     ],
     sniff,
