@@ -60,6 +60,13 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
     }
 }
 
+/// Whether these are the messages of a request. Sessions of agents have messages too, but nobody has a role there.
+pub(crate) fn is_conversation(messages: &Val<'_>) -> bool {
+    let mut list = messages.elements();
+    messages.kind() == Kind::Array
+        && (list.next().is_none() || messages.elements().any(|message| message.has_str("role")))
+}
+
 /// Notes a member that says only what the values beside it are, if it has the expected value; any other stays where it is.
 pub(crate) fn note_tag(object: Val<'_>, name: &str, expected: &[&str]) {
     if let Some(tag) = object.get(name).filter(|tag| expected.iter().any(|word| tag.is(word))) {

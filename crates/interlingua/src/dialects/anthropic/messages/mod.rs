@@ -12,6 +12,7 @@ use crate::json::Str;
 use crate::model::{Author, CallKind, FailureClass, Field, Service, Words, issuers};
 use crate::sniff::Head;
 use crate::tape::Val;
+use crate::wire;
 use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::{
     NameRule,
@@ -274,7 +275,7 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    if let Some(messages) = doc.get("messages") {
+    if let Some(messages) = doc.get("messages").filter(wire::is_conversation) {
         return request_score(doc, messages).map(|score| (Role::Request, score));
     }
     let is_model = |model: Val<'_>| model.get("type").is_some_and(|kind| kind.is("model"));

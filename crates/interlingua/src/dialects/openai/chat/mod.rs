@@ -12,6 +12,7 @@ use crate::model::{Author, FailureClass, Field, StopClass, Words};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Val;
+use crate::wire;
 use crate::wire::Letters;
 use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::{NameRule, builtin::OPENAI_CHAT};
@@ -304,7 +305,7 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> u32 {
 
 pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    if let Some(messages) = doc.get("messages") {
+    if let Some(messages) = doc.get("messages").filter(wire::is_conversation) {
         return Some((Role::Request, request_score(doc, messages)));
     }
     let is_model = |model: Val<'_>| model.get("object").is_some_and(|object| object.is("model"));
