@@ -59,6 +59,8 @@ pub(super) struct PartReader {
     pub(super) answer: Option<u64>,
     /// Whether parts are increments: texts that follow each other are one.
     pub(super) streams: bool,
+    /// Whether the text at hand is a piece of one that others have begun or go on with.
+    pub(super) in_pieces: bool,
     /// The reasoning that is open.
     thought: Option<ItemId>,
     /// The number of the next part of the message.
@@ -96,6 +98,11 @@ impl PartReader {
     /// Reads one part. One that we do not know stays where it is.
     pub(super) fn read(&mut self, part: Val<'_>, out: &mut Events<'_>) {
         let Some(message) = self.message else { return };
+        if let Some(text) = part.take_text(Field::MessageText) {
+            // A bare text stands for a part.
+            self.next += 1;
+            return out.delta(message, self.next - 1, Part::Text(text));
+        }
         let [text, thought, sc, ss, cc, cs, rc, rs, ic, is, fc, fs, xc, xs, oc, os, tc, ts, pc, ps] =
             part.find(&MEMBERS);
         let said = |one: Option<Val<'_>>, two: Option<Val<'_>>| one.or(two).is_some_and(|val| !val.is_null());
@@ -177,12 +184,13 @@ impl PartReader {
         }
         self.end_thought(out);
         let Some(text) = text.take_text(Field::MessageText) else { return };
-        if !(self.streams && self.in_text) {
+        let in_pieces = self.streams || self.in_pieces;
+        if !(in_pieces && self.in_text) {
             self.next += 1;
         }
         let number = self.next.saturating_sub(1);
         text.decode_into(&mut self.plain);
-        if self.streams {
+        if in_pieces {
             out.piece(message, number, Part::Text(text));
         } else {
             out.delta(message, number, Part::Text(text));
