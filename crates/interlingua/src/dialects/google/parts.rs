@@ -129,7 +129,7 @@ impl PartReader {
             let media = Media { detail: read_resolution(part), ..media };
             out.delta(message, self.next, Part::Media(media));
             self.next += 1;
-        } else if let Some(call) = call.filter(|call| call.kind() == Kind::Object) {
+        } else if let Some(call) = call.filter(|call| self.takes_call(*call)) {
             self.begin_other(out);
             self.call(call, message, out);
         } else if let Some(response) = response.filter(|response| response.kind() == Kind::Object) {
@@ -143,6 +143,12 @@ impl PartReader {
             self.begin_other(out);
             server_result(oc.or(os), pc.or(ps), message, self.answer, out);
         }
+    }
+
+    /// Whether that is a call, or goes on with one. Nobody can answer a call of a tool without a name: it stays where it
+    /// is.
+    fn takes_call(&self, call: Val<'_>) -> bool {
+        call.kind() == Kind::Object && (self.partial.is_some() || !call.str_or_empty("name").is_empty())
     }
 
     /// Something begins that is neither text nor thought.
