@@ -31,7 +31,8 @@ fn detected(body: &str) -> Option<(&'static str, Role)> {
 }
 
 fn sse(events: &[Value]) -> String {
-    events.iter().map(|event| format!("data: {event}\n\n")).collect()
+    let events: Vec<String> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    events.concat()
 }
 
 #[test]
