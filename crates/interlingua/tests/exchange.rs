@@ -273,3 +273,46 @@ fn p05_between_two_of_one_dialect_every_byte_stays_and_the_outcome_is_known() {
     assert_eq!(out, body);
     assert_eq!((outcome.stop, outcome.usage.unwrap().output), (Some(StopClass::End), Some(2)));
 }
+
+#[test]
+fn p04_state_of_another_issuer_does_not_reach_the_backend_that_speaks_the_same() {
+    // The history was made with another backend, which issued `secret`.
+    let in_base64 = "aW50ZXJsaW5ndWE6YW50aHJvcGljOnNlY3JldA==";
+    let histories = [
+        (
+            "anthropic",
+            json!({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}, {"role": "assistant",
+                "content": [{"type": "redacted_thinking", "data": "interlingua:openai:secret"}, {"type": "text", "text": "Yes."}]},
+                {"role": "user", "content": "Go on."}]}),
+        ),
+        (
+            "openai-responses",
+            json!({"model": "gpt-5.1", "input": [{"type": "message", "role": "user", "content": "hi"},
+                {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "interlingua:anthropic:signature:secret"},
+                {"type": "message", "role": "assistant", "content": "Yes."}, {"type": "message", "role": "user", "content": "Go on."}]}),
+        ),
+        (
+            "copilot",
+            json!({"model": "m", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Yes.",
+                "reasoning_text": "Hm.", "reasoning_opaque": "interlingua-signature:anthropic:secret"}, {"role": "user", "content": "Go on."}]}),
+        ),
+        (
+            "gemini",
+            json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [
+                {"text": "Yes.", "thoughtSignature": in_base64}]}, {"role": "user", "parts": [{"text": "Go on."}]}]}),
+        ),
+    ];
+    for (dialect, request) in histories {
+        let mut exchange = exchange(dialect, dialect);
+        let (sent, asked) = ask(&mut exchange, &request);
+        let sent = sent.to_string();
+        assert!(!sent.contains("secret") && !sent.contains(in_base64), "{dialect}: {sent}");
+        assert!(sent.contains("Yes.") && sent.contains("Go on."), "{dialect}: {sent}");
+        assert!(asked.report.lost > 0, "{dialect}");
+        // The same without it is copied.
+        let plain = request.to_string().replace("interlingua", "vendor").replace(in_base64, "Q2lRQg==");
+        let mut out = Vec::new();
+        exchange.request(plain.as_bytes(), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), plain);
+    }
+}

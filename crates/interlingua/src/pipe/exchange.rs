@@ -56,6 +56,8 @@ pub struct Exchange {
     options: Options,
     lessons: SharedCell<Lessons>,
     buffers: Buffers,
+    /// The request holds state that its backend did not issue and must not get.
+    holds_foreign_state: bool,
 }
 
 /// What a request asked for, as far as whoever sends it on must know.
@@ -134,6 +136,7 @@ impl Exchange {
             options: options.clone(),
             lessons: SharedCell::default(),
             buffers: Buffers::default(),
+            holds_foreign_state: false,
         }
     }
 
@@ -148,6 +151,8 @@ impl Exchange {
         let options = Options { source: Some(self.client.name), ..self.options.clone() };
         let groups = !matches!(says(Field::ToolNamespace), Says::No(_) | Says::Emulated(_));
         let server = options.backend.or_else(|| Backend::of_dialect(self.backend.name));
+        self.holds_foreign_state =
+            CARRIED_STATE.iter().any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some());
         let copies = self.copies();
         let inner = if copies { Box::new(Onlooker) } else { make(&options) };
         let student = Student { inner, lessons: self.lessons.clone(), server, groups };
@@ -240,11 +245,15 @@ impl Exchange {
     }
 
     /// Whether both sides speak the same: then every byte stays, because state is bound to the bytes before it and caches
-    /// are kept by them.
+    /// are kept by them. State of others that we gave the client in another exchange must not come to this backend.
     fn copies(&self) -> bool {
-        self.client.name == self.backend.name && self.options.backend.is_none()
+        let is_same = self.client.name == self.backend.name && self.options.backend.is_none();
+        is_same && !self.holds_foreign_state
     }
 }
+
+/// How a string begins that holds the state of another issuer: plain or in base64, after the place it stands in.
+const CARRIED_STATE: [&str; 3] = ["\"interlingua:", "\"interlingua-signature:", "\"aW50ZXJsaW5ndWE6"];
 
 /// The most characters of an error's body that become its message.
 const MESSAGE: usize = 2_000;

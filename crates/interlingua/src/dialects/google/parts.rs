@@ -59,6 +59,8 @@ pub(super) struct PartReader {
     pub(super) answer: Option<u64>,
     /// Whether parts are increments: texts that follow each other are one.
     pub(super) streams: bool,
+    /// Whether the text at hand is a piece of one that others have begun or go on with.
+    pub(super) in_pieces: bool,
     /// The reasoning that is open.
     thought: Option<ItemId>,
     /// The number of the next part of the message.
@@ -96,6 +98,11 @@ impl PartReader {
     /// Reads one part. One that we do not know stays where it is.
     pub(super) fn read(&mut self, part: Val<'_>, out: &mut Events<'_>) {
         let Some(message) = self.message else { return };
+        if let Some(text) = part.take_text(Field::MessageText) {
+            // A bare text stands for a part.
+            self.next += 1;
+            return out.delta(message, self.next - 1, Part::Text(text));
+        }
         let [text, thought, sc, ss, cc, cs, rc, rs, ic, is, fc, fs, xc, xs, oc, os, tc, ts, pc, ps] =
             part.find(&MEMBERS);
         let said = |one: Option<Val<'_>>, two: Option<Val<'_>>| one.or(two).is_some_and(|val| !val.is_null());
@@ -122,7 +129,7 @@ impl PartReader {
             let media = Media { detail: read_resolution(part), ..media };
             out.delta(message, self.next, Part::Media(media));
             self.next += 1;
-        } else if let Some(call) = call.filter(|call| call.kind() == Kind::Object) {
+        } else if let Some(call) = call.filter(|call| self.takes_call(*call)) {
             self.begin_other(out);
             self.call(call, message, out);
         } else if let Some(response) = response.filter(|response| response.kind() == Kind::Object) {
@@ -136,6 +143,12 @@ impl PartReader {
             self.begin_other(out);
             server_result(oc.or(os), pc.or(ps), message, self.answer, out);
         }
+    }
+
+    /// Whether that is a call, or goes on with one. Nobody can answer a call of a tool without a name: it stays where it
+    /// is.
+    fn takes_call(&self, call: Val<'_>) -> bool {
+        call.kind() == Kind::Object && (self.partial.is_some() || !call.str_or_empty("name").is_empty())
     }
 
     /// Something begins that is neither text nor thought.
@@ -177,12 +190,13 @@ impl PartReader {
         }
         self.end_thought(out);
         let Some(text) = text.take_text(Field::MessageText) else { return };
-        if !(self.streams && self.in_text) {
+        let in_pieces = self.streams || self.in_pieces;
+        if !(in_pieces && self.in_text) {
             self.next += 1;
         }
         let number = self.next.saturating_sub(1);
         text.decode_into(&mut self.plain);
-        if self.streams {
+        if in_pieces {
             out.piece(message, number, Part::Text(text));
         } else {
             out.delta(message, number, Part::Text(text));

@@ -27,7 +27,7 @@ impl Reader for GenerateRequestReader {
         if let Some(system) = either(root, "systemInstruction", "system_instruction") {
             // Its role says nothing.
             note_tag(system, "role", &["system", "user", "model"]);
-            said(system, Author::System, &mut reader, out);
+            said(&[system], Author::System, &mut reader, out);
         }
         let Some(contents) = root.get("contents") else {
             return out.problem(Code::UnknownShape, None, "a request has `contents`");
@@ -35,33 +35,44 @@ impl Reader for GenerateRequestReader {
         // One content, or one text, is taken where a list is expected.
         let only = Some(contents).filter(|contents| matches!(contents.kind(), Kind::Object | Kind::String));
         let all: Vec<Val<'_>> = contents.elements().chain(only).collect();
-        for (number, content) in all.iter().enumerate() {
-            let role = content.get("role").filter(|role| !role.is_null());
-            let author = match role.and_then(|role| role.str()).as_ref().map(Str::as_escaped) {
-                Some("user") => Author::User,
-                Some("model") => Author::Assistant,
-                // Results had a role of their own once.
-                Some("function" | "tool") => Author::Tool,
-                None if role.is_none() => Author::User,
-                // A role we do not know stays where it is, with all it says.
-                _ => continue,
-            };
-            role.map(|role| {
-                role.note(if author == Author::Tool { Field::Structure } else { Field::ItemAuthor })
-            });
+        let mut all = all.iter().copied().map(|content| (content, author(content))).peekable();
+        while let Some((content, author)) = all.next() {
+            // A role we do not know stays where it is, with all it says.
+            let Some(author) = author else { continue };
+            let mut turn = vec![content];
             if author == Author::Assistant {
+                // Clients put each piece of a stream into the history as a content of its own.
+                while let Some((content, _)) = all.next_if(|(_, next)| *next == Some(author)) {
+                    turn.push(content);
+                }
                 reader.forget_calls();
-                reader.makes_ids = all.get(number + 1).is_some_and(|next| answers_otherwise(*content, *next));
+                reader.makes_ids = all.peek().is_some_and(|(next, _)| answers_otherwise(&turn, *next));
+            }
+            for role in turn.iter().filter_map(|content| content.get("role")).filter(|role| !role.is_null()) {
+                role.note(if author == Author::Tool { Field::Structure } else { Field::ItemAuthor });
             }
             let author = if author == Author::Tool { Author::User } else { author };
-            said(*content, author, &mut reader, out);
+            said(&turn, author, &mut reader, out);
         }
     }
 }
 
+/// Who says a content, if we know the role.
+fn author(content: Val<'_>) -> Option<Author> {
+    let Some(role) = content.get("role").filter(|role| !role.is_null()) else { return Some(Author::User) };
+    match role.str()?.as_escaped() {
+        "user" => Some(Author::User),
+        "model" => Some(Author::Assistant),
+        // Results had a role of their own once.
+        "function" | "tool" => Some(Author::Tool),
+        _ => None,
+    }
+}
+
 /// Whether results without ids stand in another order than the calls they answer: then their names tell which is which.
-fn answers_otherwise(calls: Val<'_>, results: Val<'_>) -> bool {
-    let calls = inner(calls, "functionCall", "function_call");
+fn answers_otherwise(turn: &[Val<'_>], results: Val<'_>) -> bool {
+    let calls = turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
+    let calls: Vec<Val<'_>> = calls.collect();
     let results = inner(results, "functionResponse", "function_response");
     let unnamed = |val: &Val<'_>| val.str_or_empty("id").is_empty();
     calls.len() > 1
@@ -78,25 +89,46 @@ fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> Vec<Val<'t>> {
     parts.filter_map(|part| either(part, camel, snake)).collect()
 }
 
-/// A content: an object with parts, a list of parts, or a bare text.
-fn said(content: Val<'_>, author: Author, reader: &mut PartReader, out: &mut Events<'_>) {
-    let parts = content.get("parts").unwrap_or(content);
-    // One part is taken where a list is expected.
-    let only = Some(parts).filter(|parts| parts.kind() == Kind::Object && content.get("parts").is_some());
+/// Contents of one author: each an object with parts, a list of parts, or a bare text.
+fn said(contents: &[Val<'_>], author: Author, reader: &mut PartReader, out: &mut Events<'_>) {
+    let mut all = Vec::new();
+    for content in contents {
+        let parts = content.get("parts").unwrap_or(*content);
+        note_blanks(*content);
+        // One part is taken where a list is expected.
+        let is_only = parts.kind() == Kind::Object && content.get("parts").is_some();
+        all.extend(parts.elements().chain(Some(parts).filter(|_| is_only || parts.kind() == Kind::String)));
+    }
     let mut head = out.head(ItemKind::Message, author);
-    if parts.elements().nth(1).is_some() {
+    if all.len() > 1 {
         head.shape = Shape::List;
     }
-    let message = out.start(head);
-    note_blanks(content);
-    if let Some(text) = parts.take_text(Field::MessageText) {
-        out.delta(message, 0, Part::Text(text));
+    reader.begin(out.start(head));
+    // The texts of a model that follow each other are the pieces of one, as a stream brought them.
+    let goes_on = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| all.get(at)).is_some_and(|part| is_plain_text(*part));
+        before
+            && author == Author::Assistant
+            && all.get(at).is_some_and(|part| is_plain_text(*part) && !has_state(*part))
+    };
+    for (at, part) in all.iter().enumerate() {
+        if goes_on(at) {
+            out.note("texts of the model that follow each other joined");
+        }
+        reader.in_pieces = goes_on(at) || goes_on(at + 1);
+        reader.read(*part, out);
     }
-    reader.begin(message);
-    for part in parts.elements().chain(only) {
-        reader.read(part, out);
-    }
+    reader.in_pieces = false;
     reader.end(out);
+}
+
+fn is_plain_text(part: Val<'_>) -> bool {
+    let is_thought = part.get("thought").is_some_and(|flag| flag.bool() == Some(true));
+    !is_thought && part.get("text").is_some_and(|text| text.kind() == Kind::String && !text.is(""))
+}
+
+fn has_state(part: Val<'_>) -> bool {
+    either(part, "thoughtSignature", "thought_signature").is_some()
 }
 
 pub(super) struct WholeResponseReader;

@@ -11,7 +11,7 @@ use crate::framing::{FrameKind, Framing};
 use crate::model::{Author, FailureClass, Field, StopClass, Words};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
-use crate::tape::Val;
+use crate::tape::{Kind, Val};
 use crate::wire;
 use crate::wire::Letters;
 use crate::wire::answer::AnswerWriter;
@@ -330,7 +330,13 @@ pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
             _ => None,
         };
     }
-    let error = doc.get("error").filter(|_| doc.get("type").is_none())?;
-    error.get("message")?;
-    Some((if stream { Role::Stream } else { Role::Response }, 5))
+    let role = if stream { Role::Stream } else { Role::Response };
+    if let Some(error) = doc.get("error").filter(|_| doc.get("type").is_none()) {
+        let score = if error.kind() == Kind::String { 2 } else { 5 };
+        return (error.kind() == Kind::String || error.get("message").is_some()).then_some((role, score));
+    }
+    // What servers built with FastAPI say of a request that they cannot read.
+    let detail = doc.get("detail").filter(|_| doc.members().count() == 1)?;
+    let is_error = detail.kind() == Kind::String || detail.elements().any(|one| one.get("msg").is_some());
+    is_error.then_some((role, 2))
 }

@@ -262,10 +262,16 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     if doc.get("object").is_some_and(|object| object.is("response.input_tokens")) {
         return Some((Role::Counted, 10));
     }
+    let is_typed = |item: Val<'_>| item.get("type").is_some();
+    if doc.get("status").is_some() && doc.get("output").is_some_and(|items| items.elements().any(is_typed)) {
+        return Some((Role::Response, 8));
+    }
     let stream = matches!(head.kind, FrameKind::Sse(_));
     let kind = doc.get("type").and_then(|kind| kind.str()).filter(|_| stream)?;
     match kind.as_escaped() {
         "error" if doc.get("message").is_some() => Some((Role::Stream, 8)),
+        // Anthropic has such an event, too, but does not number it.
+        "error" if doc.get("sequence_number").is_some() => Some((Role::Stream, 9)),
         "keepalive" => Some((Role::Stream, 2)),
         word if word.starts_with("response.") => Some((Role::Stream, 10)),
         _ => None,

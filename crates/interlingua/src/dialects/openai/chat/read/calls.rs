@@ -251,6 +251,11 @@ impl CallReader {
         self.by_id.clear();
     }
 
+    /// Whether the arguments of the last call are not complete.
+    pub(super) fn breaks_off(&self) -> bool {
+        self.calls.last().is_some_and(|call| call.arguments_came() && !call.progress.is_complete())
+    }
+
     /// Forgets how many there were: a new message begins.
     pub(super) fn reset(&mut self) {
         self.count = 0;

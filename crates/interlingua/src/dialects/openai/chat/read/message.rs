@@ -356,6 +356,11 @@ impl MessageReader {
         self.calls.cut_off(holder, out);
     }
 
+    /// Whether the arguments of its last call are not complete.
+    pub(super) fn breaks_off(&self) -> bool {
+        self.calls.breaks_off()
+    }
+
     /// Completes everything; `last` is how the last call ended.
     pub(super) fn end(&mut self, last: Status, out: &mut Events<'_>) {
         self.thoughts.end(out);

@@ -67,7 +67,10 @@ impl Reader for ChunkReader {
 
     fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
         if text.trim() == "[DONE]" {
-            self.end(out);
+            // A call that breaks off is none, whoever says that it is done: the stream was cut.
+            if self.first.stop.is_some() || !self.first.message.breaks_off() {
+                self.end(out);
+            }
             return true;
         }
         // A page in place of a stream.

@@ -115,6 +115,9 @@ impl MessageTally {
             out.lose_str(kind.field(), value, Reason::Merged);
             return None;
         }
+        if *kind == OpaqueKind::Encrypted && self.calls + self.characters > 0 {
+            out.ledger.note("state put before what was said before it");
+        }
         if issuer.is(issuers::COPILOT) {
             return Some(value.clone().into_owned());
         }

@@ -184,6 +184,10 @@ impl ItemReader {
         let word = tag.and_then(|tag| tag.str());
         // Messages need not say what they are.
         let word = word.as_ref().map_or(if role.is_some() { "message" } else { "" }, Str::as_escaped);
+        // Nobody can answer a call of a tool without a name: it stays where it is.
+        if matches!(word, "function_call" | "custom_tool_call") && item.str_or_empty("name").is_empty() {
+            return;
+        }
         let mut head = match word {
             "message" => {
                 let Some(author) = role.and_then(|role| ROLES.value(&role.str()?)) else { return };

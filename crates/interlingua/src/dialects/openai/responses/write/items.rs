@@ -61,6 +61,9 @@ pub(super) struct OutputItems {
     pub(super) listed: bool,
     /// The turn of a request has said something.
     said: bool,
+    /// Thoughts are told as summaries: all that OpenAI shows of its thoughts, and all that it takes back beside their
+    /// state, are summaries, whatever a client in between has called them.
+    pub(super) summarises: bool,
 }
 
 struct MessageHead {
@@ -93,6 +96,8 @@ struct OpenOutput {
     /// The only part so far is this text.
     only_text: Option<String>,
     state: Option<String>,
+    /// Its thoughts became summaries.
+    summarised: bool,
     is_cut: bool,
     /// What reasoning says, if it may have to be given up.
     held: Vec<HeldPart>,
@@ -446,6 +451,9 @@ impl OutputItems {
             if self.open.state.is_none() {
                 return lose_parts(&held, out);
             }
+            if self.open.summarised {
+                out.ledger.note("thoughts written as summaries, which is all of them that the API takes");
+            }
             let mut waiting = std::mem::take(&mut self.waiting);
             self.write_item(status, &mut waiting.hold());
             self.waiting = waiting;
@@ -558,7 +566,8 @@ impl AssistantForm for OutputItems {
             }
             Growth::Thinking(text) => {
                 let (_, part, is_summary) = self.piece.unwrap_or((ItemId(0), 0, false));
-                let kind = if is_summary { PartKind::Summary } else { PartKind::Thought };
+                let kind = if is_summary || self.summarises { PartKind::Summary } else { PartKind::Thought };
+                self.open.summarised |= kind == PartKind::Summary && !is_summary;
                 if self.open.part != Some((kind, part)) {
                     self.begin_part(kind, part, out);
                 }

@@ -28,7 +28,9 @@ pub(in super::super) struct ResponsesRequest {
 impl ResponsesRequest {
     pub(in super::super) fn new(options: &Options) -> Self {
         let asker = if options.source == Some(DIALECT.name) { Asker::Own } else { Asker::Other };
-        Self { asker, items: OutputItems::new(Purpose::Request), instructed: false }
+        let mut items = OutputItems::new(Purpose::Request);
+        items.summarises = asker == Asker::Other;
+        Self { asker, items, instructed: false }
     }
 }
 
