@@ -12,7 +12,7 @@ fn is_chat(dialect: &str) -> bool {
 }
 
 /// The request that the answer is given to.
-pub fn first_request(dialect: &str, model: &str, streamed: bool) -> Value {
+pub(crate) fn first_request(dialect: &str, model: &str, streamed: bool) -> Value {
     let schema = json!({"type": "object", "properties": {}});
     let tools = ["look", "find", "patch"];
     match dialect {
@@ -39,7 +39,7 @@ pub fn first_request(dialect: &str, model: &str, streamed: bool) -> Value {
 }
 
 /// What a user of the dialect's SDK sends next: what was said so far, the answer as it came, and a result for each call.
-pub fn next_request(dialect: &str, request: &Value, answer: &Value) -> Value {
+pub(crate) fn next_request(dialect: &str, request: &Value, answer: &Value) -> Value {
     let mut next = request.clone();
     let list =
         |value: &mut Value, name: &str, more: Vec<Value>| value[name].as_array_mut().unwrap().extend(more);
@@ -107,7 +107,7 @@ pub fn next_request(dialect: &str, request: &Value, answer: &Value) -> Value {
 }
 
 /// What a request says after its first message, in the same words for the same thing.
-pub fn said(dialect: &str, request: &Value) -> Vec<Value> {
+pub(crate) fn said(dialect: &str, request: &Value) -> Vec<Value> {
     let mut said = Vec::new();
     let parsed = |arguments: &Value| {
         serde_json::from_str::<Value>(arguments.as_str().unwrap_or("")).unwrap_or(Value::Null)
@@ -191,7 +191,7 @@ pub fn said(dialect: &str, request: &Value) -> Vec<Value> {
 }
 
 /// The same answer as the backend streams it.
-pub fn stream_of(dialect: &str, body: &Value) -> String {
+pub(crate) fn stream_of(dialect: &str, body: &Value) -> String {
     let mut out = String::new();
     let named = |out: &mut String, event: Value| {
         write!(out, "event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()).unwrap();
@@ -405,7 +405,7 @@ fn with(at: &Value, more: Value) -> Value {
 }
 
 /// A stream put together as the dialect's SDK does it.
-pub fn folded(dialect: &str, stream: &str) -> Value {
+pub(crate) fn folded(dialect: &str, stream: &str) -> Value {
     let events: Vec<Value> = stream
         .lines()
         .filter_map(|line| line.strip_prefix("data: ").filter(|data| *data != "[DONE]"))
