@@ -273,6 +273,8 @@ const CANARIES: &[Excuse] = &[
         "another's state stands there in base64, with its issuer's name",
     ),
     ("anthropic", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
+    ("kimi", "anthropic", "id", "letters that are not taken stand there in hexadecimal digits"),
+    ("openai-chat", "anthropic", "id", "letters that are not taken stand there in hexadecimal digits"),
     ("anthropic", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
     (
         "copilot",

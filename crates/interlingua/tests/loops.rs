@@ -74,8 +74,6 @@ const LIMITS: &[Limit] = &[
     ),
     limit("*", "openai-responses", "group of tools", "the client offered no group", "tool group put before"),
     limit("*", "gemini", "calls without ids", "everybody else has ids, and the API takes them", NEW_ID),
-    limit("anthropic", "kimi", "ids with dots", "the API refuses such ids", NEW_ID),
-    limit("*", "kimi", "long ids", "the API refuses such ids in requests, though it issued them", NEW_ID),
 ];
 
 /// An answer that a backend gives.

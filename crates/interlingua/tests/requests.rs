@@ -417,3 +417,26 @@ fn a_request_without_a_model_gets_one_where_it_must_name_one() {
     );
     assert!(out.get("model").is_none());
 }
+
+#[test]
+fn p33_p34_ids_of_odd_letters_are_given_back_as_they_were_issued() {
+    let id = "functions.haul:0 ż";
+    let answer = json!({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0, "finish_reason": "tool_calls",
+        "message": {"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": {"name": "haul", "arguments": "{}"}}]}}]});
+    let named = |name| Dialect::named(name).unwrap();
+    let mut out = Vec::new();
+    let mut exchange = Exchange::new(named(A), named("kimi"), &Options::default());
+    exchange.answer(Role::Response).unwrap().finish_with(answer.to_string().as_bytes(), &mut out);
+    let got: Value = serde_json::from_slice(&out).unwrap();
+    let given = got["content"][0]["id"].as_str().unwrap();
+    assert!(given.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'), "{given}");
+    let next = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"},
+        {"role": "assistant", "content": got["content"]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": "done"}]}]});
+    // Another process, which knows nothing but the request.
+    let (sent, _) = convert(A, "kimi", &next);
+    assert_eq!(
+        (&sent["messages"][1]["tool_calls"][0]["id"], &sent["messages"][2]["tool_call_id"]),
+        (&json!(id), &json!(id))
+    );
+}

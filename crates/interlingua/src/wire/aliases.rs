@@ -81,6 +81,33 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     hash ^ hash >> 33
 }
 
+/// Before an id that stands there in hexadecimal digits, because its own letters are not taken.
+const ENCODED: &str = "ilx_";
+
+/// An id in letters that every API takes.
+fn encoded(id: &Str<'_>) -> Str<'static> {
+    let mut text = ENCODED.to_owned();
+    for byte in id.decode().bytes() {
+        text.extend([byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])));
+    }
+    Str::from_plain(&text)
+}
+
+/// The id that a backend issued, if this is the form that its client was given ([`encoded`]): the request alone tells.
+pub(crate) fn issued<'a>(id: &'a Str<'_>) -> Str<'a> {
+    let digits = id.as_escaped().strip_prefix(ENCODED).filter(|digits| digits.len() % 2 == 0);
+    let byte = |pair: &[u8]| {
+        let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
+        let (high, low) = (digit(*pair.first()?)?, digit(*pair.get(1)?)?);
+        u8::try_from(high << 4 | low).ok()
+    };
+    let bytes: Option<Vec<u8>> = digits.and_then(|digits| digits.as_bytes().chunks(2).map(byte).collect());
+    match bytes.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|plain| !plain.is_empty()) {
+        Some(plain) => Str::from_plain(&plain),
+        None => id.reborrow(),
+    }
+}
+
 /// The id of a call in a form the target takes. A call without one gets its own: no other call of the answer has it, and
 /// no call of another answer, because a client that sends both back would name two calls by it.
 pub(crate) fn call_id<'a>(
@@ -90,7 +117,12 @@ pub(crate) fn call_id<'a>(
     item: ItemId,
 ) -> Str<'a> {
     if let Some(id) = id.filter(|id| !id.is_empty()) {
-        return alias(id, rule);
+        let same = alias(id, rule);
+        if same.as_escaped() == id.as_escaped() || rule.most < usize::MAX {
+            return same;
+        }
+        // There is room for a form that can be undone.
+        return encoded(id);
     }
     let answer = answer.map(|id| format!("{:016x}_", fingerprint(id.as_escaped().as_bytes())));
     Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))

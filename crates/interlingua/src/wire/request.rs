@@ -227,7 +227,8 @@ impl<T: RequestForm> RequestWriter<T> {
             }
             let id = call_id.as_ref().map(|id| self.result_id(id).into_owned());
             if let Some(old) = call_id.as_ref().filter(|_| !self.renamed.is_empty()) {
-                let old = aliases::alias(old, self.takes.call_ids);
+                let old = aliases::issued(old).into_owned();
+                let old = aliases::call_id(Some(&old), self.takes.call_ids, None, ItemId(0));
                 let renamed = self.renamed.get_mut(old.as_escaped());
                 let is_it = |new: &String| id.as_ref().is_some_and(|id| id.as_escaped() == new);
                 if let Some(renamed) = renamed.filter(|new| new.front().is_some_and(is_it)) {
@@ -242,7 +243,14 @@ impl<T: RequestForm> RequestWriter<T> {
     /// A call begins. APIs want every id once: a call that has the id of an earlier one gets another, and so does its
     /// result.
     fn call(&mut self, head: &ItemHead<'_>, call: &ToolCall<'_>, event: &Event<'_>, out: &mut Target<'_>) {
-        let id = aliases::call_id(call.call_id.as_ref(), self.takes.call_ids, None, head.id);
+        // What the backend issued goes back as it was.
+        let issued = call.call_id.as_ref().map(aliases::issued);
+        let restored = issued.as_ref().filter(|issued| call.call_id.as_ref() != Some(issued)).map(|issued| {
+            let call = ToolCall { call_id: Some(issued.reborrow()), ..call.clone() };
+            Event::ItemStarted(ItemHead { kind: ItemKind::ToolCall(call), ..head.clone() })
+        });
+        let event = restored.as_ref().unwrap_or(event);
+        let id = aliases::call_id(issued.as_ref(), self.takes.call_ids, None, head.id);
         if self.call_ids.insert(id.as_escaped().to_owned()) {
             self.pairs.called(&id);
             return self.assistant.event(event, self.form.assistant(), out);
@@ -401,7 +409,8 @@ impl<T: RequestForm> RequestWriter<T> {
         if self.pairs.is_first(id) {
             return id.reborrow();
         }
-        let id = aliases::alias(id, self.takes.call_ids);
+        let issued = aliases::issued(id).into_owned();
+        let id = aliases::call_id(Some(&issued), self.takes.call_ids, None, ItemId(0)).into_owned();
         // The first call of an id kept it; the results of the others come in the order of the calls.
         if !self.renamed.is_empty()
             && !self.pairs.expects(Some(&id))

@@ -544,6 +544,8 @@ const KIMI_SWITCHED: Capabilities = Capabilities {
     reasoning_with_calls: true,
     efforts: &[],
     thinking: ThinkingForms { budget: false, adaptive: true, off: true },
+    // Its own ids have dots and colons, and no limit is documented.
+    call_ids: NameRule::ANY,
     tool_names: NameRule { letters: Letters::Word, least: 3, most: 64, letter_first: true },
     schemas: SchemaRules { typed: true, ..COMPATIBLE.schemas },
     media: MediaTypes { inline: &["image/", "video/"], by_address: &["image/", "video/"] },

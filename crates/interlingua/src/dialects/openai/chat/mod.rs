@@ -13,7 +13,6 @@ use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire;
-use crate::wire::Letters;
 use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::{NameRule, builtin::OPENAI_CHAT};
 use crate::wire::content::{TEXT_PART, TextForm};
@@ -174,7 +173,8 @@ pub(in super::super) static BACKEND: Profile = Profile {
     settings: settings::SETTINGS,
     cache: &CACHE,
     stops: &STOPS,
-    answer_ids: NameRule { letters: Letters::Any, ..NameRule::TOOL },
+    // A client gives back whatever id it got; only servers have a limit.
+    answer_ids: NameRule::ANY,
     // A server that speaks this dialect issues no state.
     opaque: OpaquePolicy::Withhold { unless: None },
     refusals: Refusals::Apart,
