@@ -166,6 +166,9 @@ impl PartList {
     /// last one before them is the first call's.
     fn place_states(&mut self, calls_need: bool, ledger: &mut Ledger) -> Vec<(usize, String)> {
         let mut lone = Vec::new();
+        if self.states.is_empty() {
+            return lone;
+        }
         let mut waiting = std::collections::VecDeque::new();
         let mut states = std::mem::take(&mut self.states).into_iter().peekable();
         for (at, part) in self.parts.iter_mut().enumerate() {

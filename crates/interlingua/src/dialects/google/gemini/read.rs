@@ -71,22 +71,22 @@ fn author(content: Val<'_>) -> Option<Author> {
 
 /// Whether results without ids stand in another order than the calls they answer: then their names tell which is which.
 fn answers_otherwise(turn: &[Val<'_>], results: Val<'_>) -> bool {
-    let calls = turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
-    let calls: Vec<Val<'_>> = calls.collect();
-    let results = inner(results, "functionResponse", "function_response");
+    let calls = || turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
+    if calls().nth(1).is_none() {
+        return false;
+    }
+    let results = || inner(results, "functionResponse", "function_response");
     let unnamed = |val: &Val<'_>| val.str_or_empty("id").is_empty();
-    calls.len() > 1
-        && calls.iter().chain(&results).all(unnamed)
-        && calls
-            .iter()
-            .zip(&results)
+    calls().chain(results()).all(|val| unnamed(&val))
+        && calls()
+            .zip(results())
             .any(|(call, result)| call.str_or_empty("name") != result.str_or_empty("name"))
 }
 
 /// The calls or results of a content.
-fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> Vec<Val<'t>> {
+fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> impl Iterator<Item = Val<'t>> {
     let parts = content.get("parts").into_iter().flat_map(|parts| parts.elements());
-    parts.filter_map(|part| either(part, camel, snake)).collect()
+    parts.filter_map(move |part| either(part, camel, snake))
 }
 
 /// Contents of one author: each an object with parts, a list of parts, or a bare text.
@@ -394,7 +394,7 @@ impl CandidateReader {
         let mut head = out.head(ItemKind::Message, Author::Assistant);
         head.answer = answer;
         let message = out.start(head);
-        (self.parts.answer, self.parts.streams) = (answer, streams);
+        (self.parts.answer, self.parts.streams, self.parts.cites) = (answer, streams, true);
         self.parts.begin(message);
     }
 
@@ -404,20 +404,18 @@ impl CandidateReader {
             note_blanks(content);
             note_tag(content, "role", &["model"]);
         }
-        let parts: Vec<Val<'_>> = content
-            .and_then(|content| content.get("parts"))
-            .into_iter()
-            .flat_map(|parts| parts.elements())
-            .collect();
+        let parts = content.and_then(|content| content.get("parts"));
+        let parts = parts.into_iter().flat_map(|parts| parts.elements());
         if self.parts.streams {
-            for part in &parts {
-                self.parts.read(*part, out);
+            for part in parts {
+                self.parts.read(part, out);
             }
             self.cite(candidate, (0, 0), &|_| true, out);
         } else {
             let is_text = |part: &Val<'_>| {
                 part.has_str("text") && part.get("thought").is_none_or(|flag| flag.bool() != Some(true))
             };
+            let parts: Vec<Val<'_>> = parts.collect();
             let first_text = parts.iter().position(is_text);
             for (number, part) in parts.iter().enumerate() {
                 let base = self.parts.plain.len();

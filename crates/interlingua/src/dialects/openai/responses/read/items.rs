@@ -9,7 +9,7 @@ use crate::model::{
     ToolResult,
 };
 use crate::pipe::Events;
-use crate::tape::{Claim, Kind, Val, WantedNames};
+use crate::tape::{Claim, Kind, Member, Val, WantedNames};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{note_blanks, note_tag};
 
@@ -64,6 +64,64 @@ const HEAD: [(&str, Field); 7] = [
     ("type", Field::Structure),
 ];
 
+/// Members of an item of any sort.
+struct ItemMembers<'t> {
+    tag: Option<Val<'t>>,
+    role: Option<Val<'t>>,
+    id: Option<Val<'t>>,
+    phase: Option<Val<'t>>,
+    status: Option<Val<'t>>,
+    content: Option<Val<'t>>,
+    call_id: Option<Val<'t>>,
+    name: Option<Val<'t>>,
+    namespace: Option<Val<'t>>,
+    server: Option<Val<'t>>,
+    /// Where arguments stand.
+    arguments: [Option<Val<'t>>; 4],
+    /// What a tool answered.
+    output: Option<Val<'t>>,
+}
+
+impl<'t> ItemMembers<'t> {
+    fn of(item: Val<'t>) -> Self {
+        const WANTED: WantedNames<16> = WantedNames::new([
+            "type",
+            "role",
+            "id",
+            "phase",
+            "status",
+            "content",
+            "call_id",
+            "name",
+            "namespace",
+            "server_label",
+            "output",
+            "tools",
+            "arguments",
+            "input",
+            "action",
+            "operation",
+        ]);
+        let [
+            tag,
+            role,
+            id,
+            phase,
+            status,
+            content,
+            call_id,
+            name,
+            namespace,
+            server,
+            output,
+            tools,
+            arguments @ ..,
+        ] = item.find(&WANTED);
+        let output = output.or(tools);
+        Self { tag, role, id, phase, status, content, call_id, name, namespace, server, arguments, output }
+    }
+}
+
 impl ItemReader {
     pub(super) fn new(place: Where) -> Self {
         Self { place, ..Self::default() }
@@ -111,7 +169,7 @@ impl ItemReader {
         if self.item.is_some() {
             return;
         }
-        self.open(item, out);
+        self.open(item, &ItemMembers::of(item), out);
         if self.item.is_some() {
             note_blanks(item);
             note_tag(item, "status", &["in_progress"]);
@@ -123,8 +181,9 @@ impl ItemReader {
 
     /// Reads a whole item: all of it, or what was not told before.
     pub(super) fn read(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        let members = ItemMembers::of(item);
         if self.item.is_none() {
-            self.open(item, out);
+            self.open(item, &members, out);
         } else if self.repeats(out) {
             for ((name, field), known) in HEAD.into_iter().zip(&self.head) {
                 item.get(name).filter(|val| val.text() == known).map(|val| val.note(field));
@@ -135,13 +194,13 @@ impl ItemReader {
         note_blanks(item);
         let mut tail = ItemTail::new(id, Status::Completed);
         match of {
-            Of::Message => self.read_message(item, out),
+            Of::Message => self.read_message(members.content, out),
             Of::Reasoning => self.read_reasoning(item, out),
-            Of::Call => self.read_call(item, out),
-            Of::Result => read_result(item, &mut tail, out),
+            Of::Call => self.read_call(members.arguments, out),
+            Of::Result => read_result(&members, &mut tail, out),
             Of::Notice => {}
         }
-        self.read_status(item, &mut tail);
+        self.read_status(members.status, &mut tail);
         if !std::mem::replace(&mut self.is_complete, true) {
             out.event(&Event::ItemCompleted(tail));
         }
@@ -159,8 +218,8 @@ impl ItemReader {
         self.item.is_some_and(|(item, _)| !out.is_refused(item))
     }
 
-    fn read_status(&self, item: Val<'_>, tail: &mut ItemTail<'_>) {
-        let Some(status) = item.get("status").filter(|_| tail.is_error.is_none()) else { return };
+    fn read_status(&self, status: Option<Val<'_>>, tail: &mut ItemTail<'_>) {
+        let Some(status) = status.filter(|_| tail.is_error.is_none()) else { return };
         let word = status.str();
         match word.as_ref().map(Str::as_escaped) {
             Some("completed") => _ = status.note(Field::Structure),
@@ -178,9 +237,8 @@ impl ItemReader {
     }
 
     /// Starts the item, if it is one that we know; any other stays where it is.
-    fn open(&mut self, item: Val<'_>, out: &mut Events<'_>) {
-        const MEMBERS: WantedNames<4> = WantedNames::new(["type", "role", "id", "phase"]);
-        let [tag, role, id, phase] = item.find(&MEMBERS);
+    fn open(&mut self, item: Val<'_>, members: &ItemMembers<'_>, out: &mut Events<'_>) {
+        let ItemMembers { tag, role, id, phase, content, call_id, name, output, .. } = *members;
         let word = tag.and_then(|tag| tag.str());
         // Messages need not say what they are.
         let word = word.as_ref().map_or(if role.is_some() { "message" } else { "" }, Str::as_escaped);
@@ -198,24 +256,24 @@ impl ItemReader {
                     }
                 };
                 let mut head = out.head(ItemKind::Message, author);
-                head.shape = shape(item.get("content"));
+                head.shape = shape(content);
                 head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
                 head
             }
             "reasoning" => out.head(ItemKind::Reasoning, Author::Assistant),
             _ => match call_of(word).or_else(|| hosted_call_of(word)) {
                 Some(call) => {
-                    let head = out.head(ItemKind::ToolCall(read_head_of_call(item, call)), Author::Assistant);
+                    let head =
+                        out.head(ItemKind::ToolCall(read_head_of_call(members, call)), Author::Assistant);
                     tag.map(|tag| tag.note(Field::CallKind));
                     head
                 }
                 None if is_result(word) => {
-                    let output = item.get("output").or_else(|| item.get("tools"));
-                    let call_id = item.take_str("call_id", Field::ResultCallId);
+                    let call_id = call_id.take_text(Field::ResultCallId);
                     // The oldest of them has the id of its call as its own.
-                    let own = || item.take_str("id", Field::ResultCallId);
+                    let own = || id.take_text(Field::ResultCallId);
                     let call_id = call_id.or_else(|| (word == "local_shell_call_output").then(own).flatten());
-                    let result = ToolResult { call_id, name: item.take_str("name", Field::ResultName) };
+                    let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
                     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
                     head.shape = shape(output);
                     head
@@ -235,8 +293,8 @@ impl ItemReader {
         self.start(head, out);
     }
 
-    fn read_message(&mut self, item: Val<'_>, out: &mut Events<'_>) {
-        let Some(content) = item.get("content") else { return };
+    fn read_message(&mut self, content: Option<Val<'_>>, out: &mut Events<'_>) {
+        let Some(content) = content else { return };
         if content.kind() == Kind::String {
             self.tell(Slot::Text, 0, content, out);
             return;
@@ -328,10 +386,9 @@ impl ItemReader {
         }
     }
 
-    fn read_call(&mut self, item: Val<'_>, out: &mut Events<'_>) {
-        const MEMBERS: WantedNames<4> = WantedNames::new(["arguments", "input", "action", "operation"]);
+    fn read_call(&mut self, arguments: [Option<Val<'_>>; 4], out: &mut Events<'_>) {
         let Some((id, _)) = self.item else { return };
-        for args in item.find(&MEMBERS).into_iter().flatten() {
+        for args in arguments.into_iter().flatten() {
             match args.kind() {
                 Kind::String => _ = self.tell(Slot::Arguments, 0, args, out),
                 Kind::Object if self.is_news(args) => {
@@ -473,29 +530,32 @@ fn is_result(word: &str) -> bool {
         )
 }
 
-fn read_head_of_call<'t>(item: Val<'t>, (kind, own_name): (CallKind, &'static str)) -> ToolCall<'t> {
-    const MEMBERS: WantedNames<4> = WantedNames::new(["call_id", "name", "namespace", "server_label"]);
-    let [call_id, name, namespace, server] = item.find(&MEMBERS);
-    let call_id = call_id.and_then(|id| id.take_text(Field::CallId)).filter(|id| !id.is_empty());
+fn read_head_of_call<'t>(
+    members: &ItemMembers<'t>,
+    (kind, own_name): (CallKind, &'static str),
+) -> ToolCall<'t> {
+    let ItemMembers { call_id, name, namespace, server, .. } = *members;
+    let call_id = call_id.take_text(Field::CallId).filter(|id| !id.is_empty());
     // A search for tools that the provider did itself has no id to answer to.
     let is_server = own_name == "tool_search" && call_id.is_none();
     let group = namespace.or(server.filter(|_| kind == CallKind::Mcp));
     ToolCall {
         call_id,
         kind: if is_server { CallKind::Server } else { kind },
-        namespace: group.and_then(|group| group.take_text(Field::CallNamespace)),
-        name: name.and_then(|name| name.take_text(Field::CallName)).unwrap_or(Str::escaped(own_name)),
+        namespace: group.take_text(Field::CallNamespace),
+        name: name.take_text(Field::CallName).unwrap_or(Str::escaped(own_name)),
     }
 }
 
 /// What a tool answered: a text, parts, or any other value.
-fn read_result(result: Val<'_>, tail: &mut ItemTail<'_>, out: &mut Events<'_>) {
+fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Events<'_>) {
+    let ItemMembers { status, output, .. } = *members;
     let item = tail.id;
-    if let Some(status) = result.get("status").filter(|status| status.is("failed")) {
+    if let Some(status) = status.filter(|status| status.is("failed")) {
         status.note(Field::ResultIsError);
         (tail.is_error, tail.status) = (Some(true), Status::Failed);
     }
-    let Some(output) = result.get("output").or_else(|| result.get("tools")) else { return };
+    let Some(output) = output else { return };
     if let Some(text) = output.take_text(Field::ResultText) {
         return out.delta(item, 0, Part::Text(unmarked(&text, tail)));
     }
