@@ -200,15 +200,10 @@ impl PartReader {
             self.next += 1;
         }
         let number = self.next.saturating_sub(1);
-<<<<<<< HEAD
-        text.decode_into(&mut self.plain);
-        if in_pieces {
-=======
         if self.cites {
             text.decode_into(&mut self.plain);
         }
-        if self.streams {
->>>>>>> 7f71a3e (Readers of requests find the members of an item in one pass)
+        if in_pieces {
             out.piece(message, number, Part::Text(text));
         } else {
             out.delta(message, number, Part::Text(text));

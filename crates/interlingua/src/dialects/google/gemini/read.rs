@@ -399,18 +399,30 @@ impl CandidateReader {
     }
 
     fn read(&mut self, candidate: Val<'_>, out: &mut Events<'_>) {
-        let content = candidate.get("content").filter(|content| content.kind() == Kind::Object);
-        if let Some(content) = content {
-            note_blanks(content);
-            note_tag(content, "role", &["model"]);
-        }
-        let parts = content.and_then(|content| content.get("parts"));
+        const WANTED: WantedNames<7> = WantedNames::new([
+            "content",
+            "finishReason",
+            "finish_reason",
+            "groundingMetadata",
+            "grounding_metadata",
+            "citationMetadata",
+            "citation_metadata",
+        ]);
+        const CONTENT: WantedNames<2> = WantedNames::new(["role", "parts"]);
+        let [content, fc, fs, grounding @ ..] = candidate.find(&WANTED);
+        let is_grounded = grounding.iter().any(Option::is_some);
+        let content = content.filter(|content| content.kind() == Kind::Object);
+        content.map(note_blanks);
+        let [role, parts] = content.map_or([None; 2], |content| content.find(&CONTENT));
+        role.filter(|role| role.is("model")).map(|role| role.note(Field::Structure));
         let parts = parts.into_iter().flat_map(|parts| parts.elements());
         if self.parts.streams {
             for part in parts {
                 self.parts.read(part, out);
             }
-            self.cite(candidate, (0, 0), &|_| true, out);
+            if is_grounded {
+                self.cite(candidate, (0, 0), &|_| true, out);
+            }
         } else {
             let is_text = |part: &Val<'_>| {
                 part.has_str("text") && part.get("thought").is_none_or(|flag| flag.bool() != Some(true))
@@ -426,12 +438,14 @@ impl CandidateReader {
                     let is_known = parts.get(named).is_some_and(is_text);
                     number == if is_known { named } else { first_text.unwrap_or(0) }
                 };
-                if is_text(part) {
+                if is_grounded && is_text(part) {
                     self.cite(candidate, (base, number as u64), &is_here, out);
                 }
             }
         }
-        self.read_stop(candidate);
+        if fc.or(fs).is_some() {
+            self.read_stop(candidate);
+        }
     }
 
     fn cite(
@@ -441,10 +455,6 @@ impl CandidateReader {
         is_here: &dyn Fn(u64) -> bool,
         out: &mut Events<'_>,
     ) {
-        let grounded = ["groundingMetadata", "grounding_metadata", "citationMetadata", "citation_metadata"];
-        if !grounded.iter().any(|name| candidate.get(name).is_some()) {
-            return;
-        }
         if let (Some(message), Some(part)) = (self.parts.message, self.parts.text_number()) {
             let places = CharacterPlaces::new(&self.parts.plain);
             CitedText { message, part, places, base, number }.read(candidate, is_here, out);

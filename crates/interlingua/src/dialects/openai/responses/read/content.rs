@@ -8,7 +8,7 @@ use crate::tape::{Claim, Kind, Val};
 use crate::wire::media::from_data_url;
 use crate::wire::settings::PART_MARK;
 
-pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
+pub(super) fn shape_of(content: Option<Val<'_>>) -> Shape {
     match content {
         Some(list) if list.elements().nth(1).is_some() => Shape::List,
         _ => Shape::One,

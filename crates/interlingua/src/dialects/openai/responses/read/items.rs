@@ -2,11 +2,11 @@
 
 use super::super::items::{ERROR_MARK, OK_MARK, call_of, strip_mark};
 use super::super::{ROLES, read_state};
-use super::content::{Slot, citation, is_part, mark, shape, take_media, text_member};
+use super::content::{Slot, citation, is_part, mark, shape_of, take_media, text_member};
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status, ToolCall,
-    ToolResult,
+    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Shape, Status,
+    ToolCall, ToolResult,
 };
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Member, Val, WantedNames};
@@ -243,10 +243,10 @@ impl ItemReader {
         // Messages need not say what they are.
         let word = word.as_ref().map_or(if role.is_some() { "message" } else { "" }, Str::as_escaped);
         // Nobody can answer a call of a tool without a name: it stays where it is.
-        if matches!(word, "function_call" | "custom_tool_call") && item.str_or_empty("name").is_empty() {
+        if matches!(word, "function_call" | "custom_tool_call") && name.word().is_empty() {
             return;
         }
-        let mut head = match word {
+        let (kind, author, shape) = match word {
             "message" => {
                 let Some(author) = role.and_then(|role| ROLES.value(&role.str()?)) else { return };
                 match self.place {
@@ -255,18 +255,13 @@ impl ItemReader {
                         role.filter(|role| role.is("assistant")).map(|role| role.note(Field::Structure))
                     }
                 };
-                let mut head = out.head(ItemKind::Message, author);
-                head.shape = shape(content);
-                head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
-                head
+                (ItemKind::Message, author, shape_of(content))
             }
-            "reasoning" => out.head(ItemKind::Reasoning, Author::Assistant),
+            "reasoning" => (ItemKind::Reasoning, Author::Assistant, Shape::One),
             _ => match call_of(word).or_else(|| hosted_call_of(word)) {
                 Some(call) => {
-                    let head =
-                        out.head(ItemKind::ToolCall(read_head_of_call(members, call)), Author::Assistant);
-                    tag.map(|tag| tag.note(Field::CallKind));
-                    head
+                    let call = read_head_of_call(members, call);
+                    (ItemKind::ToolCall(call), Author::Assistant, Shape::One)
                 }
                 None if is_result(word) => {
                     let call_id = call_id.take_text(Field::ResultCallId);
@@ -274,15 +269,17 @@ impl ItemReader {
                     let own = || id.take_text(Field::ResultCallId);
                     let call_id = call_id.or_else(|| (word == "local_shell_call_output").then(own).flatten());
                     let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
-                    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-                    head.shape = shape(output);
-                    head
+                    (ItemKind::ToolResult(result), Author::Tool, shape_of(output))
                 }
                 None => return,
             },
         };
-        if !matches!(head.kind, ItemKind::ToolCall(_)) {
-            tag.map(|tag| tag.note(Field::Structure));
+        let is_call = matches!(kind, ItemKind::ToolCall(_));
+        tag.map(|tag| tag.note(if is_call { Field::CallKind } else { Field::Structure }));
+        let mut head = out.head(kind, author);
+        head.shape = shape;
+        if head.kind == ItemKind::Message {
+            head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
         }
         if let Some(id) = id.filter(|id| id.claimed() == Claim::Free) {
             head.native_id = id.take_text(Field::ItemId).filter(|id| !id.is_empty());
