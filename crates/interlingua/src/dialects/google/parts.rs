@@ -1,6 +1,8 @@
 //! Parts of a content: texts, thoughts, calls, results, media, and the state that stands on any of them. Members have
 //! two spellings, `functionCall` and `function_call`: the API takes either, and clients send both.
 
+use std::collections::{HashMap, VecDeque};
+
 use crate::json::{JsonWriter, Str, base64, from_base64};
 use crate::ledger::Reason;
 use crate::model::{
@@ -11,6 +13,7 @@ use crate::pipe::{Events, Target};
 use crate::tape::{Kind, Member, Val, WantedNames};
 use crate::wire::note_blanks;
 
+use super::gemini::citations::CountedText;
 use super::gemini::partial::PartialArguments;
 
 /// The member of either spelling.
@@ -75,11 +78,11 @@ pub(super) struct PartReader {
     pub(super) said: bool,
     /// All texts of the message so far, plain, where there are citations: they point into them by bytes.
     pub(super) cites: bool,
-    pub(super) plain: String,
+    pub(super) plain: CountedText,
     /// Whether calls without ids get some, because their results come in another order: by name they are found again.
     pub(super) makes_ids: bool,
-    /// Such calls that wait for their results, and how many ids were made.
-    unnamed: Vec<(String, String)>,
+    /// The ids of such calls that wait for their results, by their names, and how many were made.
+    unnamed: HashMap<String, VecDeque<String>>,
     made: u64,
 }
 
@@ -201,7 +204,7 @@ impl PartReader {
         }
         let number = self.next.saturating_sub(1);
         if self.cites {
-            text.decode_into(&mut self.plain);
+            self.plain.add(&text);
         }
         if in_pieces {
             out.piece(message, number, Part::Text(text));
@@ -247,7 +250,7 @@ impl PartReader {
         let call_id = call_id.or_else(|| {
             let id = self.makes_ids.then(|| format!("call_{}", self.made + 1))?;
             self.made += 1;
-            self.unnamed.push((name.as_escaped().to_owned(), id.clone()));
+            self.unnamed.entry(name.as_escaped().to_owned()).or_default().push_back(id.clone());
             out.note("call without an id got one");
             Some(Str::from_plain(&id))
         });
@@ -278,8 +281,7 @@ impl PartReader {
         let name = name.take_text(Field::ResultName);
         let call_id = call_id.or_else(|| {
             let name = name.as_ref()?.as_escaped();
-            let at = self.unnamed.iter().position(|(known, _)| known == name)?;
-            Some(Str::from_plain(&self.unnamed.remove(at).1))
+            Some(Str::from_plain(&self.unnamed.get_mut(name)?.pop_front()?))
         });
         let result = ToolResult { call_id, name };
         let item = start(ItemKind::ToolResult(result), Author::Tool, message, self.answer, out);

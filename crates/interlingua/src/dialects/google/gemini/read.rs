@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::parts::{PartReader, either, take_either};
-use super::citations::{CharacterPlaces, CitedText};
+use super::citations::{CandidateSources, CitedText};
 use super::{STOPS, TO_COUNT, errors, settings};
 use crate::error::Code;
 use crate::json::{Raw, Str};
@@ -421,7 +421,8 @@ impl CandidateReader {
                 self.parts.read(part, out);
             }
             if is_grounded {
-                self.cite(candidate, (0, 0), &|_| true, out);
+                let sources = CandidateSources::of(candidate, |_| 0);
+                self.cite(&sources, (0, 0), true, out);
             }
         } else {
             let is_text = |part: &Val<'_>| {
@@ -429,17 +430,18 @@ impl CandidateReader {
             };
             let parts: Vec<Val<'_>> = parts.collect();
             let first_text = parts.iter().position(is_text);
+            // Places in a part that is no text are places in the first one that is.
+            let part_of = |named: u64| {
+                let text =
+                    usize::try_from(named).ok().and_then(|named| parts.get(named)).is_some_and(is_text);
+                if text { named } else { first_text.unwrap_or(0) as u64 }
+            };
+            let sources = is_grounded.then(|| CandidateSources::of(candidate, part_of));
             for (number, part) in parts.iter().enumerate() {
-                let base = self.parts.plain.len();
+                let (base, number) = (self.parts.plain.len(), number as u64);
                 self.parts.read(*part, out);
-                // Places in a part that is no text are places in the first one that is.
-                let is_here = |named: u64| {
-                    let named = usize::try_from(named).unwrap_or(usize::MAX);
-                    let is_known = parts.get(named).is_some_and(is_text);
-                    number == if is_known { named } else { first_text.unwrap_or(0) }
-                };
-                if is_grounded && is_text(part) {
-                    self.cite(candidate, (base, number as u64), &is_here, out);
+                if let Some(sources) = sources.as_ref().filter(|_| is_text(part)) {
+                    self.cite(sources, (base, number), number == part_of(0), out);
                 }
             }
         }
@@ -449,15 +451,16 @@ impl CandidateReader {
     }
 
     fn cite(
-        &self,
-        candidate: Val<'_>,
+        &mut self,
+        sources: &CandidateSources<'_>,
         (base, number): (usize, u64),
-        is_here: &dyn Fn(u64) -> bool,
+        is_first: bool,
         out: &mut Events<'_>,
     ) {
         if let (Some(message), Some(part)) = (self.parts.message, self.parts.text_number()) {
-            let places = CharacterPlaces::new(&self.parts.plain);
-            CitedText { message, part, places, base, number }.read(candidate, is_here, out);
+            self.parts.plain.count();
+            let said = &self.parts.plain;
+            CitedText { message, part, said, base, number }.read(sources, is_first, out);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::wire::backends::Capabilities;
 use crate::wire::profile::OwnTool;
 use crate::wire::schemas::{write_answer_schema, write_tool_schema};
 use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, Setting, SettingForm, is_offered, lose_for_stand_in, write_tools,
+    ChoiceWords, OfferedChoice, OfferedNames, Setting, SettingForm, lose_for_stand_in, write_tools,
 };
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, settings};
@@ -250,7 +250,8 @@ fn read_choice<'t>(config: Val<'t>, request: &mut Request<'t>) {
     let Some(mode) = config.get("mode").filter(|mode| mode.kind() == Kind::String) else { return };
     let allowed = either(config, "allowedFunctionNames", "allowed_function_names");
     let allowed = || allowed.into_iter().flat_map(|names| names.elements());
-    let known = |name: &Val<'_>| is_offered(*name, &request.tools);
+    let offered = OfferedNames::of(&request.tools);
+    let known = |name: &Val<'_>| offered.has(*name);
     if mode.is(CHOICES.required)
         && let Some(only) = allowed().next().filter(|_| allowed().nth(1).is_none()).filter(known)
     {

@@ -174,7 +174,7 @@ impl RequestForm for GenerateRequest {
         if is_error == Some(false) {
             out.lose(Field::ResultIsError, Reason::Redundant);
         }
-        let name = self.assistant.calls.iter().find(|(known, _)| known == id).map_or("", |(_, name)| name);
+        let name = self.assistant.calls.of(id);
         let mut json = self.results.hold();
         json.up_to_value(r#"{"functionResponse":{"id":"#)
             .literal(id)
@@ -532,7 +532,7 @@ impl AssistantForm for ResponseChunks {
             Growth::Arguments(args) => self.candidate().call.add(args),
             Growth::Citation(citation) => {
                 let StreamedCandidate { said, grounding, .. } = self.candidate();
-                grounding.add(citation, &said.plain, said.begins, out);
+                grounding.add(citation, said, out);
             }
             // There are no marks, as the profile says.
             Growth::Cache(_) => {}

@@ -30,7 +30,7 @@ pub(super) fn text_member(part: Val<'_>) -> Option<(Val<'_>, Val<'_>, Slot)> {
 }
 
 /// What a text is to its item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slot {
     Text,
     Refusal,
@@ -40,6 +40,16 @@ pub(super) enum Slot {
 }
 
 impl Slot {
+    /// The number of the list that such texts stand in.
+    pub(super) const fn list(self) -> usize {
+        match self {
+            Slot::Text | Slot::Refusal => 0,
+            Slot::Summary => 1,
+            Slot::Thought => 2,
+            Slot::Arguments => 3,
+        }
+    }
+
     pub(super) const fn field(self, of: Of) -> Field {
         match self {
             Slot::Text => of.text(),

@@ -1,5 +1,7 @@
 //! One item as it comes: whole, or in pieces and then whole once more. What is told twice is said once.
 
+use std::collections::BTreeMap;
+
 use super::super::items::{ERROR_MARK, OK_MARK, call_of, strip_mark};
 use super::super::{ROLES, read_state};
 use super::content::{Slot, citation, is_part, mark, shape_of, take_media, text_member};
@@ -35,6 +37,9 @@ pub(super) struct ItemReader {
     head: [String; HEAD.len()],
     /// The texts that were told; the number of each is that of its part.
     told: Vec<ToldText>,
+    /// Where each stands, and how many there are of each sort; texts and refusals are one list.
+    places: BTreeMap<(Slot, u64), usize>,
+    counts: [u64; 4],
     /// Parts in the lists before the one at hand.
     parts: u32,
     /// Values that were told, as they are written there.
@@ -422,14 +427,17 @@ impl ItemReader {
     }
 
     fn known(&self, slot: Slot, index: u64) -> Option<usize> {
-        self.told.iter().rposition(|told| told.slot == slot && told.index == index)
+        let is_it = |told: &ToldText| told.slot == slot && told.index == index;
+        // Nearly always it is the last.
+        match self.told.last() {
+            Some(last) if is_it(last) => Some(self.told.len() - 1),
+            _ => self.places.get(&(slot, index)).copied(),
+        }
     }
 
     /// Whether a piece may have that index: it is one of those there are, or the next.
     pub(super) fn expects(&self, slot: Slot, index: u64) -> bool {
-        let in_content = |slot: Slot| slot == Slot::Text || slot == Slot::Refusal;
-        let beside = |told: &&ToldText| told.slot == slot || in_content(slot) && in_content(told.slot);
-        self.known(slot, index).is_some() || index == self.told.iter().filter(beside).count() as u64
+        self.known(slot, index).is_some() || self.counts.get(slot.list()).is_some_and(|count| *count == index)
     }
 
     /// A whole text: says it, unless it was told before.
@@ -487,6 +495,10 @@ impl ItemReader {
             told.text.push_str(text.as_escaped());
         } else {
             let text = text.as_escaped().to_owned();
+            self.places.insert((slot, index), self.told.len());
+            if let Some(count) = self.counts.get_mut(slot.list()) {
+                *count += 1;
+            }
             self.told.push(ToldText { slot, index, text, notes: Vec::new() });
         }
     }
