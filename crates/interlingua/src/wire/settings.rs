@@ -1,6 +1,6 @@
 //! Settings of a request: a row per setting, read and written by the same table; and what is said about tools.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::aliases;
 use super::backends::Capabilities;
@@ -379,17 +379,22 @@ fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mu
     }
 }
 
-/// The names of the tools on offer, for those who look for many of them.
-pub(crate) struct OfferedNames<'a>(HashSet<&'a str>);
+/// The tools on offer by their names, for those who look for many of them.
+pub(crate) struct OfferedTools<'a, 't>(HashMap<&'a str, &'a Tool<'t>>);
 
-impl<'a> OfferedNames<'a> {
-    pub(crate) fn of(tools: &'a [Tool<'_>]) -> Self {
-        Self(tools.iter().map(|tool| tool.name.as_escaped()).collect())
+impl<'a, 't> OfferedTools<'a, 't> {
+    pub(crate) fn of(tools: &'a [Tool<'t>]) -> Self {
+        // The first of a name is meant by it.
+        Self(tools.iter().rev().map(|tool| (tool.name.as_escaped(), tool)).collect())
+    }
+
+    pub(crate) fn get(&self, name: &Str<'_>) -> Option<&'a Tool<'t>> {
+        self.0.get(name.as_escaped()).copied()
     }
 
     /// Whether a tool of that name is on offer.
     pub(crate) fn has(&self, name: Val<'_>) -> bool {
-        name.str().is_some_and(|name| self.0.contains(name.as_escaped()))
+        name.str().is_some_and(|name| self.get(&name).is_some())
     }
 }
 
