@@ -12,8 +12,8 @@ use interlingua::tape::{Limits, TapeBuf};
 use interlingua_bench::baseline::{SERDE, SONIC, serde, serde_bytes, sonic};
 use interlingua_bench::corpus::{Corpus, LOGS, Log};
 use interlingua_bench::run::{Discard, convert, convert_body, convert_events, side};
-use interlingua_bench::table::Times;
-use interlingua_bench::wire::{answers, requests, streams};
+use interlingua_bench::table::{Times, pair_head};
+use interlingua_bench::wire::{Call, answers, requests, streams};
 
 fn main() {
     let smoke = std::env::args().any(|argument| argument == "--smoke");
@@ -35,6 +35,7 @@ fn main() {
     measure_requests(rounds);
 }
 
+const OURS: &str = "ours";
 const TO_RECORD: &str = "log to record";
 const FROM_RECORD: &str = "record to log";
 const TAPE: &str = "the tape alone";
@@ -75,58 +76,51 @@ fn measure_log(dialect: &'static Dialect, log: &Log, rounds: u32) {
 
 /// Streams are pushed event by event, as a gateway does.
 fn measure_streams(rounds: u32) {
+    println!("### Streams: a thought, 2,000 pieces of text and a call\n\n{}", pair_head("an event", SERDE));
     for call in streams() {
         let (events, documents) = (&call.input.events, call.input.documents());
-        println!("### A stream of {} events, {}\n", events.len(), call.name);
         let mut out = Vec::new();
         let times = Times::contest(
-            rounds * 2,
+            rounds,
             &mut [
-                (call.name, &mut || convert_events(call.from, call.to, events, &mut out)),
+                (OURS, &mut || convert_events(call.from, call.to, events, &mut out)),
                 (SERDE, &mut || documents.iter().for_each(|document| _ = serde_bytes(document.as_bytes()))),
             ],
         );
-        println!("{}", times.each(events.len(), "per event"));
+        println!("{}", times.pair_row(&call.name(), events.len()));
     }
+    println!();
 }
 
-/// Each answer has a conversion of its own.
+/// Each answer has a conversion of its own. One is over too soon to be timed.
 fn measure_answers(rounds: u32) {
-    /// One is over too soon to be timed.
-    const COUNT: usize = 200;
-    for call in answers() {
-        println!("### A short answer of {} bytes, {}\n", call.input.len(), call.name);
-        let mut buffers = Buffers::default();
-        let times = Times::contest(
-            rounds * 2,
-            &mut [
-                (call.name, &mut || {
-                    for _ in 0..COUNT {
-                        black_box(convert_body(call.from, call.to, &call.input, &mut buffers).len());
-                    }
-                }),
-                (SERDE, &mut || (0..COUNT).for_each(|_| _ = serde_bytes(&call.input))),
-            ],
-        );
-        println!("{}", times.each(COUNT, "per answer"));
-    }
+    println!("### Short answers of about 600 bytes\n\n{}", pair_head("an answer", SERDE));
+    measure_bodies(&answers(), rounds, 100);
 }
 
 fn measure_requests(rounds: u32) {
-    for call in requests() {
-        println!("### A request of {} KB, {}\n", call.input.len() / 1000, call.name);
+    println!("### Requests of about 55 KB: 12 tools, calls and results\n\n{}", pair_head("a request", SERDE));
+    measure_bodies(&requests(), rounds * 4, 1);
+}
+
+/// Each body is converted `count` times a round.
+fn measure_bodies(calls: &[Call<Vec<u8>>], rounds: u32, count: usize) {
+    for call in calls {
         let mut buffers = Buffers::default();
         let times = Times::contest(
-            rounds * 4,
+            rounds,
             &mut [
-                (call.name, &mut || {
-                    black_box(convert_body(call.from, call.to, &call.input, &mut buffers).len());
+                (OURS, &mut || {
+                    for _ in 0..count {
+                        black_box(convert_body(call.from, call.to, &call.input, &mut buffers).len());
+                    }
                 }),
-                (SERDE, &mut || _ = serde_bytes(&call.input)),
+                (SERDE, &mut || (0..count).for_each(|_| _ = serde_bytes(&call.input))),
             ],
         );
-        println!("{}", times.each(1, "per request"));
+        println!("{}", times.pair_row(&call.name(), count));
     }
+    println!();
 }
 
 fn machine() -> String {

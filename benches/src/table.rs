@@ -41,17 +41,22 @@ impl Times {
         text
     }
 
-    /// A table of times for one of `count` things: the first row is ours, and is compared with each of the others.
-    pub fn each(&self, count: usize, what: &str) -> String {
-        let mut text = format!("| | µs {what} | ours takes |\n|---|---:|---:|\n");
-        let own = self.0.first().map_or(f64::NAN, |(own, _)| self.seconds(own));
-        for (at, (name, best)) in self.0.iter().enumerate() {
-            let each = best.as_secs_f64() * 1e6 / count as f64;
+    /// A row of a table of times for one of `count` things: ours, the other, and how they compare.
+    pub fn pair_row(&self, name: &str, count: usize) -> String {
+        let (own, other) = match &*self.0 {
+            [(_, own), (_, other), ..] => (own.as_secs_f64(), other.as_secs_f64()),
+            _ => (f64::NAN, f64::NAN),
+        };
+        let each = |seconds: f64| {
+            let each = seconds * 1e6 / count as f64;
             let digits = if each < 10.0 { 2 } else { 1 };
-            let ratio =
-                if at == 0 { String::new() } else { format!("{:.2}x the time", own / best.as_secs_f64()) };
-            let _ = writeln!(text, "| {name} | {each:.digits$} | {ratio} |");
-        }
-        text
+            format!("{each:.digits$}")
+        };
+        format!("| {name} | {} | {} | {:.2}x the time |", each(own), each(other), own / other)
     }
+}
+
+/// The head of a table of [`Times::pair_row`]s.
+pub fn pair_head(what: &str, other: &str) -> String {
+    format!("| {what} | µs | {other} | ours takes |\n|---|---:|---:|---:|")
 }

@@ -1,4 +1,6 @@
 //! What goes between clients and model APIs: requests, answers in one piece, answers as they come.
+//!
+//! The generated ones speak Anthropic's dialect; each of the others reads what that was translated to.
 
 use interlingua::dialects::Role;
 use interlingua::pipe::Buffers;
@@ -6,17 +8,30 @@ use interlingua_limits::generate;
 
 use crate::run::{Side, convert, convert_body, side};
 
+/// The dialects that have code of their own: each is measured to and from each other.
+const WIRES: [&str; 4] = ["anthropic", "openai-chat", "openai-responses", "gemini"];
+/// What the generated ones speak.
+const GENERATED: &str = "anthropic";
+/// Flavours of Chat: one way shows that they cost what it costs.
+const FLAVOURS: [&str; 2] = ["kimi", "copilot"];
+
 /// A conversion between two APIs with its input.
 #[derive(Debug)]
 pub struct Call<T> {
-    pub name: &'static str,
     pub from: Side,
     pub to: Side,
     pub input: T,
 }
 
+impl<T> Call<T> {
+    /// Which dialect to which.
+    pub fn name(&self) -> String {
+        format!("{} to {}", self.from.0.name, self.to.0.name)
+    }
+}
+
 /// A stream, event by event.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stream {
     /// The events, each with the empty line that ends it.
     pub events: Vec<String>,
@@ -31,39 +46,52 @@ impl Stream {
     }
 }
 
-/// Requests of 55 KB, both ways.
-pub fn requests() -> [Call<Vec<u8>>; 2] {
-    let ours = generate::anthropic_request(55_000);
-    both_ways(Role::Request, ours)
+/// Requests of 55 KB.
+pub fn requests() -> Vec<Call<Vec<u8>>> {
+    pairs(Role::Request, |side| body(side, &generate::anthropic_request(55_000)))
 }
 
-/// Answers of about 600 bytes, both ways.
-pub fn answers() -> [Call<Vec<u8>>; 2] {
-    both_ways(Role::Response, generate::anthropic_answer())
+/// Answers of about 600 bytes.
+pub fn answers() -> Vec<Call<Vec<u8>>> {
+    pairs(Role::Response, |side| body(side, &generate::anthropic_answer()))
 }
 
-/// Streams with a thought, 2,000 pieces of text and a call, both ways.
-pub fn streams() -> [Call<Stream>; 2] {
-    let (anthropic, openai) = (side("anthropic", Role::Stream), side("openai-chat", Role::Stream));
-    let ours = generate::anthropic_stream(2_000);
-    let mut theirs = Vec::new();
-    convert(anthropic, openai, ours.concat().as_bytes(), &mut theirs);
-    let theirs = String::from_utf8_lossy(&theirs);
-    let theirs = theirs.split_inclusive("\n\n").map(str::to_owned).collect();
-    [
-        Call { name: TO_CHAT, from: anthropic, to: openai, input: Stream { events: ours } },
-        Call { name: TO_ANTHROPIC, from: openai, to: anthropic, input: Stream { events: theirs } },
-    ]
+/// Streams with a thought, 2,000 pieces of text and a call.
+pub fn streams() -> Vec<Call<Stream>> {
+    pairs(Role::Stream, |side| {
+        let events = generate::anthropic_stream(2_000);
+        if side.0.name == GENERATED {
+            return Stream { events };
+        }
+        let mut translated = Vec::new();
+        convert(generated(Role::Stream), side, events.concat().as_bytes(), &mut translated);
+        let translated = String::from_utf8_lossy(&translated);
+        Stream { events: translated.split_inclusive("\n\n").map(str::to_owned).collect() }
+    })
 }
 
-const TO_CHAT: &str = "anthropic to openai-chat";
-const TO_ANTHROPIC: &str = "openai-chat to anthropic";
+/// Every pair, those from one dialect together, with what `input` gives for where it comes from.
+fn pairs<T: Clone>(role: Role, input: impl Fn(Side) -> T) -> Vec<Call<T>> {
+    let mut calls = Vec::new();
+    for name in WIRES {
+        let from = side(name, role);
+        let input = input(from);
+        let flavours = FLAVOURS.iter().filter(|_| name == GENERATED);
+        for to in WIRES.iter().filter(|&&to| to != name).chain(flavours) {
+            calls.push(Call { from, to: side(to, role), input: input.clone() });
+        }
+    }
+    calls
+}
 
-fn both_ways(role: Role, ours: Vec<u8>) -> [Call<Vec<u8>>; 2] {
-    let (anthropic, openai) = (side("anthropic", role), side("openai-chat", role));
-    let theirs = convert_body(anthropic, openai, &ours, &mut Buffers::default());
-    [
-        Call { name: TO_CHAT, from: anthropic, to: openai, input: ours },
-        Call { name: TO_ANTHROPIC, from: openai, to: anthropic, input: theirs },
-    ]
+fn generated(role: Role) -> Side {
+    side(GENERATED, role)
+}
+
+/// That body as the side says it.
+fn body(side: Side, ours: &[u8]) -> Vec<u8> {
+    if side.0.name == GENERATED {
+        return ours.to_vec();
+    }
+    convert_body(generated(side.1), side, ours, &mut Buffers::default())
 }

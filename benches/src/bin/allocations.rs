@@ -41,7 +41,7 @@ fn main() {
             let ours = events(&call, first, last);
             let stream = Stream { events: call.input.events[first..last].to_vec() };
             let theirs = serde_allocations(&stream.documents());
-            row(&format!("{what}, {}", call.name), ours, theirs);
+            row(&format!("{what}, {}", call.name()), ours, theirs);
         }
     }
     for (what, calls) in [("a short answer", answers()), ("a request of 55 KB", requests())] {
@@ -50,7 +50,7 @@ fn main() {
             convert_body(call.from, call.to, &call.input, &mut buffers);
             let ours = allocations(|| drop(convert_body(call.from, call.to, &call.input, &mut buffers)));
             let theirs = allocations(|| _ = serde_bytes(&call.input));
-            row(&format!("{what}, {}", call.name), ours as f64, theirs as f64);
+            row(&format!("{what}, {}", call.name()), ours as f64, theirs as f64);
         }
     }
     println!();

@@ -4,7 +4,9 @@
 pub mod bodies;
 pub mod claude;
 pub mod codex;
+pub mod gemini;
 pub mod record;
+pub mod responses;
 pub mod streams;
 pub mod universal;
 

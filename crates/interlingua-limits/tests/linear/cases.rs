@@ -2,7 +2,9 @@
 
 use interlingua::dialects::Role;
 use interlingua_limits::generate;
-use interlingua_limits::hostile::{HostileShape, bodies, claude, codex, record, streams, universal};
+use interlingua_limits::hostile::{
+    HostileShape, bodies, claude, codex, gemini, record, responses, streams, universal,
+};
 
 /// A dialect in one of its roles.
 pub(super) type Side = (&'static str, Role);
@@ -13,6 +15,12 @@ pub(super) const ANTHROPIC_REQUEST: Side = ("anthropic", Role::Request);
 pub(super) const CHAT_REQUEST: Side = ("openai-chat", Role::Request);
 pub(super) const ANTHROPIC_ANSWER: Side = ("anthropic", Role::Response);
 pub(super) const CHAT_ANSWER: Side = ("openai-chat", Role::Response);
+pub(super) const RESPONSES: Side = ("openai-responses", Role::Stream);
+pub(super) const RESPONSES_REQUEST: Side = ("openai-responses", Role::Request);
+pub(super) const RESPONSES_ANSWER: Side = ("openai-responses", Role::Response);
+pub(super) const GEMINI: Side = ("gemini", Role::Stream);
+pub(super) const GEMINI_REQUEST: Side = ("gemini", Role::Request);
+pub(super) const GEMINI_ANSWER: Side = ("gemini", Role::Response);
 pub(super) const CLAUDE: Side = ("claude-code", Role::Log);
 pub(super) const LIVE: Side = ("claude-stream", Role::Live);
 pub(super) const AGENT_INPUT: Side = ("claude-stream", Role::Input);
@@ -101,31 +109,58 @@ const fn pieces(shape: &'static str, make: HostileShape, from: Side, to: &'stati
 
 #[rustfmt::skip]
 pub(super) const STREAMS: &[Case] = &[
-    case("a text in many pieces", streams::chat_pieces, MANY_FRAMES, CHAT, &[ANTHROPIC, UNIVERSAL]),
-    case("many open calls", streams::chat_open_calls, MANY_FRAMES, CHAT, &[ANTHROPIC, UNIVERSAL, RECORD, CODEX]),
-    case("many calls in one chunk", streams::chat_calls_in_one_chunk, ONE_FRAME, CHAT, &[ANTHROPIC, UNIVERSAL]),
-    case("a text in many pieces", streams::anthropic_pieces, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL, RECORD]),
-    case("many open calls", streams::anthropic_open_calls, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL, RECORD]),
-    case("many open texts", streams::anthropic_open_texts, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL, RECORD]),
-    case("many open thoughts", streams::anthropic_open_thoughts, MANY_FRAMES, ANTHROPIC, &[CHAT, UNIVERSAL]),
+    case("a text in many pieces", streams::chat_pieces, MANY_FRAMES, CHAT, &[RESPONSES, GEMINI, ANTHROPIC, UNIVERSAL]),
+    case("many open calls", streams::chat_open_calls, MANY_FRAMES, CHAT, &[RESPONSES, GEMINI, ANTHROPIC, UNIVERSAL, RECORD, CODEX]),
+    case("many calls in one chunk", streams::chat_calls_in_one_chunk, ONE_FRAME, CHAT, &[RESPONSES, GEMINI, ANTHROPIC, UNIVERSAL]),
+    case("a text in many pieces", streams::anthropic_pieces, MANY_FRAMES, ANTHROPIC, &[RESPONSES, GEMINI, CHAT, UNIVERSAL, RECORD]),
+    case("many open calls", streams::anthropic_open_calls, MANY_FRAMES, ANTHROPIC, &[RESPONSES, GEMINI, CHAT, UNIVERSAL, RECORD]),
+    case("many open texts", streams::anthropic_open_texts, MANY_FRAMES, ANTHROPIC, &[RESPONSES, GEMINI, CHAT, UNIVERSAL, RECORD]),
+    case("many open thoughts", streams::anthropic_open_thoughts, MANY_FRAMES, ANTHROPIC, &[RESPONSES, GEMINI, CHAT, UNIVERSAL]),
     case("many pings", streams::anthropic_pings, MANY_FRAMES, ANTHROPIC, &[CHAT]),
     case("many `data:` lines", streams::anthropic_data_lines, 8 * ONE_FRAME, ANTHROPIC, &[CHAT]),
+    case("a text in many pieces", responses::pieces, MANY_FRAMES, RESPONSES, &[ANTHROPIC, CHAT, GEMINI, UNIVERSAL]),
+    case("many texts in one message", responses::open_parts, MANY_FRAMES, RESPONSES, &[ANTHROPIC, CHAT, GEMINI]),
+    case("many annotations", responses::open_annotations, MANY_FRAMES, RESPONSES, &[ANTHROPIC, CHAT, GEMINI, UNIVERSAL]),
+    case("many open calls", responses::open_calls, MANY_FRAMES, RESPONSES, &[ANTHROPIC, CHAT, GEMINI, UNIVERSAL]),
+    case("arguments in many pieces", responses::arguments, MANY_FRAMES, RESPONSES, &[ANTHROPIC, CHAT, GEMINI]),
+    case("a text in many pieces", gemini::pieces, MANY_FRAMES, GEMINI, &[ANTHROPIC, CHAT, RESPONSES, UNIVERSAL]),
+    case("many calls", gemini::calls, MANY_FRAMES, GEMINI, &[ANTHROPIC, CHAT, RESPONSES, UNIVERSAL]),
+    case("many pieces with citations", gemini::cited_pieces, MANY_FRAMES, GEMINI, &[ANTHROPIC, CHAT, RESPONSES]),
+    case("arguments in many pieces", gemini::arguments, MANY_FRAMES, GEMINI, &[ANTHROPIC, CHAT, RESPONSES]),
 ];
 
 #[rustfmt::skip]
 pub(super) const BODIES: &[Case] = &[
-    case("many messages", bodies::anthropic_messages, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST]),
-    case("many tools", bodies::anthropic_tools, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST]),
+    case("many messages", bodies::anthropic_messages, ONE_FRAME, ANTHROPIC_REQUEST, &[RESPONSES_REQUEST, GEMINI_REQUEST, CHAT_REQUEST]),
+    case("many tools", bodies::anthropic_tools, ONE_FRAME, ANTHROPIC_REQUEST, &[RESPONSES_REQUEST, GEMINI_REQUEST, CHAT_REQUEST]),
     case("many stop texts", bodies::anthropic_stops, 8 * ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST]),
     case("many system blocks", bodies::anthropic_system, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST, RECORD]),
-    case("results last first", bodies::anthropic_late_results, ONE_FRAME, ANTHROPIC_REQUEST, &[CHAT_REQUEST, CLAUDE]),
-    case("many calls", bodies::anthropic_answer, ONE_FRAME, ANTHROPIC_ANSWER, &[CHAT_ANSWER]),
-    case("many messages", bodies::chat_messages, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
-    case("many system messages", bodies::chat_system_messages, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
-    case("many tools", bodies::chat_tools, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
+    case("results last first", bodies::anthropic_late_results, ONE_FRAME, ANTHROPIC_REQUEST, &[RESPONSES_REQUEST, GEMINI_REQUEST, CHAT_REQUEST, CLAUDE]),
+    case("many calls", bodies::anthropic_answer, ONE_FRAME, ANTHROPIC_ANSWER, &[RESPONSES_ANSWER, GEMINI_ANSWER, CHAT_ANSWER]),
+    case("many messages", bodies::chat_messages, ONE_FRAME, CHAT_REQUEST, &[RESPONSES_REQUEST, GEMINI_REQUEST, ANTHROPIC_REQUEST]),
+    case("many system messages", bodies::chat_system_messages, ONE_FRAME, CHAT_REQUEST, &[RESPONSES_REQUEST, GEMINI_REQUEST, ANTHROPIC_REQUEST]),
+    case("many tools", bodies::chat_tools, ONE_FRAME, CHAT_REQUEST, &[RESPONSES_REQUEST, GEMINI_REQUEST, ANTHROPIC_REQUEST]),
     case("many stop texts", bodies::chat_stops, 8 * ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST]),
-    case("results last first", bodies::chat_late_results, ONE_FRAME, CHAT_REQUEST, &[ANTHROPIC_REQUEST, CODEX]),
-    case("many calls", bodies::chat_answer, ONE_FRAME, CHAT_ANSWER, &[ANTHROPIC_ANSWER]),
+    case("results last first", bodies::chat_late_results, ONE_FRAME, CHAT_REQUEST, &[RESPONSES_REQUEST, GEMINI_REQUEST, ANTHROPIC_REQUEST, CODEX]),
+    case("many calls", bodies::chat_answer, ONE_FRAME, CHAT_ANSWER, &[RESPONSES_ANSWER, GEMINI_ANSWER, ANTHROPIC_ANSWER]),
+    case("many messages", responses::messages, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("many parts", responses::parts, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("many tools", responses::tools, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("many allowed tools", responses::allowed_tools, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("many tools of one name", responses::tools_of_one_name, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("results last first", responses::late_results, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("many calls of one id", responses::calls_of_one_id, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("many thoughts", responses::thoughts, ONE_FRAME, RESPONSES_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, GEMINI_REQUEST]),
+    case("many calls", responses::answer, ONE_FRAME, RESPONSES_ANSWER, &[ANTHROPIC_ANSWER, CHAT_ANSWER, GEMINI_ANSWER]),
+    case("many annotations", responses::annotations, ONE_FRAME, RESPONSES_ANSWER, &[ANTHROPIC_ANSWER, CHAT_ANSWER, GEMINI_ANSWER]),
+    case("many messages", gemini::contents, ONE_FRAME, GEMINI_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, RESPONSES_REQUEST]),
+    case("many parts with state", gemini::parts, ONE_FRAME, GEMINI_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, RESPONSES_REQUEST]),
+    case("many tools", gemini::tools, ONE_FRAME, GEMINI_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, RESPONSES_REQUEST]),
+    case("results last first", gemini::late_results, ONE_FRAME, GEMINI_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, RESPONSES_REQUEST]),
+    case("results last first, without ids", gemini::unnamed_results, ONE_FRAME, GEMINI_REQUEST, &[ANTHROPIC_REQUEST, CHAT_REQUEST, RESPONSES_REQUEST]),
+    case("many calls", gemini::answer, ONE_FRAME, GEMINI_ANSWER, &[ANTHROPIC_ANSWER, CHAT_ANSWER, RESPONSES_ANSWER]),
+    case("many citations", gemini::citations, ONE_FRAME, GEMINI_ANSWER, &[ANTHROPIC_ANSWER, CHAT_ANSWER, RESPONSES_ANSWER]),
+    case("many citations of one text", gemini::citations_of_one_text, ONE_FRAME, GEMINI_ANSWER, &[ANTHROPIC_ANSWER, CHAT_ANSWER, RESPONSES_ANSWER]),
 ];
 
 #[rustfmt::skip]

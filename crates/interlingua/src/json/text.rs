@@ -61,7 +61,7 @@ impl<'a> Str<'a> {
         // An escape is longer than what it stands for: among equals in length there is none.
         match self.0.len().cmp(&plain.len()) {
             Ordering::Less => false,
-            Ordering::Equal => self.0 == plain && !plain.contains('\\'),
+            Ordering::Equal => self.0 == plain && memchr::memchr(b'\\', plain.as_bytes()).is_none(),
             // The longest escape has six bytes for one; what stands before the first one must be the same.
             Ordering::Greater => {
                 self.0

@@ -1,6 +1,6 @@
 //! Ids and names that a target accepts, made so that the same text always gives the same one.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::backends::NameRule;
 use crate::json::Str;
@@ -144,14 +144,16 @@ pub(crate) fn flat_name<'a>(
 pub(crate) fn sent_names<'a>(tools: &'a [Tool<'_>], groups: bool, rule: NameRule) -> Vec<Str<'a>> {
     let mut known = HashSet::with_capacity(tools.len());
     let mut names = Vec::with_capacity(tools.len());
+    // The next number for each name that several have.
+    let mut numbers: HashMap<&str, u64> = HashMap::new();
     for tool in tools {
         let mut name = if groups { alias(&tool.name, rule) } else { sent_name(tool, rule) };
         let group = tool.namespace.as_ref().filter(|_| groups).map_or("", Str::as_escaped);
-        let mut number = 2;
         while !known.insert((group, name.as_escaped().to_owned())) {
+            let number = numbers.entry(tool.name.as_escaped()).or_insert(2);
             let stem: String = tool.name.decode().chars().take(rule.most.saturating_sub(8)).collect();
             name = alias(&Str::from_plain(&format!("{stem}_{number}")), rule).into_owned();
-            number += 1;
+            *number += 1;
         }
         names.push(name);
     }

@@ -275,6 +275,11 @@ impl WireContent {
     /// Writes the content, which has ended and is nothing but texts, as one string with a line for each, and forgets it;
     /// returns how many there were.
     pub(crate) fn write_lines(&mut self, json: &mut JsonWriter<'_>) -> u32 {
+        let texts = self.parts;
+        if texts <= 1 {
+            self.write(json);
+            return texts;
+        }
         let form = self.form.head;
         // An unescaped quote and a brace stand in no text.
         let between = format!("\"}},{form}");
@@ -288,7 +293,6 @@ impl WireContent {
         }
         json.bytes(rest);
         json.close_string();
-        let texts = self.parts;
         self.clear();
         texts
     }

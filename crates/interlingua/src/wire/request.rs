@@ -89,8 +89,8 @@ pub(crate) struct RequestWriter<T> {
     result_of: String,
     result: WireContent,
     pairs: Pairing,
-    /// The ids of all calls so far, and what those that had the id of another are called instead.
-    call_ids: HashSet<String>,
+    /// The ids of all calls so far, as hashes, and what those that had the id of another are called instead.
+    call_ids: HashSet<u64>,
     renamed: HashMap<String, VecDeque<String>>,
     /// How many more marks for the cache the target takes.
     marks_left: usize,
@@ -251,7 +251,7 @@ impl<T: RequestForm> RequestWriter<T> {
         });
         let event = restored.as_ref().unwrap_or(event);
         let id = aliases::call_id(issued.as_ref(), self.takes.call_ids, None, head.id);
-        if self.call_ids.insert(id.as_escaped().to_owned()) {
+        if self.is_new(&id) {
             self.pairs.called(&id);
             return self.assistant.event(event, self.form.assistant(), out);
         }
@@ -261,7 +261,7 @@ impl<T: RequestForm> RequestWriter<T> {
             let new =
                 aliases::alias(&Str::from_plain(&format!("{}_{number}", id.decode())), self.takes.call_ids)
                     .into_owned();
-            if self.call_ids.insert(new.as_escaped().to_owned()) {
+            if self.is_new(&new) {
                 break new;
             }
             number += 1;
@@ -272,6 +272,11 @@ impl<T: RequestForm> RequestWriter<T> {
         let call = ToolCall { call_id: Some(new), ..call.clone() };
         let head = ItemHead { kind: ItemKind::ToolCall(call), ..head.clone() };
         self.assistant.event(&Event::ItemStarted(head), self.form.assistant(), out);
+    }
+
+    /// Whether no call had that id before; this one has it.
+    fn is_new(&mut self, id: &Str<'_>) -> bool {
+        self.call_ids.insert(aliases::fingerprint(id.as_escaped().as_bytes()))
     }
 
     fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {

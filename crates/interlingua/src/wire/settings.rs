@@ -1,5 +1,7 @@
 //! Settings of a request: a row per setting, read and written by the same table; and what is said about tools.
 
+use std::collections::{HashMap, HashSet};
+
 use super::aliases;
 use super::backends::Capabilities;
 use super::profile::Profile;
@@ -261,9 +263,9 @@ pub(crate) fn write_tools<'a, 't>(
     let (profile, words) = dialect;
     let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
     let says_allowed = !matches!((profile.says)(Field::AllowedTools), Says::No(_) | Says::Emulated(_));
-    let is_allowed = |tool: &Tool<'_>| {
-        says_allowed || request.allowed_tools.is_empty() || request.allowed_tools.contains(&tool.name)
-    };
+    let allowed: HashSet<&str> =
+        request.allowed_tools.iter().filter(|_| !says_allowed).map(Str::as_escaped).collect();
+    let is_allowed = |tool: &Tool<'_>| allowed.is_empty() || allowed.contains(tool.name.as_escaped());
     let is_offered = |tool: &&Tool<'_>| profile.offers(tool) && is_allowed(tool);
     for tool in tools.iter().filter(|tool| !is_offered(tool)) {
         out.lose_all(tool, if profile.offers(tool) { Reason::Refused } else { Reason::NoSlot });
@@ -377,9 +379,23 @@ fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mu
     }
 }
 
-/// Whether a tool of that name is on offer.
-pub(crate) fn is_offered(name: Val<'_>, tools: &[Tool<'_>]) -> bool {
-    name.str().is_some_and(|name| tools.iter().any(|tool| tool.name == name))
+/// The tools on offer by their names, for those who look for many of them.
+pub(crate) struct OfferedTools<'a, 't>(HashMap<&'a str, &'a Tool<'t>>);
+
+impl<'a, 't> OfferedTools<'a, 't> {
+    pub(crate) fn of(tools: &'a [Tool<'t>]) -> Self {
+        // The first of a name is meant by it.
+        Self(tools.iter().rev().map(|tool| (tool.name.as_escaped(), tool)).collect())
+    }
+
+    pub(crate) fn get(&self, name: &Str<'_>) -> Option<&'a Tool<'t>> {
+        self.0.get(name.as_escaped()).copied()
+    }
+
+    /// Whether a tool of that name is on offer.
+    pub(crate) fn has(&self, name: Val<'_>) -> bool {
+        name.str().is_some_and(|name| self.get(&name).is_some())
+    }
 }
 
 /// Whether calls can be made at all, one by one or several at once.

@@ -1,6 +1,8 @@
 //! Parts of a content: texts, thoughts, calls, results, media, and the state that stands on any of them. Members have
 //! two spellings, `functionCall` and `function_call`: the API takes either, and clients send both.
 
+use std::collections::{HashMap, VecDeque};
+
 use crate::json::{JsonWriter, Str, base64, from_base64};
 use crate::ledger::Reason;
 use crate::model::{
@@ -8,9 +10,10 @@ use crate::model::{
     OpaqueKind, Part, Status, ToolCall, ToolResult, issuers,
 };
 use crate::pipe::{Events, Target};
-use crate::tape::{Kind, Val, WantedNames};
+use crate::tape::{Kind, Member, Val, WantedNames};
 use crate::wire::note_blanks;
 
+use super::gemini::citations::CountedText;
 use super::gemini::partial::PartialArguments;
 
 /// The member of either spelling.
@@ -73,12 +76,13 @@ pub(super) struct PartReader {
     pub(super) calls: bool,
     /// It said anything at all.
     pub(super) said: bool,
-    /// All texts of the message so far, plain: citations point into them by bytes.
-    pub(super) plain: String,
+    /// All texts of the message so far, plain, where there are citations: they point into them by bytes.
+    pub(super) cites: bool,
+    pub(super) plain: CountedText,
     /// Whether calls without ids get some, because their results come in another order: by name they are found again.
     pub(super) makes_ids: bool,
-    /// Such calls that wait for their results, and how many ids were made.
-    unnamed: Vec<(String, String)>,
+    /// The ids of such calls that wait for their results, by their names, and how many were made.
+    unnamed: HashMap<String, VecDeque<String>>,
     made: u64,
 }
 
@@ -102,6 +106,10 @@ impl PartReader {
             // A bare text stands for a part.
             self.next += 1;
             return out.delta(message, self.next - 1, Part::Text(text));
+        }
+        // Nearly all say a text and nothing else.
+        if let Some(text) = only_text(part) {
+            return self.text(text, message, out);
         }
         let [text, thought, sc, ss, cc, cs, rc, rs, ic, is, fc, fs, xc, xs, oc, os, tc, ts, pc, ps] =
             part.find(&MEMBERS);
@@ -195,7 +203,9 @@ impl PartReader {
             self.next += 1;
         }
         let number = self.next.saturating_sub(1);
-        text.decode_into(&mut self.plain);
+        if self.cites {
+            self.plain.add(&text);
+        }
         if in_pieces {
             out.piece(message, number, Part::Text(text));
         } else {
@@ -205,10 +215,20 @@ impl PartReader {
     }
 
     fn call(&mut self, call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+        const MEMBERS: WantedNames<7> = WantedNames::new([
+            "id",
+            "name",
+            "args",
+            "partialArgs",
+            "partial_args",
+            "willContinue",
+            "will_continue",
+        ]);
         note_blanks(call);
-        let pieces = either(call, "partialArgs", "partial_args");
-        let goes_on = either(call, "willContinue", "will_continue").filter(|flag| flag.bool().is_some());
-        if let Some((item, mut arguments)) = self.partial.take_if(|_| call.get("name").is_none()) {
+        let [id, name, args, pc, ps, wc, ws] = call.find(&MEMBERS);
+        let pieces = pc.or(ps).filter(|pieces| !pieces.is_null());
+        let goes_on = wc.or(ws).filter(|flag| flag.bool().is_some());
+        if let Some((item, mut arguments)) = self.partial.take_if(|_| name.is_none()) {
             arguments.add(pieces);
             let more = goes_on.is_some_and(|flag| flag.bool() == Some(true));
             goes_on.map(|flag| flag.note(Field::ItemStatus));
@@ -225,18 +245,18 @@ impl PartReader {
         }
         self.end_partial(out);
         self.calls = true;
-        let call_id = call.take_str("id", Field::CallId).filter(|id| !id.is_empty());
-        let name = call.take_str("name", Field::CallName).unwrap_or_default();
+        let call_id = id.take_text(Field::CallId).filter(|id| !id.is_empty());
+        let name = name.take_text(Field::CallName).unwrap_or_default();
         let call_id = call_id.or_else(|| {
             let id = self.makes_ids.then(|| format!("call_{}", self.made + 1))?;
             self.made += 1;
-            self.unnamed.push((name.as_escaped().to_owned(), id.clone()));
+            self.unnamed.entry(name.as_escaped().to_owned()).or_default().push_back(id.clone());
             out.note("call without an id got one");
             Some(Str::from_plain(&id))
         });
         let call_item = ToolCall { call_id, kind: CallKind::Function, namespace: None, name };
         let item = start(ItemKind::ToolCall(call_item), Author::Assistant, message, self.answer, out);
-        if let Some(args) = call.get("args").filter(|args| args.kind() == Kind::Object) {
+        if let Some(args) = args.filter(|args| args.kind() == Kind::Object) {
             out.delta(item, 0, Part::Args(Args::Json(args.take(Field::CallArgs))));
         }
         let mut arguments = PartialArguments::default();
@@ -254,18 +274,19 @@ impl PartReader {
 
     /// The result of a call: `response` is an object, and by convention its `output` or `error` is what a tool said.
     fn response(&mut self, response: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+        const MEMBERS: WantedNames<4> = WantedNames::new(["id", "name", "response", "parts"]);
         note_blanks(response);
-        let call_id = response.take_str("id", Field::ResultCallId).filter(|id| !id.is_empty());
-        let name = response.take_str("name", Field::ResultName);
+        let [id, name, said, parts] = response.find(&MEMBERS);
+        let call_id = id.take_text(Field::ResultCallId).filter(|id| !id.is_empty());
+        let name = name.take_text(Field::ResultName);
         let call_id = call_id.or_else(|| {
             let name = name.as_ref()?.as_escaped();
-            let at = self.unnamed.iter().position(|(known, _)| known == name)?;
-            Some(Str::from_plain(&self.unnamed.remove(at).1))
+            Some(Str::from_plain(&self.unnamed.get_mut(name)?.pop_front()?))
         });
         let result = ToolResult { call_id, name };
         let item = start(ItemKind::ToolResult(result), Author::Tool, message, self.answer, out);
         let mut is_error = None;
-        if let Some(said) = response.get("response").filter(|said| !said.is_null()) {
+        if let Some(said) = said.filter(|said| !said.is_null()) {
             let mut members = said.members();
             let only = members.next().filter(|_| members.next().is_none());
             let only = only.map(|(name, value)| (name.is("error"), name.is("output"), value));
@@ -290,7 +311,7 @@ impl PartReader {
                 _ => out.delta(item, 0, Part::Json(said.take(Field::ResultJson))),
             }
         }
-        let parts = response.get("parts").into_iter().flat_map(|parts| parts.elements());
+        let parts = parts.into_iter().flat_map(|parts| parts.elements());
         for (number, part) in parts.enumerate() {
             let inline = either(part, "inlineData", "inline_data");
             if let Some(media) = read_media(inline, either(part, "fileData", "file_data"), Of::Result) {
@@ -328,6 +349,13 @@ impl PartReader {
     pub(super) fn forget_calls(&mut self) {
         self.unnamed.clear();
     }
+}
+
+/// The text of a part that says nothing else.
+fn only_text(part: Val<'_>) -> Option<Val<'_>> {
+    let mut members = part.members();
+    let (name, text) = members.next().filter(|_| members.next().is_none())?;
+    Some(text).filter(|text| text.kind() == Kind::String && name.as_escaped() == "text")
 }
 
 fn start(

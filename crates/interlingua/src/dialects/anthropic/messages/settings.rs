@@ -10,8 +10,8 @@ use crate::tape::{TapeBuf, Val, WantedNames};
 use crate::wire::backends::Capabilities;
 use crate::wire::schemas::{write_answer_schema, write_tool_schema};
 use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, lose_for_stand_in, may_call,
-    write_tools,
+    ChoiceWords, OfferedChoice, OfferedTools, SETTINGS_MARK, Setting, SettingForm, lose_for_stand_in,
+    may_call, write_tools,
 };
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, settings};
@@ -132,7 +132,7 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
 fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
     let kind = choice.get("type").filter(|_| !tools.is_empty())?;
     if kind.is("tool") {
-        let name = choice.get("name").filter(|name| is_offered(*name, tools))?;
+        let name = choice.get("name").filter(|name| OfferedTools::of(tools).has(*name))?;
         let name = name.take_text(Field::ToolChoice)?;
         // The name is the choice.
         kind.note(Field::Structure);

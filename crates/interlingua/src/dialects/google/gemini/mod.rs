@@ -1,6 +1,6 @@
 //! Gemini's generateContent: requests, whole responses and errors, streams.
 
-mod citations;
+pub(super) mod citations;
 mod errors;
 pub(super) mod partial;
 mod parts;

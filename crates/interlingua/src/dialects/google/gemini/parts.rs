@@ -1,6 +1,8 @@
 //! What an assistant says as a list of parts, gathered. State that stood on a part of another turn's history is put on
 //! the part it belongs to when all parts are known.
 
+use std::collections::HashMap;
+
 use super::super::parts::carried;
 use super::citations::{AnswerSoFar, Grounding};
 use crate::json::{JsonBuffer, JsonWriter, Str};
@@ -20,11 +22,50 @@ pub(super) struct PartList {
     open: OpenPart,
     arguments: ArgumentObject,
     /// Ids and names of its calls.
-    pub(super) calls: Vec<(String, String)>,
+    pub(super) calls: CallNames,
     /// Whether citations have a place: a request has none.
     pub(super) cites: bool,
     said: AnswerSoFar,
     grounding: Grounding,
+}
+
+/// The names of calls, by their ids.
+#[derive(Default)]
+pub(super) struct CallNames {
+    calls: Vec<(String, String)>,
+    /// The call that is asked for next, if results come in the order of the calls.
+    next: usize,
+    /// Where those stand that were looked for out of turn.
+    by_id: HashMap<String, usize>,
+    /// How many of the calls are there.
+    listed: usize,
+}
+
+impl CallNames {
+    fn add(&mut self, id: &Str<'_>, name: &Str<'_>) {
+        self.calls.push((id.as_escaped().to_owned(), name.as_escaped().to_owned()));
+    }
+
+    /// The name of the first call of that id.
+    pub(super) fn of(&mut self, id: &str) -> &str {
+        let at = if self.calls.get(self.next).is_some_and(|(known, _)| known == id) {
+            Some(self.next)
+        } else {
+            for (at, (id, _)) in self.calls.iter().enumerate().skip(self.listed) {
+                self.by_id.entry(id.clone()).or_insert(at);
+            }
+            self.listed = self.calls.len();
+            self.by_id.get(id).copied()
+        };
+        self.next = at.map_or(self.next, |at| at + 1);
+        at.and_then(|at| self.calls.get(at)).map_or("", |(_, name)| name)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.calls.clear();
+        self.by_id.clear();
+        (self.next, self.listed) = (0, 0);
+    }
 }
 
 /// A part that is written, but for its state and its end.
@@ -85,7 +126,7 @@ impl AssistantForm for PartList {
             }
             Opening::Call(CallOpening { id, name, .. }) => {
                 self.begin().up_to_value(r#"{"functionCall":{"id":"#).str(id).key("name").str(name);
-                self.calls.push((id.as_escaped().to_owned(), name.as_escaped().to_owned()));
+                self.calls.add(id, name);
                 OpenPart::Call
             }
         };
@@ -107,7 +148,7 @@ impl AssistantForm for PartList {
             }
             Growth::Arguments(args) => self.arguments.add(args),
             Growth::Citation(citation) => {
-                self.grounding.add(citation, &self.said.plain, self.said.begins, out);
+                self.grounding.add(citation, &mut self.said, out);
             }
             // There are no marks, as the profile says.
             Growth::Cache(_) => {}
@@ -166,6 +207,9 @@ impl PartList {
     /// last one before them is the first call's.
     fn place_states(&mut self, calls_need: bool, ledger: &mut Ledger) -> Vec<(usize, String)> {
         let mut lone = Vec::new();
+        if self.states.is_empty() {
+            return lone;
+        }
         let mut waiting = std::collections::VecDeque::new();
         let mut states = std::mem::take(&mut self.states).into_iter().peekable();
         for (at, part) in self.parts.iter_mut().enumerate() {

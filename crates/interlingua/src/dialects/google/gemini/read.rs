@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::parts::{PartReader, either, take_either};
-use super::citations::{CharacterPlaces, CitedText};
+use super::citations::{CandidateSources, CitedText};
 use super::{STOPS, TO_COUNT, errors, settings};
 use crate::error::Code;
 use crate::json::{Raw, Str};
@@ -71,22 +71,22 @@ fn author(content: Val<'_>) -> Option<Author> {
 
 /// Whether results without ids stand in another order than the calls they answer: then their names tell which is which.
 fn answers_otherwise(turn: &[Val<'_>], results: Val<'_>) -> bool {
-    let calls = turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
-    let calls: Vec<Val<'_>> = calls.collect();
-    let results = inner(results, "functionResponse", "function_response");
+    let calls = || turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
+    if calls().nth(1).is_none() {
+        return false;
+    }
+    let results = || inner(results, "functionResponse", "function_response");
     let unnamed = |val: &Val<'_>| val.str_or_empty("id").is_empty();
-    calls.len() > 1
-        && calls.iter().chain(&results).all(unnamed)
-        && calls
-            .iter()
-            .zip(&results)
+    calls().chain(results()).all(|val| unnamed(&val))
+        && calls()
+            .zip(results())
             .any(|(call, result)| call.str_or_empty("name") != result.str_or_empty("name"))
 }
 
 /// The calls or results of a content.
-fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> Vec<Val<'t>> {
+fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> impl Iterator<Item = Val<'t>> {
     let parts = content.get("parts").into_iter().flat_map(|parts| parts.elements());
-    parts.filter_map(|part| either(part, camel, snake)).collect()
+    parts.filter_map(move |part| either(part, camel, snake))
 }
 
 /// Contents of one author: each an object with parts, a list of parts, or a bare text.
@@ -394,62 +394,73 @@ impl CandidateReader {
         let mut head = out.head(ItemKind::Message, Author::Assistant);
         head.answer = answer;
         let message = out.start(head);
-        (self.parts.answer, self.parts.streams) = (answer, streams);
+        (self.parts.answer, self.parts.streams, self.parts.cites) = (answer, streams, true);
         self.parts.begin(message);
     }
 
     fn read(&mut self, candidate: Val<'_>, out: &mut Events<'_>) {
-        let content = candidate.get("content").filter(|content| content.kind() == Kind::Object);
-        if let Some(content) = content {
-            note_blanks(content);
-            note_tag(content, "role", &["model"]);
-        }
-        let parts: Vec<Val<'_>> = content
-            .and_then(|content| content.get("parts"))
-            .into_iter()
-            .flat_map(|parts| parts.elements())
-            .collect();
+        const WANTED: WantedNames<7> = WantedNames::new([
+            "content",
+            "finishReason",
+            "finish_reason",
+            "groundingMetadata",
+            "grounding_metadata",
+            "citationMetadata",
+            "citation_metadata",
+        ]);
+        const CONTENT: WantedNames<2> = WantedNames::new(["role", "parts"]);
+        let [content, fc, fs, grounding @ ..] = candidate.find(&WANTED);
+        let is_grounded = grounding.iter().any(Option::is_some);
+        let content = content.filter(|content| content.kind() == Kind::Object);
+        content.map(note_blanks);
+        let [role, parts] = content.map_or([None; 2], |content| content.find(&CONTENT));
+        role.filter(|role| role.is("model")).map(|role| role.note(Field::Structure));
+        let parts = parts.into_iter().flat_map(|parts| parts.elements());
         if self.parts.streams {
-            for part in &parts {
-                self.parts.read(*part, out);
+            for part in parts {
+                self.parts.read(part, out);
             }
-            self.cite(candidate, (0, 0), &|_| true, out);
+            if is_grounded {
+                let sources = CandidateSources::of(candidate, |_| 0);
+                self.cite(&sources, (0, 0), true, out);
+            }
         } else {
             let is_text = |part: &Val<'_>| {
                 part.has_str("text") && part.get("thought").is_none_or(|flag| flag.bool() != Some(true))
             };
+            let parts: Vec<Val<'_>> = parts.collect();
             let first_text = parts.iter().position(is_text);
+            // Places in a part that is no text are places in the first one that is.
+            let part_of = |named: u64| {
+                let text =
+                    usize::try_from(named).ok().and_then(|named| parts.get(named)).is_some_and(is_text);
+                if text { named } else { first_text.unwrap_or(0) as u64 }
+            };
+            let sources = is_grounded.then(|| CandidateSources::of(candidate, part_of));
             for (number, part) in parts.iter().enumerate() {
-                let base = self.parts.plain.len();
+                let (base, number) = (self.parts.plain.len(), number as u64);
                 self.parts.read(*part, out);
-                // Places in a part that is no text are places in the first one that is.
-                let is_here = |named: u64| {
-                    let named = usize::try_from(named).unwrap_or(usize::MAX);
-                    let is_known = parts.get(named).is_some_and(is_text);
-                    number == if is_known { named } else { first_text.unwrap_or(0) }
-                };
-                if is_text(part) {
-                    self.cite(candidate, (base, number as u64), &is_here, out);
+                if let Some(sources) = sources.as_ref().filter(|_| is_text(part)) {
+                    self.cite(sources, (base, number), number == part_of(0), out);
                 }
             }
         }
-        self.read_stop(candidate);
+        if fc.or(fs).is_some() {
+            self.read_stop(candidate);
+        }
     }
 
     fn cite(
-        &self,
-        candidate: Val<'_>,
+        &mut self,
+        sources: &CandidateSources<'_>,
         (base, number): (usize, u64),
-        is_here: &dyn Fn(u64) -> bool,
+        is_first: bool,
         out: &mut Events<'_>,
     ) {
-        let grounded = ["groundingMetadata", "grounding_metadata", "citationMetadata", "citation_metadata"];
-        if !grounded.iter().any(|name| candidate.get(name).is_some()) {
-            return;
-        }
         if let (Some(message), Some(part)) = (self.parts.message, self.parts.text_number()) {
-            let places = CharacterPlaces::new(&self.parts.plain);
-            CitedText { message, part, places, base, number }.read(candidate, is_here, out);
+            self.parts.plain.count();
+            let said = &self.parts.plain;
+            CitedText { message, part, said, base, number }.read(sources, is_first, out);
         }
     }
 

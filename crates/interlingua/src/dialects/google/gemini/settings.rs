@@ -12,7 +12,7 @@ use crate::wire::backends::Capabilities;
 use crate::wire::profile::OwnTool;
 use crate::wire::schemas::{write_answer_schema, write_tool_schema};
 use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, Setting, SettingForm, is_offered, lose_for_stand_in, write_tools,
+    ChoiceWords, OfferedChoice, OfferedTools, Setting, SettingForm, lose_for_stand_in, write_tools,
 };
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, settings};
@@ -250,7 +250,8 @@ fn read_choice<'t>(config: Val<'t>, request: &mut Request<'t>) {
     let Some(mode) = config.get("mode").filter(|mode| mode.kind() == Kind::String) else { return };
     let allowed = either(config, "allowedFunctionNames", "allowed_function_names");
     let allowed = || allowed.into_iter().flat_map(|names| names.elements());
-    let known = |name: &Val<'_>| is_offered(*name, &request.tools);
+    let offered = OfferedTools::of(&request.tools);
+    let known = |name: &Val<'_>| offered.has(*name);
     if mode.is(CHOICES.required)
         && let Some(only) = allowed().next().filter(|_| allowed().nth(1).is_none()).filter(known)
     {
@@ -443,13 +444,13 @@ fn write_choice(
     };
     let json = out.json.key("toolConfig").object().key("functionCallingConfig").object();
     json.key("mode").literal(word);
-    let named = |name: &Str<'_>| request.tools.iter().find(|tool| tool.name == *name);
     if let Some((_, name)) = tool {
         out.json.key("allowedFunctionNames").array().str(name).end_array();
     } else if *allowed && word != CHOICES.none {
         out.json.key("allowedFunctionNames").array();
+        let offered = OfferedTools::of(&request.tools);
         for name in &request.allowed_tools {
-            match named(name).filter(|tool| tool.vendor_type.is_none()) {
+            match offered.get(name).filter(|tool| tool.vendor_type.is_none()) {
                 Some(tool) => _ = out.json.str(&aliases::sent_name(tool, takes.tool_names)),
                 None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
             }

@@ -92,10 +92,11 @@ impl RequestForm for GenerateRequest {
         let said = !self.assistant.is_empty();
         if said {
             self.open_contents(out);
-            let mut json = self.recent.hold();
-            json.up_to_value(r#"{"role":"model","parts":["#);
-            let gap = self.assistant.write(self.takes.call_state.is_some(), &mut json, out.ledger);
-            json.end_array().end_object();
+            let needs = self.takes.call_state.is_some();
+            let mut held = if needs { self.recent.hold() } else { out.json.reborrow() };
+            held.up_to_value(r#"{"role":"model","parts":["#);
+            let gap = self.assistant.write(needs, &mut held, out.ledger);
+            held.end_array().end_object();
             self.gaps.extend(gap.and_then(|gap| usize::try_from(gap).ok()));
         }
         said
@@ -173,7 +174,7 @@ impl RequestForm for GenerateRequest {
         if is_error == Some(false) {
             out.lose(Field::ResultIsError, Reason::Redundant);
         }
-        let name = self.assistant.calls.iter().find(|(known, _)| known == id).map_or("", |(_, name)| name);
+        let name = self.assistant.calls.of(id);
         let mut json = self.results.hold();
         json.up_to_value(r#"{"functionResponse":{"id":"#)
             .literal(id)
@@ -259,14 +260,12 @@ impl GenerateRequest {
             // Only the calls since the user last spoke need state.
             self.pour(out);
         }
-        let mut json = self.recent.hold();
+        let needs = self.takes.call_state.is_some();
+        let mut json = if needs { self.recent.hold() } else { out.json.reborrow() };
         json.up_to_value(r#"{"role":"user","parts":["#);
         self.results.pour_members(&mut json);
         self.said.write_parts(&mut json);
         json.end_array().end_object();
-        if self.takes.call_state.is_none() {
-            self.pour(out);
-        }
     }
 
     /// Writes the contents that were held back.
@@ -533,7 +532,7 @@ impl AssistantForm for ResponseChunks {
             Growth::Arguments(args) => self.candidate().call.add(args),
             Growth::Citation(citation) => {
                 let StreamedCandidate { said, grounding, .. } = self.candidate();
-                grounding.add(citation, &said.plain, said.begins, out);
+                grounding.add(citation, said, out);
             }
             // There are no marks, as the profile says.
             Growth::Cache(_) => {}

@@ -13,8 +13,8 @@ use crate::wire::backends::Capabilities;
 use crate::wire::profile::{FreeText, Profile};
 use crate::wire::schemas::write_tool_schema;
 use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, SETTINGS_MARK, Setting, SettingForm, is_offered, lose_for_stand_in, may_call,
-    write_tools,
+    ChoiceWords, OfferedChoice, OfferedTools, SETTINGS_MARK, Setting, SettingForm, lose_for_stand_in,
+    may_call, write_tools,
 };
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, note_tag, settings};
@@ -193,9 +193,10 @@ fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
 /// The names of the tools that may be used.
 fn allowed_tools<'t>(allowed: Val<'t>, tools: &[Tool<'_>]) -> Vec<Str<'t>> {
     let mut names = Vec::new();
+    let offered = OfferedTools::of(tools);
     for tool in allowed.get("tools").into_iter().flat_map(|tools| tools.elements()) {
         let inner = tool.get("function").or_else(|| tool.get("custom"));
-        let name = inner.and_then(|inner| inner.get("name")).filter(|name| is_offered(*name, tools));
+        let name = inner.and_then(|inner| inner.get("name")).filter(|name| offered.has(*name));
         if let Some(name) = name.and_then(|name| name.take_text(Field::AllowedTools)) {
             note_tag(tool, "type", &["function", "custom"]);
             names.push(name);
@@ -217,7 +218,8 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
         (None, Some(inner)) => ("custom", inner),
         (None, None) => ("function", choice),
     };
-    let name = inner.get("name").filter(|name| is_offered(*name, tools))?.take_text(Field::ToolChoice)?;
+    let name = inner.get("name").filter(|name| OfferedTools::of(tools).has(*name))?;
+    let name = name.take_text(Field::ToolChoice)?;
     note_tag(choice, "type", &[kind]);
     Some(ToolChoice::Named(name))
 }
@@ -295,8 +297,9 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
         (Some(word), _) if allowed && word != CHOICES.none => {
             out.json.key("tool_choice").object().key("type").literal("allowed_tools");
             out.json.key("allowed_tools").object().key("mode").literal(word).key("tools").array();
+            let offered = OfferedTools::of(&request.tools);
             for name in &request.allowed_tools {
-                match request.tools.iter().find(|tool| tool.name == *name) {
+                match offered.get(name) {
                     Some(tool) => write_named(tool, &aliases::sent_name(tool, takes.tool_names), out),
                     None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
                 }

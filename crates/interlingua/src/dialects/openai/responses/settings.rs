@@ -10,7 +10,7 @@ use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;
 use crate::wire::schemas::{write_answer_schema, write_tool_schema};
 use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, Setting, SettingForm, is_offered, lose_for_stand_in, may_call, write_tools,
+    ChoiceWords, OfferedChoice, OfferedTools, Setting, SettingForm, lose_for_stand_in, may_call, write_tools,
 };
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, note_tag, settings};
@@ -138,9 +138,12 @@ fn read_tool<'t>(tool: Val<'t>, namespace: Option<Str<'t>>) -> Option<Tool<'t>> 
 /// Which of the tools that we know to use; a choice among others stays where it is.
 fn read_choice<'t>(root: Val<'t>, request: &mut Request<'t>) {
     let choice = root.get("tool_choice").filter(|_| !request.tools.is_empty());
+    // A choice that is a word names none.
+    let named_tools = if choice.is_some_and(|choice| choice.str().is_none()) { &*request.tools } else { &[] };
+    let offered = OfferedTools::of(named_tools);
     let mode = choice.filter(|choice| choice.str_or_empty("type") == "allowed_tools").map(|allowed| {
         for tool in allowed.get("tools").into_iter().flat_map(|tools| tools.elements()) {
-            if let Some(name) = named(tool, &request.tools, Field::AllowedTools) {
+            if let Some(name) = named(tool, &offered, Field::AllowedTools) {
                 request.allowed_tools.push(name);
             }
         }
@@ -152,7 +155,7 @@ fn read_choice<'t>(root: Val<'t>, request: &mut Request<'t>) {
     let choice = mode.unwrap_or(choice);
     request.tool_choice = choice.and_then(|choice| match choice.str() {
         Some(word) => CHOICES.read(&word).inspect(|_| _ = choice.note(Field::ToolChoice)),
-        None => named(choice, &request.tools, Field::ToolChoice).map(ToolChoice::Named),
+        None => named(choice, &offered, Field::ToolChoice).map(ToolChoice::Named),
     });
     if may_call(request.tool_choice.as_ref(), &request.tools) {
         request.parallel_calls = root.take_bool("parallel_tool_calls", Field::ParallelCalls);
@@ -160,12 +163,12 @@ fn read_choice<'t>(root: Val<'t>, request: &mut Request<'t>) {
 }
 
 /// The name of the tool that an object means: vendors' own are meant by their type.
-fn named<'t>(choice: Val<'t>, tools: &[Tool<'_>], field: Field) -> Option<Str<'t>> {
-    if let Some(name) = choice.get("name").filter(|name| is_offered(*name, tools)) {
+fn named<'t>(choice: Val<'t>, offered: &OfferedTools<'_, '_>, field: Field) -> Option<Str<'t>> {
+    if let Some(name) = choice.get("name").filter(|name| offered.has(*name)) {
         note_tag(choice, "type", &["function", "custom"]);
         return name.take_text(field);
     }
-    let kind = choice.get("type").filter(|kind| is_offered(*kind, tools))?;
+    let kind = choice.get("type").filter(|kind| offered.has(*kind))?;
     choice.members().nth(1).is_none().then(|| kind.take_text(field)).flatten()
 }
 
@@ -239,8 +242,9 @@ pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, o
         (Some(word), _) if allowed && word != CHOICES.none => {
             out.json.key("tool_choice").object().key("type").literal("allowed_tools");
             out.json.key("mode").literal(word).key("tools").array();
+            let offered = OfferedTools::of(&request.tools);
             for name in &request.allowed_tools {
-                match request.tools.iter().find(|tool| tool.name == *name) {
+                match offered.get(name) {
                     Some(tool) => write_named(tool, &aliases::alias(name, takes.tool_names), out),
                     None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
                 }

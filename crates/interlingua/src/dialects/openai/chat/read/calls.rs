@@ -18,6 +18,8 @@ pub(super) struct CallReader {
     count: u64,
     /// Calls that come in fragments.
     calls: Vec<Call>,
+    /// Those of which id and name are known since something else was said.
+    ready: Vec<usize>,
     /// The last call with each index, and the call with each id.
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
@@ -163,6 +165,9 @@ impl CallReader {
             self.by_id.insert(call.id.clone(), at);
         }
         call.learn_name(name);
+        if call.item.is_none() && !call.id.is_empty() && !call.name.is_empty() {
+            self.ready.push(at);
+        }
         let Some(args) = arguments.and_then(take_arguments) else { return };
         if !call.id.is_empty() && !call.name.is_empty() {
             call.start(holder, out);
@@ -216,8 +221,9 @@ impl CallReader {
 
     /// Something else is said: nothing is added to the names of calls any more.
     pub(super) fn interrupt(&mut self, holder: Holder, out: &mut Events<'_>) {
-        for call in &mut self.calls {
-            if call.item.is_none() && !call.id.is_empty() && !call.name.is_empty() {
+        self.ready.sort_unstable();
+        for at in self.ready.drain(..) {
+            if let Some(call) = self.calls.get_mut(at) {
                 call.start(holder, out);
             }
         }
@@ -247,6 +253,7 @@ impl CallReader {
             let status = if number + 1 == count { last } else { Status::Completed };
             out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
         }
+        self.ready.clear();
         self.by_index.clear();
         self.by_id.clear();
     }

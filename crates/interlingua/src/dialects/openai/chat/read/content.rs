@@ -4,24 +4,26 @@ use super::super::{CACHE, CACHE_CONTROL, COPILOT_CONTROL};
 use crate::json::Str;
 use crate::model::{Field, Media, MediaSource, Of, Part, Shape};
 use crate::pipe::Events;
-use crate::tape::{Claim, Kind, Val};
+use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::media::from_data_url;
 use crate::wire::settings::{CacheWords, PART_MARK};
 
-/// What the content of a message will look like. A text with a mark for the cache is more than one thing.
-pub(super) fn shape(message: Val<'_>) -> Shape {
-    let is_marked = |val: Val<'_>| MARKS.iter().any(|words| val.get(words.name).is_some());
-    let mut parts = message.get("content").into_iter().flat_map(|content| content.elements());
+/// What the content of a message, which may have marks itself, will look like. A text with a mark for the cache is more
+/// than one thing.
+pub(super) fn shape(content: Option<Val<'_>>, marks: &[Option<Val<'_>>; 3]) -> Shape {
+    let mut parts = content.into_iter().flat_map(|content| content.elements());
     match (parts.next(), parts.next()) {
         (Some(_), Some(_)) => Shape::List,
-        (Some(only), None) if is_marked(only) => Shape::List,
-        _ if is_marked(message) => Shape::List,
+        (Some(only), None) if only.find(&MARK_NAMES).iter().any(Option::is_some) => Shape::List,
+        _ if marks.iter().any(Option::is_some) => Shape::List,
         _ => Shape::One,
     }
 }
 
 /// Marks for the cache: the API's own, the one that gateways in front of other providers take, and Copilot's.
 pub(super) const MARKS: [&CacheWords; 3] = [&CACHE, &CACHE_CONTROL, &COPILOT_CONTROL];
+
+const MARK_NAMES: WantedNames<3> = WantedNames::new([MARKS[0].name, MARKS[1].name, MARKS[2].name]);
 
 /// Whom the parts of an item are said to: the number of the part, and the part.
 pub(super) type SayPart<'s> = dyn FnMut(u32, Part<'_>, &mut Events<'_>) + 's;
@@ -113,8 +115,8 @@ impl<'t> ChatPart<'t> {
 
     /// A mark for the cache.
     fn mark(self, number: u32, out: &mut Events<'_>, each: &mut SayPart<'_>) {
-        for words in MARKS {
-            if let Some(mark) = self.val.get(words.name).and_then(|mark| words.read(mark, PART_MARK)) {
+        for (words, mark) in MARKS.iter().zip(self.val.find(&MARK_NAMES)) {
+            if let Some(mark) = mark.and_then(|mark| words.read(mark, PART_MARK)) {
                 return each(number, Part::Cache(mark), out);
             }
         }

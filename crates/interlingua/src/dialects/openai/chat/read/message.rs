@@ -22,6 +22,8 @@ pub(super) struct MessageReader {
     calls: CallReader,
     facts: AnswerFacts,
     said: SaidText,
+    /// What it said may be said again beside it.
+    repeats: bool,
 }
 
 /// The message that something belongs to.
@@ -85,19 +87,21 @@ impl SaidText {
 const REFUSAL: u32 = u32::MAX;
 
 /// Entries of `reasoning_details` that wait for their place in a whole message.
-struct WaitingEntries<'t>(std::iter::Peekable<Box<dyn Iterator<Item = (u64, Val<'t>)> + 't>>);
+struct WaitingEntries<'t>(Option<std::iter::Peekable<Box<dyn Iterator<Item = (u64, Val<'t>)> + 't>>>);
 
 impl<'t> WaitingEntries<'t> {
     fn of(list: Option<Val<'t>>) -> Self {
-        let entries = list.into_iter().flat_map(|list| list.elements());
-        let entries = entries.enumerate().map(|(place, entry)| (place as u64, entry));
-        let entries: Box<dyn Iterator<Item = (u64, Val<'t>)>> = Box::new(entries);
-        Self(entries.peekable())
+        let entries = list.map(|list| {
+            let entries = list.elements().enumerate().map(|(place, entry)| (place as u64, entry));
+            let entries: Box<dyn Iterator<Item = (u64, Val<'t>)>> = Box::new(entries);
+            entries.peekable()
+        });
+        Self(entries)
     }
 
     /// Where the next one stands.
     fn next_place(&mut self) -> Option<EntryPlace> {
-        self.0.peek().map(|(_, entry)| EntryPlace::of(*entry))
+        self.0.as_mut()?.peek().map(|(_, entry)| EntryPlace::of(*entry))
     }
 }
 
@@ -154,6 +158,8 @@ impl MessageReader {
             said.note(Field::Structure);
         }
         self.begin(out);
+        // A stream may repeat it later.
+        self.repeats = !self.whole || beside.is_some();
         self.read(said, out);
         if let Some(beside) = beside {
             self.read_beside(beside, out);
@@ -265,7 +271,8 @@ impl MessageReader {
                 place.calls < before.calls
                     || place.calls == before.calls && place.characters <= before.characters
             });
-            let Some((number, entry)) = waiting.0.next_if(|_| is_due) else { return };
+            let due = waiting.0.as_mut().and_then(|entries| entries.next_if(|_| is_due));
+            let Some((number, entry)) = due else { return };
             // Where a stream says it, there it stands.
             let here = EntryPlace { characters: self.said.characters, calls: self.calls.count() };
             if self.whole || place == here {
@@ -311,7 +318,10 @@ impl MessageReader {
                     text = after;
                     more_parts += 1;
                 }
-                self.said.add(text);
+                // Nobody asks for it otherwise.
+                if self.repeats || waiting.0.is_some() {
+                    self.said.add(text);
+                }
                 holder.grow(holder.message, part + more_parts, Part::Text(Str::escaped(text)), out);
             };
             part.read(number as u32, Of::Message, out, &mut say);

@@ -23,24 +23,23 @@ impl Reader for ChatRequestReader {
         let mut reader = MessageReader::whole();
         let mut rest = messages.elements().peekable();
         while let Some(message) = rest.next() {
+            let [role, content, marks @ ..] = message.find(&MEMBERS);
             // A role we do not know stays where it is, with all it says.
-            let Some((role, author)) =
-                message.get("role").and_then(|role| Some((role, ROLES.value(&role.str()?)?)))
-            else {
+            let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
                 continue;
             };
             if author == Author::Tool {
                 role.note(Field::Structure);
-                tool_result(message, out);
+                tool_result(message, content, marks, out);
                 continue;
             }
             role.note(Field::ItemAuthor);
             let mut head = out.head(ItemKind::Message, author);
-            head.shape = shape(message);
+            head.shape = shape(content, &marks);
             let id = head.id;
             reader.begin_with(head, out);
             reader.read(message, out);
-            mark(message, id, out);
+            mark(content, marks, id, out);
             if author == Author::Assistant && rest.peek().is_none() {
                 // Vendors' words for what follows from its place: the answer goes on where the message ends.
                 for name in ["prefix", "partial"] {
@@ -55,14 +54,23 @@ impl Reader for ChatRequestReader {
     }
 }
 
-fn tool_result(message: Val<'_>, out: &mut Events<'_>) {
-    const MEMBERS: WantedNames<3> = WantedNames::new(["tool_call_id", "name", "content"]);
+/// What is looked for in every message.
+const MEMBERS: WantedNames<5> =
+    WantedNames::new(["role", "content", MARKS[0].name, MARKS[1].name, MARKS[2].name]);
+
+fn tool_result(
+    message: Val<'_>,
+    content: Option<Val<'_>>,
+    marks: [Option<Val<'_>>; 3],
+    out: &mut Events<'_>,
+) {
+    const MEMBERS: WantedNames<2> = WantedNames::new(["tool_call_id", "name"]);
     note_blanks(message);
-    let [call, name, content] = message.find(&MEMBERS);
+    let [call, name] = message.find(&MEMBERS);
     let call_id = call.take_text(Field::ResultCallId);
     let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-    head.shape = shape(message);
+    head.shape = shape(content, &marks);
     let id = out.start(head);
     let mut is_error = None;
     if let Some(content) = content {
@@ -77,17 +85,16 @@ fn tool_result(message: Val<'_>, out: &mut Events<'_>) {
             part => out.delta(id, number, part),
         });
     }
-    mark(message, id, out);
+    mark(content, marks, id, out);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(id, status) }));
 }
 
 /// A mark for the cache on a whole message is one on its last part.
-fn mark(message: Val<'_>, item: ItemId, out: &mut Events<'_>) {
-    let mark =
-        MARKS.iter().find_map(|words| message.get(words.name).and_then(|mark| words.read(mark, PART_MARK)));
+fn mark(content: Option<Val<'_>>, marks: [Option<Val<'_>>; 3], item: ItemId, out: &mut Events<'_>) {
+    let mark = MARKS.iter().zip(marks).find_map(|(words, mark)| words.read(mark?, PART_MARK));
     if let Some(mark) = mark {
-        let parts = message.get("content").map_or(0, |content| content.elements().count());
+        let parts = content.map_or(0, |content| content.elements().count());
         out.delta(item, (parts as u32).saturating_sub(1), Part::Cache(mark));
     }
 }

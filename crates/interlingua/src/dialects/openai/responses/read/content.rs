@@ -8,7 +8,7 @@ use crate::tape::{Claim, Kind, Val};
 use crate::wire::media::from_data_url;
 use crate::wire::settings::PART_MARK;
 
-pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
+pub(super) fn shape_of(content: Option<Val<'_>>) -> Shape {
     match content {
         Some(list) if list.elements().nth(1).is_some() => Shape::List,
         _ => Shape::One,
@@ -30,7 +30,7 @@ pub(super) fn text_member(part: Val<'_>) -> Option<(Val<'_>, Val<'_>, Slot)> {
 }
 
 /// What a text is to its item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slot {
     Text,
     Refusal,
@@ -40,6 +40,16 @@ pub(super) enum Slot {
 }
 
 impl Slot {
+    /// The number of the list that such texts stand in.
+    pub(super) const fn list(self) -> usize {
+        match self {
+            Slot::Text | Slot::Refusal => 0,
+            Slot::Summary => 1,
+            Slot::Thought => 2,
+            Slot::Arguments => 3,
+        }
+    }
+
     pub(super) const fn field(self, of: Of) -> Field {
         match self {
             Slot::Text => of.text(),

@@ -1,15 +1,17 @@
 //! One item as it comes: whole, or in pieces and then whole once more. What is told twice is said once.
 
+use std::collections::BTreeMap;
+
 use super::super::items::{ERROR_MARK, OK_MARK, call_of, strip_mark};
 use super::super::{ROLES, read_state};
-use super::content::{Slot, citation, is_part, mark, shape, take_media, text_member};
+use super::content::{Slot, citation, is_part, mark, shape_of, take_media, text_member};
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status, ToolCall,
-    ToolResult,
+    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Shape, Status,
+    ToolCall, ToolResult,
 };
 use crate::pipe::Events;
-use crate::tape::{Claim, Kind, Val, WantedNames};
+use crate::tape::{Claim, Kind, Member, Val, WantedNames};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{note_blanks, note_tag};
 
@@ -35,6 +37,9 @@ pub(super) struct ItemReader {
     head: [String; HEAD.len()],
     /// The texts that were told; the number of each is that of its part.
     told: Vec<ToldText>,
+    /// Where each stands, and how many there are of each sort; texts and refusals are one list.
+    places: BTreeMap<(Slot, u64), usize>,
+    counts: [u64; 4],
     /// Parts in the lists before the one at hand.
     parts: u32,
     /// Values that were told, as they are written there.
@@ -63,6 +68,64 @@ const HEAD: [(&str, Field); 7] = [
     ("phase", Field::ItemPhase),
     ("type", Field::Structure),
 ];
+
+/// Members of an item of any sort.
+struct ItemMembers<'t> {
+    tag: Option<Val<'t>>,
+    role: Option<Val<'t>>,
+    id: Option<Val<'t>>,
+    phase: Option<Val<'t>>,
+    status: Option<Val<'t>>,
+    content: Option<Val<'t>>,
+    call_id: Option<Val<'t>>,
+    name: Option<Val<'t>>,
+    namespace: Option<Val<'t>>,
+    server: Option<Val<'t>>,
+    /// Where arguments stand.
+    arguments: [Option<Val<'t>>; 4],
+    /// What a tool answered.
+    output: Option<Val<'t>>,
+}
+
+impl<'t> ItemMembers<'t> {
+    fn of(item: Val<'t>) -> Self {
+        const WANTED: WantedNames<16> = WantedNames::new([
+            "type",
+            "role",
+            "id",
+            "phase",
+            "status",
+            "content",
+            "call_id",
+            "name",
+            "namespace",
+            "server_label",
+            "output",
+            "tools",
+            "arguments",
+            "input",
+            "action",
+            "operation",
+        ]);
+        let [
+            tag,
+            role,
+            id,
+            phase,
+            status,
+            content,
+            call_id,
+            name,
+            namespace,
+            server,
+            output,
+            tools,
+            arguments @ ..,
+        ] = item.find(&WANTED);
+        let output = output.or(tools);
+        Self { tag, role, id, phase, status, content, call_id, name, namespace, server, arguments, output }
+    }
+}
 
 impl ItemReader {
     pub(super) fn new(place: Where) -> Self {
@@ -111,7 +174,7 @@ impl ItemReader {
         if self.item.is_some() {
             return;
         }
-        self.open(item, out);
+        self.open(item, &ItemMembers::of(item), out);
         if self.item.is_some() {
             note_blanks(item);
             note_tag(item, "status", &["in_progress"]);
@@ -123,8 +186,9 @@ impl ItemReader {
 
     /// Reads a whole item: all of it, or what was not told before.
     pub(super) fn read(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+        let members = ItemMembers::of(item);
         if self.item.is_none() {
-            self.open(item, out);
+            self.open(item, &members, out);
         } else if self.repeats(out) {
             for ((name, field), known) in HEAD.into_iter().zip(&self.head) {
                 item.get(name).filter(|val| val.text() == known).map(|val| val.note(field));
@@ -135,13 +199,13 @@ impl ItemReader {
         note_blanks(item);
         let mut tail = ItemTail::new(id, Status::Completed);
         match of {
-            Of::Message => self.read_message(item, out),
+            Of::Message => self.read_message(members.content, out),
             Of::Reasoning => self.read_reasoning(item, out),
-            Of::Call => self.read_call(item, out),
-            Of::Result => read_result(item, &mut tail, out),
+            Of::Call => self.read_call(members.arguments, out),
+            Of::Result => read_result(&members, &mut tail, out),
             Of::Notice => {}
         }
-        self.read_status(item, &mut tail);
+        self.read_status(members.status, &mut tail);
         if !std::mem::replace(&mut self.is_complete, true) {
             out.event(&Event::ItemCompleted(tail));
         }
@@ -159,8 +223,8 @@ impl ItemReader {
         self.item.is_some_and(|(item, _)| !out.is_refused(item))
     }
 
-    fn read_status(&self, item: Val<'_>, tail: &mut ItemTail<'_>) {
-        let Some(status) = item.get("status").filter(|_| tail.is_error.is_none()) else { return };
+    fn read_status(&self, status: Option<Val<'_>>, tail: &mut ItemTail<'_>) {
+        let Some(status) = status.filter(|_| tail.is_error.is_none()) else { return };
         let word = status.str();
         match word.as_ref().map(Str::as_escaped) {
             Some("completed") => _ = status.note(Field::Structure),
@@ -178,17 +242,16 @@ impl ItemReader {
     }
 
     /// Starts the item, if it is one that we know; any other stays where it is.
-    fn open(&mut self, item: Val<'_>, out: &mut Events<'_>) {
-        const MEMBERS: WantedNames<4> = WantedNames::new(["type", "role", "id", "phase"]);
-        let [tag, role, id, phase] = item.find(&MEMBERS);
+    fn open(&mut self, item: Val<'_>, members: &ItemMembers<'_>, out: &mut Events<'_>) {
+        let ItemMembers { tag, role, id, phase, content, call_id, name, output, .. } = *members;
         let word = tag.and_then(|tag| tag.str());
         // Messages need not say what they are.
         let word = word.as_ref().map_or(if role.is_some() { "message" } else { "" }, Str::as_escaped);
         // Nobody can answer a call of a tool without a name: it stays where it is.
-        if matches!(word, "function_call" | "custom_tool_call") && item.str_or_empty("name").is_empty() {
+        if matches!(word, "function_call" | "custom_tool_call") && name.word().is_empty() {
             return;
         }
-        let mut head = match word {
+        let (kind, author, shape) = match word {
             "message" => {
                 let Some(author) = role.and_then(|role| ROLES.value(&role.str()?)) else { return };
                 match self.place {
@@ -197,34 +260,31 @@ impl ItemReader {
                         role.filter(|role| role.is("assistant")).map(|role| role.note(Field::Structure))
                     }
                 };
-                let mut head = out.head(ItemKind::Message, author);
-                head.shape = shape(item.get("content"));
-                head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
-                head
+                (ItemKind::Message, author, shape_of(content))
             }
-            "reasoning" => out.head(ItemKind::Reasoning, Author::Assistant),
+            "reasoning" => (ItemKind::Reasoning, Author::Assistant, Shape::One),
             _ => match call_of(word).or_else(|| hosted_call_of(word)) {
                 Some(call) => {
-                    let head = out.head(ItemKind::ToolCall(read_head_of_call(item, call)), Author::Assistant);
-                    tag.map(|tag| tag.note(Field::CallKind));
-                    head
+                    let call = read_head_of_call(members, call);
+                    (ItemKind::ToolCall(call), Author::Assistant, Shape::One)
                 }
                 None if is_result(word) => {
-                    let output = item.get("output").or_else(|| item.get("tools"));
-                    let call_id = item.take_str("call_id", Field::ResultCallId);
+                    let call_id = call_id.take_text(Field::ResultCallId);
                     // The oldest of them has the id of its call as its own.
-                    let own = || item.take_str("id", Field::ResultCallId);
+                    let own = || id.take_text(Field::ResultCallId);
                     let call_id = call_id.or_else(|| (word == "local_shell_call_output").then(own).flatten());
-                    let result = ToolResult { call_id, name: item.take_str("name", Field::ResultName) };
-                    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-                    head.shape = shape(output);
-                    head
+                    let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
+                    (ItemKind::ToolResult(result), Author::Tool, shape_of(output))
                 }
                 None => return,
             },
         };
-        if !matches!(head.kind, ItemKind::ToolCall(_)) {
-            tag.map(|tag| tag.note(Field::Structure));
+        let is_call = matches!(kind, ItemKind::ToolCall(_));
+        tag.map(|tag| tag.note(if is_call { Field::CallKind } else { Field::Structure }));
+        let mut head = out.head(kind, author);
+        head.shape = shape;
+        if head.kind == ItemKind::Message {
+            head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
         }
         if let Some(id) = id.filter(|id| id.claimed() == Claim::Free) {
             head.native_id = id.take_text(Field::ItemId).filter(|id| !id.is_empty());
@@ -235,8 +295,8 @@ impl ItemReader {
         self.start(head, out);
     }
 
-    fn read_message(&mut self, item: Val<'_>, out: &mut Events<'_>) {
-        let Some(content) = item.get("content") else { return };
+    fn read_message(&mut self, content: Option<Val<'_>>, out: &mut Events<'_>) {
+        let Some(content) = content else { return };
         if content.kind() == Kind::String {
             self.tell(Slot::Text, 0, content, out);
             return;
@@ -328,10 +388,9 @@ impl ItemReader {
         }
     }
 
-    fn read_call(&mut self, item: Val<'_>, out: &mut Events<'_>) {
-        const MEMBERS: WantedNames<4> = WantedNames::new(["arguments", "input", "action", "operation"]);
+    fn read_call(&mut self, arguments: [Option<Val<'_>>; 4], out: &mut Events<'_>) {
         let Some((id, _)) = self.item else { return };
-        for args in item.find(&MEMBERS).into_iter().flatten() {
+        for args in arguments.into_iter().flatten() {
             match args.kind() {
                 Kind::String => _ = self.tell(Slot::Arguments, 0, args, out),
                 Kind::Object if self.is_news(args) => {
@@ -368,14 +427,17 @@ impl ItemReader {
     }
 
     fn known(&self, slot: Slot, index: u64) -> Option<usize> {
-        self.told.iter().rposition(|told| told.slot == slot && told.index == index)
+        let is_it = |told: &ToldText| told.slot == slot && told.index == index;
+        // Nearly always it is the last.
+        match self.told.last() {
+            Some(last) if is_it(last) => Some(self.told.len() - 1),
+            _ => self.places.get(&(slot, index)).copied(),
+        }
     }
 
     /// Whether a piece may have that index: it is one of those there are, or the next.
     pub(super) fn expects(&self, slot: Slot, index: u64) -> bool {
-        let in_content = |slot: Slot| slot == Slot::Text || slot == Slot::Refusal;
-        let beside = |told: &&ToldText| told.slot == slot || in_content(slot) && in_content(told.slot);
-        self.known(slot, index).is_some() || index == self.told.iter().filter(beside).count() as u64
+        self.known(slot, index).is_some() || self.counts.get(slot.list()).is_some_and(|count| *count == index)
     }
 
     /// A whole text: says it, unless it was told before.
@@ -433,6 +495,10 @@ impl ItemReader {
             told.text.push_str(text.as_escaped());
         } else {
             let text = text.as_escaped().to_owned();
+            self.places.insert((slot, index), self.told.len());
+            if let Some(count) = self.counts.get_mut(slot.list()) {
+                *count += 1;
+            }
             self.told.push(ToldText { slot, index, text, notes: Vec::new() });
         }
     }
@@ -473,29 +539,32 @@ fn is_result(word: &str) -> bool {
         )
 }
 
-fn read_head_of_call<'t>(item: Val<'t>, (kind, own_name): (CallKind, &'static str)) -> ToolCall<'t> {
-    const MEMBERS: WantedNames<4> = WantedNames::new(["call_id", "name", "namespace", "server_label"]);
-    let [call_id, name, namespace, server] = item.find(&MEMBERS);
-    let call_id = call_id.and_then(|id| id.take_text(Field::CallId)).filter(|id| !id.is_empty());
+fn read_head_of_call<'t>(
+    members: &ItemMembers<'t>,
+    (kind, own_name): (CallKind, &'static str),
+) -> ToolCall<'t> {
+    let ItemMembers { call_id, name, namespace, server, .. } = *members;
+    let call_id = call_id.take_text(Field::CallId).filter(|id| !id.is_empty());
     // A search for tools that the provider did itself has no id to answer to.
     let is_server = own_name == "tool_search" && call_id.is_none();
     let group = namespace.or(server.filter(|_| kind == CallKind::Mcp));
     ToolCall {
         call_id,
         kind: if is_server { CallKind::Server } else { kind },
-        namespace: group.and_then(|group| group.take_text(Field::CallNamespace)),
-        name: name.and_then(|name| name.take_text(Field::CallName)).unwrap_or(Str::escaped(own_name)),
+        namespace: group.take_text(Field::CallNamespace),
+        name: name.take_text(Field::CallName).unwrap_or(Str::escaped(own_name)),
     }
 }
 
 /// What a tool answered: a text, parts, or any other value.
-fn read_result(result: Val<'_>, tail: &mut ItemTail<'_>, out: &mut Events<'_>) {
+fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Events<'_>) {
+    let ItemMembers { status, output, .. } = *members;
     let item = tail.id;
-    if let Some(status) = result.get("status").filter(|status| status.is("failed")) {
+    if let Some(status) = status.filter(|status| status.is("failed")) {
         status.note(Field::ResultIsError);
         (tail.is_error, tail.status) = (Some(true), Status::Failed);
     }
-    let Some(output) = result.get("output").or_else(|| result.get("tools")) else { return };
+    let Some(output) = output else { return };
     if let Some(text) = output.take_text(Field::ResultText) {
         return out.delta(item, 0, Part::Text(unmarked(&text, tail)));
     }

@@ -37,10 +37,11 @@ impl Reader for ResponsesRequestReader {
             return out.complete(item);
         }
         for item in input.elements() {
-            if item.str_or_empty("type") == "item_reference" {
+            let mut reader = ItemReader::new(Where::Request);
+            reader.read(item, out);
+            if !reader.has_begun() && item.str_or_empty("type") == "item_reference" {
                 out.note("an item is named that the provider keeps, and is not here");
             }
-            ItemReader::new(Where::Request).read(item, out);
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::super::carried;
-use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str, escape_into};
 use crate::ledger::Reason;
 use crate::model::{Args, Citation, Delta, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, issuers};
 use crate::pipe::Target;
@@ -84,7 +84,8 @@ struct OpenOutput {
     /// The part that is open, by its number in the source; its text, escaped, and what belongs to it.
     part: Option<(PartKind, u32)>,
     text: String,
-    characters: u64,
+    /// How far its characters are counted, and how many there are up to there.
+    counted: (usize, u64),
     plain: String,
     notes: JsonBuffer,
     note_count: u64,
@@ -93,14 +94,34 @@ struct OpenOutput {
     part_count: u64,
     thoughts: JsonBuffer,
     thought_count: u64,
-    /// The only part so far is this text.
-    only_text: Option<String>,
+    /// The only part of a request's message so far is this text; then it does not stand in `parts`.
+    only_text: String,
+    has_only_text: bool,
     state: Option<String>,
     /// Its thoughts became summaries.
     summarised: bool,
     is_cut: bool,
     /// What reasoning says, if it may have to be given up.
     held: Vec<HeldPart>,
+}
+
+impl OpenOutput {
+    /// The item is complete. Memory is used again.
+    fn clear(&mut self) {
+        let Self { id, text, plain, only_text, .. } = self;
+        for text in [id, text, plain, only_text] {
+            text.clear();
+        }
+        let Self { members, notes, parts, thoughts, held, .. } = self;
+        for buffer in [members, notes, parts, thoughts] {
+            buffer.clear();
+        }
+        held.clear();
+        (self.kind, self.source, self.part, self.state) = (OpenKind::Nothing, None, None, None);
+        self.counted = (0, 0);
+        (self.note_count, self.part_count, self.thought_count) = (0, 0, 0);
+        (self.has_only_text, self.is_cut) = (false, false);
+    }
 }
 
 /// What reasoning says, and the frame it came in.
@@ -181,16 +202,23 @@ impl OutputItems {
                 id
             })
         };
-        let native = native.filter(|_| self.purpose != Purpose::Request);
-        self.open.id = match native {
+        if self.purpose == Purpose::Request {
+            return;
+        }
+        match native {
             Some(id) if self.ids.insert(fingerprint(id.as_escaped().as_bytes())) => {
-                id.as_escaped().to_owned()
+                id.as_escaped().clone_into(&mut self.open.id);
             }
             other => {
                 out.lose_some(Field::ItemId, other.as_ref(), Reason::Refused);
-                format!("{}_{:016x}{:08x}", kind.prefix(), self.seed, self.count)
+                self.open.id = self.made_id();
             }
-        };
+        }
+    }
+
+    /// An id for the open item, which has none: no other of the answer has it.
+    fn made_id(&self) -> String {
+        format!("{}_{:016x}{:08x}", self.open.kind.prefix(), self.seed, self.count)
     }
 
     /// Tells a stream that the open item begins.
@@ -259,23 +287,42 @@ impl OutputItems {
         if self.streams() {
             self.tell_end_of_part(kind, out);
         }
+        let open = &mut self.open;
+        if self.purpose == Purpose::Request && kind == PartKind::Text && open.part_count == 0 {
+            std::mem::swap(&mut open.only_text, &mut open.text);
+            open.has_only_text = true;
+            return self.forget_part();
+        }
+        if std::mem::take(&mut open.has_only_text) {
+            std::mem::swap(&mut open.only_text, &mut open.text);
+            self.keep_part(PartKind::Text);
+            std::mem::swap(&mut self.open.only_text, &mut self.open.text);
+        }
+        self.keep_part(kind);
+        self.forget_part();
+    }
+
+    /// Puts the open part to those of its item that are complete.
+    fn keep_part(&mut self, kind: PartKind) {
         let mut held = JsonBuffer::default();
         let list = if kind == PartKind::Thought { &mut self.open.thoughts } else { &mut self.open.parts };
         std::mem::swap(list, &mut held);
         self.write_part(kind, &mut held.hold());
-        let open = &mut self.open;
-        let (list, count) = match kind {
-            PartKind::Thought => (&mut open.thoughts, &mut open.thought_count),
-            PartKind::Text | PartKind::Refusal | PartKind::Summary => (&mut open.parts, &mut open.part_count),
-        };
+        let list = if kind == PartKind::Thought { &mut self.open.thoughts } else { &mut self.open.parts };
         *list = held;
-        *count += 1;
-        let is_only = self.purpose == Purpose::Request && kind == PartKind::Text && *count == 1;
-        open.only_text = is_only.then(|| std::mem::take(&mut open.text));
-        open.part = None;
+    }
+
+    /// The open part is complete.
+    fn forget_part(&mut self) {
+        let open = &mut self.open;
+        match open.part.take() {
+            Some((PartKind::Thought, _)) => open.thought_count += 1,
+            Some(_) => open.part_count += 1,
+            None => {}
+        }
         open.text.clear();
         open.notes.clear();
-        (open.characters, open.note_count) = (0, 0);
+        (open.counted, open.note_count) = ((0, 0), 0);
     }
 
     fn tell_end_of_part(&mut self, kind: PartKind, out: &mut Target<'_>) {
@@ -352,12 +399,7 @@ impl OutputItems {
             }
         }
         self.count += 1;
-        let mut used = std::mem::take(&mut self.open);
-        // Memory that is used again.
-        used.text.clear();
-        used.plain.clear();
-        self.open.text = used.text;
-        self.open.plain = used.plain;
+        self.open.clear();
     }
 
     fn tell_arguments(&mut self, out: &mut Target<'_>) {
@@ -375,8 +417,10 @@ impl OutputItems {
         json.object();
         let needs_id = !is_sent
             || open.kind == OpenKind::Reasoning
-            || open.kind == OpenKind::Message && open.only_text.is_none();
-        if needs_id {
+            || open.kind == OpenKind::Message && !open.has_only_text;
+        if needs_id && is_sent {
+            json.key("id").literal(&self.made_id());
+        } else if needs_id {
             json.key("id").literal(&open.id);
         }
         match open.kind {
@@ -388,9 +432,10 @@ impl OutputItems {
                 }
                 json.with_value(r#""role":"assistant""#);
                 write_members(&open.members, json).key("content");
-                match &open.only_text {
-                    Some(text) if is_sent => _ = json.literal(text),
-                    _ => _ = json.array().values(open.parts.bytes()).end_array(),
+                if open.has_only_text {
+                    json.literal(&open.only_text);
+                } else {
+                    json.array().values(open.parts.bytes()).end_array();
                 }
             }
             OpenKind::Reasoning => {
@@ -502,15 +547,17 @@ impl AssistantForm for OutputItems {
 
     fn message(&mut self, head: &ItemHead<'_>) {
         let own = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
-        if head.native_id.is_some() || head.phase.is_some() {
-            let (item, id, phase) = (head.id, own(&head.native_id), own(&head.phase));
+        let native_id = head.native_id.clone().filter(|_| self.purpose != Purpose::Request);
+        if native_id.is_some() || head.phase.is_some() {
+            let (item, id, phase) = (head.id, native_id.map(Str::into_owned), own(&head.phase));
             self.heads.push(MessageHead { item, id, phase });
         }
     }
 
     fn item(&mut self, head: &ItemHead<'_>) {
         let reasons = head.kind == ItemKind::Reasoning;
-        self.head = Some((head.id, head.native_id.clone().map(Str::into_owned), reasons));
+        let native_id = head.native_id.as_ref().filter(|_| self.purpose != Purpose::Request);
+        self.head = Some((head.id, native_id.map(|id| id.clone().into_owned()), reasons));
     }
 
     fn piece(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
@@ -575,22 +622,19 @@ impl AssistantForm for OutputItems {
             }
             Growth::Signature(opaque) => self.open.state = Some(carried(opaque)),
             Growth::Arguments(args) => {
-                let plain;
-                let text = match args {
-                    Args::Text(text) => text,
-                    Args::Json(json) => {
-                        plain = Str::plain(json.as_str());
-                        &plain
-                    }
-                };
-                self.open.text.push_str(text.as_escaped());
+                let from = self.open.text.len();
+                match args {
+                    Args::Text(text) => self.open.text.push_str(text.as_escaped()),
+                    Args::Json(json) => escape_into(json.as_str(), &mut self.open.text),
+                }
                 if self.streams() {
                     let json = if self.open.kind == OpenKind::FreeText {
                         begin_event!(self, "response.custom_tool_call_input.delta", out)
                     } else {
                         begin_event!(self, "response.function_call_arguments.delta", out)
                     };
-                    self.place(json).key("delta").str(text).end_object().frame("\n\n");
+                    let text = self.open.text.get(from..).unwrap_or_default();
+                    self.place(json).key("delta").literal(text).end_object().frame("\n\n");
                 }
             }
             Growth::Citation(citation) => self.annotate(citation, out),
@@ -646,9 +690,11 @@ impl OutputItems {
         let other = kind.as_ref().filter(|kind| !kind.is("url_citation"));
         out.lose_some(Field::CitationKind, other, Reason::Narrowed);
         let open = &mut self.open;
+        let (counted, characters) = open.counted;
         open.plain.clear();
-        Str::escaped(&open.text).decode_into(&mut open.plain);
-        let last = (open.plain.chars().count() as u64).saturating_sub(1);
+        Str::escaped(open.text.get(counted..).unwrap_or_default()).decode_into(&mut open.plain);
+        open.counted = (open.text.len(), characters + open.plain.chars().count() as u64);
+        let last = open.counted.1.saturating_sub(1);
         let mut note = JsonBuffer::default();
         let mut json = note.hold();
         let place = |json: &mut JsonWriter<'_>, known: &Option<Raw<'_>>, otherwise| {
