@@ -34,10 +34,10 @@ pub fn tools(count: usize) -> Vec<u8> {
 /// A request with that many calls in one turn, whose results come last first.
 pub fn late_results(count: usize) -> Vec<u8> {
     calls_and_results(
-        joined(count, |number| {
+        &joined(count, |number| {
             format!(r#"{{"functionCall":{{"id":"call_{number}","name":"f","args":{{}}}}}}"#)
         }),
-        joined(count, |number| {
+        &joined(count, |number| {
             let number = count - 1 - number;
             format!(
                 r#"{{"functionResponse":{{"id":"call_{number}","name":"f","response":{{"output":"ok"}}}}}}"#
@@ -49,15 +49,15 @@ pub fn late_results(count: usize) -> Vec<u8> {
 /// The same without ids: only names tell which result is whose.
 pub fn unnamed_results(count: usize) -> Vec<u8> {
     calls_and_results(
-        joined(count, |number| format!(r#"{{"functionCall":{{"name":"f{number}","args":{{}}}}}}"#)),
-        joined(count, |number| {
+        &joined(count, |number| format!(r#"{{"functionCall":{{"name":"f{number}","args":{{}}}}}}"#)),
+        &joined(count, |number| {
             let number = count - 1 - number;
             format!(r#"{{"functionResponse":{{"name":"f{number}","response":{{"output":"ok"}}}}}}"#)
         }),
     )
 }
 
-fn calls_and_results(calls: String, results: String) -> Vec<u8> {
+fn calls_and_results(calls: &str, results: &str) -> Vec<u8> {
     let go = user("go");
     request(
         "",

@@ -145,7 +145,7 @@ pub(crate) fn sent_names<'a>(tools: &'a [Tool<'_>], groups: bool, rule: NameRule
     let mut known = HashSet::with_capacity(tools.len());
     let mut names = Vec::with_capacity(tools.len());
     // The next number for each name that several have.
-    let mut numbers: HashMap<&str, u64> = HashMap::new();
+    let mut numbers: HashMap<&str, u64> = HashMap::default();
     for tool in tools {
         let mut name = if groups { alias(&tool.name, rule) } else { sent_name(tool, rule) };
         let group = tool.namespace.as_ref().filter(|_| groups).map_or("", Str::as_escaped);

@@ -86,14 +86,17 @@ impl SaidText {
 /// The part a refusal is: no list of content parts gets that long.
 const REFUSAL: u32 = u32::MAX;
 
+/// Entries with their places in the list.
+type PlacedEntries<'t> = Box<dyn Iterator<Item = (u64, Val<'t>)> + 't>;
+
 /// Entries of `reasoning_details` that wait for their place in a whole message.
-struct WaitingEntries<'t>(Option<std::iter::Peekable<Box<dyn Iterator<Item = (u64, Val<'t>)> + 't>>>);
+struct WaitingEntries<'t>(Option<std::iter::Peekable<PlacedEntries<'t>>>);
 
 impl<'t> WaitingEntries<'t> {
     fn of(list: Option<Val<'t>>) -> Self {
         let entries = list.map(|list| {
             let entries = list.elements().enumerate().map(|(place, entry)| (place as u64, entry));
-            let entries: Box<dyn Iterator<Item = (u64, Val<'t>)>> = Box::new(entries);
+            let entries: PlacedEntries<'t> = Box::new(entries);
             entries.peekable()
         });
         Self(entries)
