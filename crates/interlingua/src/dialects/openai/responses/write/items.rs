@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::super::carried;
+use super::open::{HeldPart, OpenKind, OpenOutput, PartKind};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str, escape_into};
 use crate::ledger::Reason;
 use crate::model::{Args, Citation, Delta, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, issuers};
@@ -70,95 +71,6 @@ struct MessageHead {
     item: ItemId,
     id: Option<Str<'static>>,
     phase: Option<Str<'static>>,
-}
-
-/// The item that is open.
-#[derive(Default)]
-struct OpenOutput {
-    kind: OpenKind,
-    /// The item of the source that it is.
-    source: Option<ItemId>,
-    id: String,
-    /// A message's phase; the id, group and name of a call.
-    members: JsonBuffer,
-    /// The part that is open, by its number in the source; its text, escaped, and what belongs to it.
-    part: Option<(PartKind, u32)>,
-    text: String,
-    /// How far its characters are counted, and how many there are up to there.
-    counted: (usize, u64),
-    plain: String,
-    notes: JsonBuffer,
-    note_count: u64,
-    /// Parts that are complete: content of messages and summaries, and what was thought.
-    parts: JsonBuffer,
-    part_count: u64,
-    thoughts: JsonBuffer,
-    thought_count: u64,
-    /// The only part of a request's message so far is this text; then it does not stand in `parts`.
-    only_text: String,
-    has_only_text: bool,
-    state: Option<String>,
-    /// Its thoughts became summaries.
-    summarised: bool,
-    is_cut: bool,
-    /// What reasoning says, if it may have to be given up.
-    held: Vec<HeldPart>,
-}
-
-impl OpenOutput {
-    /// The item is complete. Memory is used again.
-    fn clear(&mut self) {
-        let Self { id, text, plain, only_text, .. } = self;
-        for text in [id, text, plain, only_text] {
-            text.clear();
-        }
-        let Self { members, notes, parts, thoughts, held, .. } = self;
-        for buffer in [members, notes, parts, thoughts] {
-            buffer.clear();
-        }
-        held.clear();
-        (self.kind, self.source, self.part, self.state) = (OpenKind::Nothing, None, None, None);
-        self.counted = (0, 0);
-        (self.note_count, self.part_count, self.thought_count) = (0, 0, 0);
-        (self.has_only_text, self.is_cut) = (false, false);
-    }
-}
-
-/// What reasoning says, and the frame it came in.
-#[derive(Clone)]
-struct HeldPart {
-    part: Part<'static>,
-    frame: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum OpenKind {
-    #[default]
-    Nothing,
-    Message,
-    Reasoning,
-    Function,
-    FreeText,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PartKind {
-    Text,
-    Refusal,
-    Summary,
-    Thought,
-}
-
-impl OpenKind {
-    const fn prefix(self) -> &'static str {
-        match self {
-            OpenKind::Nothing => "",
-            OpenKind::Message => "msg",
-            OpenKind::Reasoning => "rs",
-            OpenKind::Function => "fc",
-            OpenKind::FreeText => "ctc",
-        }
-    }
 }
 
 impl OutputItems {

@@ -2,4 +2,5 @@
 
 pub(super) mod answer;
 mod items;
+mod open;
 pub(super) mod request;
