@@ -27,19 +27,21 @@ impl Reader for GenerateRequestReader {
         if let Some(system) = either(root, "systemInstruction", "system_instruction") {
             // Its role says nothing.
             note_tag(system, "role", &["system", "user", "model"]);
-            said(&[system], Author::System, &mut reader, out);
+            said(&[system], Author::System, &mut reader, &mut Vec::new(), out);
         }
         let Some(contents) = root.get("contents") else {
             return out.problem(Code::UnknownShape, None, "a request has `contents`");
         };
         // One content, or one text, is taken where a list is expected.
         let only = Some(contents).filter(|contents| matches!(contents.kind(), Kind::Object | Kind::String));
-        let all: Vec<Val<'_>> = contents.elements().chain(only).collect();
-        let mut all = all.iter().copied().map(|content| (content, author(content))).peekable();
+        let mut all = contents.elements().chain(only).map(|content| (content, author(content))).peekable();
+        // Memory that is used again.
+        let (mut turn, mut parts) = (Vec::new(), Vec::new());
         while let Some((content, author)) = all.next() {
             // A role we do not know stays where it is, with all it says.
             let Some(author) = author else { continue };
-            let mut turn = vec![content];
+            turn.clear();
+            turn.push(content);
             if author == Author::Assistant {
                 // Clients put each piece of a stream into the history as a content of its own.
                 while let Some((content, _)) = all.next_if(|(_, next)| *next == Some(author)) {
@@ -52,7 +54,7 @@ impl Reader for GenerateRequestReader {
                 role.note(if author == Author::Tool { Field::Structure } else { Field::ItemAuthor });
             }
             let author = if author == Author::Tool { Author::User } else { author };
-            said(&turn, author, &mut reader, out);
+            said(&turn, author, &mut reader, &mut parts, out);
         }
     }
 }
@@ -90,8 +92,14 @@ fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> impl Iterator<Item =
 }
 
 /// Contents of one author: each an object with parts, a list of parts, or a bare text.
-fn said(contents: &[Val<'_>], author: Author, reader: &mut PartReader, out: &mut Events<'_>) {
-    let mut all = Vec::new();
+fn said<'t>(
+    contents: &[Val<'t>],
+    author: Author,
+    reader: &mut PartReader,
+    all: &mut Vec<Val<'t>>,
+    out: &mut Events<'_>,
+) {
+    all.clear();
     for content in contents {
         let parts = content.get("parts").unwrap_or(*content);
         note_blanks(*content);
@@ -106,17 +114,19 @@ fn said(contents: &[Val<'_>], author: Author, reader: &mut PartReader, out: &mut
     reader.begin(out.start(head));
     // The texts of a model that follow each other are the pieces of one, as a stream brought them.
     let goes_on = |at: usize| {
-        let before = at.checked_sub(1).and_then(|at| all.get(at)).is_some_and(|part| is_plain_text(*part));
-        before
-            && author == Author::Assistant
+        author == Author::Assistant
             && all.get(at).is_some_and(|part| is_plain_text(*part) && !has_state(*part))
+            && at.checked_sub(1).and_then(|at| all.get(at)).is_some_and(|part| is_plain_text(*part))
     };
+    let mut goes_on_here = false;
     for (at, part) in all.iter().enumerate() {
-        if goes_on(at) {
+        if goes_on_here {
             out.note("texts of the model that follow each other joined");
         }
-        reader.in_pieces = goes_on(at) || goes_on(at + 1);
+        let goes_on_next = goes_on(at + 1);
+        reader.in_pieces = goes_on_here || goes_on_next;
         reader.read(*part, out);
+        goes_on_here = goes_on_next;
     }
     reader.in_pieces = false;
     reader.end(out);
