@@ -245,19 +245,6 @@ const OVER_FLAVOURS: &[(&str, &str)] = &[
 /// `~`: in another order), why.
 const NOT_THE_SAME: &[Excuse] = &[
     // One text and one state for a message do not tell thoughts apart.
-    (
-        A,
-        "copilot",
-        "response/two-thoughts.json +/content[]/thinking",
-        "one text for all thoughts of a message",
-    ),
-    (
-        A,
-        "copilot",
-        "response/two-thoughts.json -/content[]/thinking",
-        "one text for all thoughts of a message",
-    ),
-    (A, "copilot", "response/tools.json -/content[]/type", "the tag of a second state, which is lost"),
     ("copilot", "*", "response/opaque.json +/object", "an answer says what it is"),
     ("copilot", C, "request/full.json +/reasoning_effort", "a budget is written as an effort"),
     ("kimi", "*", "response/tools.json +/usage/prompt_tokens_details/cached_tokens", "OpenAI's place for it"),

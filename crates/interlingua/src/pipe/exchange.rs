@@ -253,7 +253,8 @@ impl Exchange {
 }
 
 /// How a string begins that holds the state of another issuer: plain or in base64, after the place it stands in.
-const CARRIED_STATE: [&str; 3] = ["\"interlingua:", "\"interlingua-signature:", "\"aW50ZXJsaW5ndWE6"];
+const CARRIED_STATE: [&str; 4] =
+    ["\"interlingua:", "\"interlingua-signature:", "\"interlingua-thoughts:", "\"aW50ZXJsaW5ndWE6"];
 
 /// The most characters of an error's body that become its message.
 const MESSAGE: usize = 2_000;

@@ -1,5 +1,6 @@
 //! OpenAI Chat Completions: requests, whole responses and errors, streams. Also what most other vendors speak.
 
+mod places;
 mod read;
 pub(super) mod says;
 pub(super) mod settings;
@@ -99,11 +100,6 @@ pub(in super::super) fn write_response(flavour: &'static Flavour, options: &Opti
 pub(in super::super) fn write_stream(flavour: &'static Flavour, options: &Options) -> Box<dyn Writer> {
     Box::new(AnswerWriter::new(write::Chunks::new(flavour), options))
 }
-
-/// How state of another issuer begins, with its name, in a place that has no other for it.
-const CARRIED: &str = "interlingua:";
-/// The same if the state is a signature.
-const CARRIED_SIGNATURE: &str = "interlingua-signature:";
 
 /// A way in which a vendor speaks this dialect.
 pub(in super::super) struct Flavour {

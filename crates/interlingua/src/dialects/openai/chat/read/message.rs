@@ -1,10 +1,11 @@
 //! One message as it comes: a `message` and a `delta` are read by the same code.
 
+use super::super::places::{PackedState, ThoughtPlace, byte_of, characters, unpack};
 use super::calls::{CallReader, is_placeholder};
 use super::content::parts_of;
-use super::thoughts::{EntryPlace, ThoughtReader};
+use super::thoughts::{ThoughtReader, claim_list};
 use crate::json::Str;
-use crate::model::{Author, Citation, Field, ItemHead, ItemId, ItemKind, Of, Part, Status};
+use crate::model::{Author, Citation, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, Status};
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
 use crate::wire::words::AnswerFacts;
@@ -86,26 +87,66 @@ impl SaidText {
 /// The part a refusal is: no list of content parts gets that long.
 const REFUSAL: u32 = u32::MAX;
 
-/// Entries with their places in the list.
-type PlacedEntries<'t> = Box<dyn Iterator<Item = (u64, Val<'t>)> + 't>;
+/// A thought of a whole message that waits for its place in it.
+enum WaitingThought<'t> {
+    /// An entry of `reasoning_details`, with its number there.
+    Entry(u64, Val<'t>),
+    /// One of the list that `reasoning_opaque` is, with its text.
+    Packed(&'t str, Option<Opaque<'t>>),
+}
 
-/// Entries of `reasoning_details` that wait for their place in a whole message.
-struct WaitingEntries<'t>(Option<std::iter::Peekable<PlacedEntries<'t>>>);
+/// Thoughts with their places.
+type PlacedThoughts<'t> = Box<dyn Iterator<Item = (ThoughtPlace, WaitingThought<'t>)> + 't>;
 
-impl<'t> WaitingEntries<'t> {
-    fn of(list: Option<Val<'t>>) -> Self {
-        let entries = list.map(|list| {
-            let entries = list.elements().enumerate().map(|(place, entry)| (place as u64, entry));
-            let entries: PlacedEntries<'t> = Box::new(entries);
-            entries.peekable()
+/// Thoughts of a whole message that wait for their places in it.
+struct WaitingThoughts<'t>(Option<std::iter::Peekable<PlacedThoughts<'t>>>);
+
+impl<'t> WaitingThoughts<'t> {
+    fn of_entries(list: Option<Val<'t>>) -> Self {
+        let thoughts = list.map(|list| {
+            let entries = list.elements().enumerate();
+            let placed = entries.map(|(number, entry)| {
+                (ThoughtPlace::of(entry), WaitingThought::Entry(number as u64, entry))
+            });
+            let placed: PlacedThoughts<'t> = Box::new(placed);
+            placed.peekable()
         });
-        Self(entries)
+        Self(thoughts)
+    }
+
+    /// The list that `reasoning_opaque` is, if it is one and fits the text of the message's reasoning.
+    fn of_list(opaque: Val<'t>, shown: [Option<Val<'t>>; 2]) -> Option<Self> {
+        let PackedState::List(thoughts) = unpack(inside(opaque)?)? else { return None };
+        let mut text = match shown[0] {
+            Some(shown) => inside(shown)?,
+            None => "",
+        };
+        let mut placed = Vec::with_capacity(thoughts.len());
+        for thought in &thoughts {
+            let (own, rest) = text.split_at_checked(byte_of(text, thought.characters)?)?;
+            placed.push((thought.place, WaitingThought::Packed(own, thought.state.clone())));
+            text = rest;
+        }
+        if !text.is_empty() {
+            return None;
+        }
+        claim_list(opaque, &thoughts);
+        for shown in shown.into_iter().flatten() {
+            shown.take(Field::ReasoningText);
+        }
+        let placed: PlacedThoughts<'t> = Box::new(placed.into_iter());
+        Some(Self(Some(placed.peekable())))
     }
 
     /// Where the next one stands.
-    fn next_place(&mut self) -> Option<EntryPlace> {
-        self.0.as_mut()?.peek().map(|(_, entry)| EntryPlace::of(*entry))
+    fn next_place(&mut self) -> Option<ThoughtPlace> {
+        self.0.as_mut()?.peek().map(|(place, _)| *place)
     }
+}
+
+/// The inside of a string, as it stands in its document.
+fn inside(string: Val<'_>) -> Option<&str> {
+    Val::text(&string).strip_prefix('"')?.strip_suffix('"')
 }
 
 impl MessageReader {
@@ -218,19 +259,19 @@ impl MessageReader {
             };
             place.get_or_insert(value);
         }
-        if shown.is_some() {
-            self.calls.interrupt(holder, out);
-            self.thoughts.shown([shown, also_shown], entries, holder, out);
-        }
-        if let Some(opaque) = opaque {
-            self.thoughts.beside(opaque, holder, out);
-        }
-        let mut waiting = WaitingEntries::of(entries);
-        if self.whole {
-            self.entries(&mut waiting, Some(EntryPlace { characters: 0, calls: 0 }), out);
-        } else {
-            self.entries(&mut waiting, None, out);
-        }
+        let shown = [shown, also_shown];
+        let listed = opaque.filter(|_| self.whole).and_then(|opaque| WaitingThoughts::of_list(opaque, shown));
+        let mut waiting = listed.unwrap_or_else(|| {
+            if shown[0].is_some() {
+                self.calls.interrupt(holder, out);
+                self.thoughts.shown(shown, entries, holder, out);
+            }
+            if let Some(opaque) = opaque {
+                self.thoughts.beside(opaque, holder, out);
+            }
+            WaitingThoughts::of_entries(entries)
+        });
+        self.waiting(&mut waiting, self.whole.then(ThoughtPlace::default), out);
         if let Some(content) = content {
             self.content(content, &mut waiting, holder, out);
         }
@@ -246,14 +287,14 @@ impl MessageReader {
             holder.grow(holder.message, REFUSAL, Part::Refusal(text), out);
         }
         for (place, entry) in calls.into_iter().flat_map(|calls| calls.elements()).enumerate() {
-            let before = EntryPlace { characters: u64::MAX, calls: self.calls.count() };
-            self.entries(&mut waiting, Some(before), out);
+            let before = ThoughtPlace { characters: u64::MAX, calls: self.calls.count() };
+            self.waiting(&mut waiting, Some(before), out);
             self.call(|calls, out| calls.entry(entry, place as u64, holder, out), out);
         }
         if let Some(lone) = lone {
             self.call(|calls, out| calls.lone(lone, holder, out), out);
         }
-        self.entries(&mut waiting, None, out);
+        self.waiting(&mut waiting, None, out);
     }
 
     fn call(&mut self, read: impl FnOnce(&mut CallReader, &mut Events<'_>) -> bool, out: &mut Events<'_>) {
@@ -261,11 +302,11 @@ impl MessageReader {
         self.facts.calls |= read(&mut self.calls, out);
     }
 
-    /// Says the entries of `reasoning_details` that stand before that place, or all of them.
-    fn entries(
+    /// Says the thoughts that stand before that place, or all of them.
+    fn waiting(
         &mut self,
-        waiting: &mut WaitingEntries<'_>,
-        before: Option<EntryPlace>,
+        waiting: &mut WaitingThoughts<'_>,
+        before: Option<ThoughtPlace>,
         out: &mut Events<'_>,
     ) {
         let Some(holder) = self.holder() else { return };
@@ -274,15 +315,20 @@ impl MessageReader {
                 place.calls < before.calls
                     || place.calls == before.calls && place.characters <= before.characters
             });
-            let due = waiting.0.as_mut().and_then(|entries| entries.next_if(|_| is_due));
-            let Some((number, entry)) = due else { return };
-            // Where a stream says it, there it stands.
-            let here = EntryPlace { characters: self.said.characters, calls: self.calls.count() };
-            if self.whole || place == here {
-                EntryPlace::note(entry);
-            }
+            let due = waiting.0.as_mut().and_then(|thoughts| thoughts.next_if(|_| is_due));
+            let Some((_, thought)) = due else { return };
             self.calls.interrupt(holder, out);
-            self.thoughts.entry(entry, number, holder, out);
+            match thought {
+                WaitingThought::Entry(number, entry) => {
+                    // Where a stream says it, there it stands.
+                    let here = ThoughtPlace { characters: self.said.characters, calls: self.calls.count() };
+                    if self.whole || place == here {
+                        ThoughtPlace::note(entry);
+                    }
+                    self.thoughts.entry(entry, number, holder, out);
+                }
+                WaitingThought::Packed(text, state) => self.thoughts.packed(text, state, holder, out),
+            }
         }
     }
 
@@ -290,7 +336,7 @@ impl MessageReader {
     fn content(
         &mut self,
         content: Val<'_>,
-        waiting: &mut WaitingEntries<'_>,
+        waiting: &mut WaitingThoughts<'_>,
         holder: Holder,
         out: &mut Events<'_>,
     ) {
@@ -315,8 +361,8 @@ impl MessageReader {
                     let (before, after) = text.split_at(inside);
                     self.said.add(before);
                     holder.grow(holder.message, part + more_parts, Part::Text(Str::escaped(before)), out);
-                    let here = EntryPlace { characters: self.said.characters, calls: 0 };
-                    self.entries(waiting, Some(here), out);
+                    let here = ThoughtPlace { characters: self.said.characters, calls: 0 };
+                    self.waiting(waiting, Some(here), out);
                     self.thoughts.end(out);
                     text = after;
                     more_parts += 1;
@@ -332,7 +378,7 @@ impl MessageReader {
     }
 
     /// After how many bytes of a text the next entry stands, if it stands inside of it.
-    fn place_inside(&self, escaped: &str, waiting: &mut WaitingEntries<'_>) -> Option<usize> {
+    fn place_inside(&self, escaped: &str, waiting: &mut WaitingThoughts<'_>) -> Option<usize> {
         let place = waiting.next_place().filter(|place| place.calls == 0)?;
         let after = place.characters.checked_sub(self.said.characters)?;
         byte_of(escaped, after).filter(|byte| *byte < escaped.len())
@@ -398,47 +444,6 @@ fn is_silent(said: Val<'_>) -> bool {
     ];
     let says = |value: Val<'_>| !is_blank(value) && !value.is("") && !is_placeholder(value);
     !SPOKEN.iter().any(|name| said.get(name).is_some_and(says))
-}
-
-/// How many characters an escaped text has.
-fn characters(escaped: &str) -> u64 {
-    if escaped.is_ascii() && !escaped.contains('\\') {
-        return escaped.len() as u64;
-    }
-    let (mut count, mut rest) = (0, escaped);
-    while let Some(length) = first_character(rest) {
-        rest = &rest[length..];
-        count += 1;
-    }
-    count
-}
-
-/// Where in an escaped text so many characters end, if it has them.
-fn byte_of(escaped: &str, characters: u64) -> Option<usize> {
-    let mut byte = 0;
-    for _ in 0..characters {
-        byte += first_character(escaped.get(byte..)?)?;
-    }
-    Some(byte)
-}
-
-/// How many bytes the first character of an escaped text has.
-fn first_character(escaped: &str) -> Option<usize> {
-    let first = escaped.chars().next()?;
-    if first != '\\' {
-        return Some(first.len_utf8());
-    }
-    let unit = |at: usize| {
-        let digits = escaped.get(at..)?.strip_prefix("\\u")?.get(..4)?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    let length = match (unit(0), unit(6)) {
-        // Two halves of one character.
-        (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
-        (Some(_), _) => 6,
-        (None, _) => 2,
-    };
-    Some(length.min(escaped.len())).filter(|length| escaped.is_char_boundary(*length))
 }
 
 /// Where a statement comes from: an entry of `annotations`.

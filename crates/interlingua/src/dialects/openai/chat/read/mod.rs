@@ -22,7 +22,6 @@ use crate::wire::note_blanks;
 use counts::read_usage;
 use failures::failure_of;
 use message::MessageReader;
-pub(super) use thoughts::{AFTER_CALLS, AFTER_CHARACTERS};
 
 pub(super) struct CompletionReader;
 

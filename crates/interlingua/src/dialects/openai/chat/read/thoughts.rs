@@ -1,6 +1,6 @@
 //! Reasoning: a text under one of three names, entries of `reasoning_details`, and thinking among the parts of content.
 
-use super::super::{CARRIED, CARRIED_SIGNATURE};
+use super::super::places::{PackedState, PackedThought, unpack};
 use super::message::Holder;
 use crate::json::Str;
 use crate::model::{Field, ItemId, ItemKind, Opaque, OpaqueKind, Part, issuers};
@@ -14,6 +14,8 @@ pub(super) struct ThoughtReader {
     open: Option<Thought>,
     /// The number of the last entry of `reasoning_details`.
     last_entry: Option<u64>,
+    /// States of `reasoning_opaque` so far.
+    states: usize,
 }
 
 /// The reasoning that is open.
@@ -24,31 +26,6 @@ struct Thought {
     /// The number of its entry in `reasoning_details`.
     entry: Option<u64>,
     signed: bool,
-}
-
-/// The members of an entry that say where it stands among the texts and calls of its message. They are ours: a message has
-/// one string of content and one list of calls, and a thought may stand between any two of them.
-pub(in super::super) const AFTER_CHARACTERS: &str = "after_characters";
-pub(in super::super) const AFTER_CALLS: &str = "after_calls";
-
-/// Where an entry stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct EntryPlace {
-    pub(super) characters: u64,
-    pub(super) calls: u64,
-}
-
-impl EntryPlace {
-    pub(super) fn of(entry: Val<'_>) -> Self {
-        let count = |name| entry.get(name).and_then(|count: Val<'_>| count.u64()).unwrap_or(0);
-        Self { characters: count(AFTER_CHARACTERS), calls: count(AFTER_CALLS) }
-    }
-
-    /// It was taken at its word.
-    pub(super) fn note(entry: Val<'_>) {
-        entry.note_u64(AFTER_CHARACTERS, Field::Structure);
-        entry.note_u64(AFTER_CALLS, Field::Structure);
-    }
 }
 
 impl ThoughtReader {
@@ -231,26 +208,78 @@ impl ThoughtReader {
 
     /// A new message begins.
     pub(super) fn reset(&mut self) {
-        self.last_entry = None;
+        (self.last_entry, self.states) = (None, 0);
     }
 
-    /// State that Copilot puts beside the text of the whole message; it signs what was shown, or stands for it.
+    /// State that Copilot puts beside the text of the whole message; it signs what was shown, or stands for it. Of a list,
+    /// what is new: each place in a stream says again what those before it said.
     pub(super) fn beside(&mut self, state: Val<'_>, holder: Holder, out: &mut Events<'_>) {
-        let carried = |mark: &str| state.str().is_some_and(|state| state.as_escaped().starts_with(mark));
-        let kind = match (carried(CARRIED_SIGNATURE), carried(CARRIED), self.open.is_some()) {
-            (true, ..) | (false, false, true) => OpaqueKind::Signature,
-            (false, true, _) | (false, false, false) => OpaqueKind::Encrypted,
-        };
-        let Some(value) = state.take_text(kind.field()) else { return };
-        let escaped = value.as_escaped();
-        let carried = escaped.strip_prefix(CARRIED).or_else(|| escaped.strip_prefix(CARRIED_SIGNATURE));
-        let (issuer, value) =
-            carried.and_then(|rest| rest.split_once(':')).unwrap_or((issuers::COPILOT, escaped));
+        let Some(escaped) = state.str() else { return };
+        match unpack(escaped.as_escaped()) {
+            // It does not fit the text of the message, or is none: it stays where it is.
+            None => {}
+            Some(PackedState::List(_)) if holder.whole => {}
+            Some(PackedState::One { kind, issuer, value }) => {
+                let otherwise =
+                    if self.open.is_some() { OpaqueKind::Signature } else { OpaqueKind::Encrypted };
+                let kind = kind.unwrap_or(otherwise);
+                state.take(kind.field());
+                self.states += 1;
+                self.sign(
+                    Opaque { kind, issuer: Str::escaped(issuer), value: Str::escaped(value) },
+                    holder,
+                    out,
+                );
+            }
+            Some(PackedState::List(thoughts)) => {
+                claim_list(state, &thoughts);
+                let states: Vec<_> = thoughts.into_iter().filter_map(|thought| thought.state).collect();
+                let told = std::mem::replace(&mut self.states, states.len());
+                for opaque in states.into_iter().skip(told) {
+                    self.sign(opaque, holder, out);
+                }
+            }
+        }
+    }
+
+    fn sign(&mut self, opaque: Opaque<'_>, holder: Holder, out: &mut Events<'_>) {
+        if self.open.as_ref().is_some_and(|thought| thought.signed) {
+            self.end(out);
+        }
         let thought = self.open.get_or_insert_with(|| Thought::new(None, holder, out));
         thought.signed = true;
-        let opaque = Opaque { kind, issuer: Str::escaped(issuer), value: Str::escaped(value) };
         holder.grow(thought.item, 1, Part::Opaque(opaque), out);
     }
+
+    /// A thought of a whole message with its text.
+    pub(super) fn packed(
+        &mut self,
+        text: &str,
+        state: Option<Opaque<'_>>,
+        holder: Holder,
+        out: &mut Events<'_>,
+    ) {
+        // State without a text is that of the summary before it.
+        let goes_on =
+            text.is_empty() && state.as_ref().is_some_and(|state| state.kind == OpaqueKind::Encrypted);
+        if !goes_on {
+            self.end(out);
+        }
+        if !text.is_empty() {
+            self.think(text, |_| false, None, holder, out);
+        }
+        if let Some(opaque) = state {
+            self.sign(opaque, holder, out);
+        }
+    }
+}
+
+/// A list of thoughts is claimed for the first state in it.
+pub(super) fn claim_list(list: Val<'_>, thoughts: &[PackedThought<'_>]) {
+    match thoughts.iter().find_map(|thought| thought.state.as_ref()) {
+        Some(state) => list.take(state.kind.field()),
+        None => list.note(Field::Structure),
+    };
 }
 
 impl Thought {

@@ -119,6 +119,7 @@ impl AnswerForm for Chunks {
 
     fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>) {
         self.answer = answer;
+        self.say_state(out);
         self.chunk(Some(stop.word), out, |_, _| {});
     }
 
@@ -138,6 +139,11 @@ impl AnswerForm for Chunks {
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+        let answers: Vec<u64> = self.choices.keys().copied().collect();
+        for answer in answers {
+            self.answer = answer;
+            self.say_state(out);
+        }
         out.json.frame("data: ");
         write_failure(failure, out);
         out.json.frame("\n\n");
@@ -189,11 +195,14 @@ impl Chunks {
                 choice.tally.write_detail(opaque, json.key("reasoning_details").array());
                 json.end_array();
             }),
-            StatePlace::Opaque => {
-                if let Some(state) = self.tally().state(opaque, out) {
-                    self.chunk(None, out, |_, json| _ = json.key("reasoning_opaque").str(&state));
-                }
-            }
+            StatePlace::Opaque => self.tally().keep(Some(opaque)),
+        }
+    }
+
+    /// Says the state that was kept for its one place. Clients take the last that they get, so it says all of it again.
+    fn say_state(&mut self, out: &mut Target<'_>) {
+        if let Some(state) = self.tally().packed() {
+            self.chunk(None, out, |_, json| _ = json.key("reasoning_opaque").str(&state));
         }
     }
 }
@@ -205,17 +214,14 @@ impl AssistantForm for Chunks {
 
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
         match opening {
-            Opening::Text(..) => self.tally().open_text(out),
-            Opening::Thinking => {
-                let keeps_place = self.flavour.state.has_entries();
-                let tally = self.tally();
-                if !keeps_place && tally.is_after_something() {
-                    out.ledger.note("thoughts between texts and calls put before them");
-                }
-                tally.open_thought();
+            Opening::Text(..) => {
+                self.say_state(out);
+                self.tally().open_text(out);
             }
+            Opening::Thinking => self.tally().open_thought(),
             Opening::Encrypted(opaque) => self.opaque(opaque, out),
             Opening::Call(CallOpening { number, id, name, .. }) => {
+                self.say_state(out);
                 self.chunk(None, out, |choice, json| {
                     choice.call = number;
                     choice.tally.open_call();
@@ -266,7 +272,9 @@ impl AssistantForm for Chunks {
     }
 
     fn close(&mut self, out: &mut Target<'_>) {
-        if let Some(text) = self.tally().close().filter(|_| self.flavour.state.has_entries()) {
+        if self.flavour.state == StatePlace::Opaque {
+            self.tally().keep(None);
+        } else if let Some(text) = self.tally().close() {
             self.chunk(None, out, |choice, json| {
                 choice.tally.write_thought(&text, json.key("reasoning_details").array());
                 json.end_array();

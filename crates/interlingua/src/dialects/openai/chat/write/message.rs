@@ -4,7 +4,7 @@ use super::super::{Flavour, StatePlace};
 use super::tally::MessageTally;
 use crate::json::{JsonBuffer, Str};
 use crate::ledger::Reason;
-use crate::model::{Args, Citation, Field, ItemId, Opaque};
+use crate::model::{Args, Citation, Field, ItemId, Opaque, OpaqueKind};
 use crate::pipe::Target;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 use crate::wire::backends::Capabilities;
@@ -25,7 +25,7 @@ pub(super) struct ChatMessage {
     refusal: String,
     reasoning: String,
     details: JsonBuffer,
-    /// The one state of a message that has a place for one.
+    /// The one state that a server takes of a message.
     state: Option<Str<'static>>,
     annotations: JsonBuffer,
     calls: JsonBuffer,
@@ -112,11 +112,14 @@ impl AssistantForm for ChatMessage {
         if std::mem::take(&mut self.in_thinking_part) {
             self.content.more().close_string().end_object().end_array().end_object();
         }
-        if let Some(text) = self.tally.close()
-            && self.is_answer()
-            && self.flavour.state.has_entries()
-        {
-            self.tally.write_thought(&text, &mut self.details.hold());
+        match self.flavour.state {
+            _ if !self.is_answer() => _ = self.tally.close(),
+            StatePlace::Details => {
+                if let Some(text) = self.tally.close() {
+                    self.tally.write_thought(&text, &mut self.details.hold());
+                }
+            }
+            StatePlace::Opaque => self.tally.keep(None),
         }
         if std::mem::take(&mut self.in_call) {
             self.calls.hold().close_string().end_object().end_object();
@@ -171,7 +174,7 @@ impl ChatMessage {
 
     fn open_thought(&mut self, out: &mut Target<'_>) {
         let name = self.reasoning_name();
-        let keeps_place = self.is_answer() && self.flavour.state.has_entries() || name == Some(THINKING_PART);
+        let keeps_place = self.is_answer() || name == Some(THINKING_PART);
         if name.is_some() && !keeps_place && self.tally.is_after_something() {
             out.ledger.note("thoughts between texts and calls put before them");
         }
@@ -200,11 +203,14 @@ impl ChatMessage {
     fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) {
         match self.flavour.state {
             StatePlace::Details => self.tally.write_detail(opaque, &mut self.details.hold()),
-            StatePlace::Opaque => {
-                if let Some(state) = self.tally.state(opaque, out) {
-                    self.state = Some(state);
+            StatePlace::Opaque if self.is_answer() => self.tally.keep(Some(opaque)),
+            StatePlace::Opaque if self.state.is_none() => {
+                if opaque.kind == OpaqueKind::Encrypted && self.tally.is_after_something() {
+                    out.ledger.note("state put before what was said before it");
                 }
+                self.state = Some(opaque.value.clone().into_owned());
             }
+            StatePlace::Opaque => out.lose_str(opaque.kind.field(), &opaque.value, Reason::Merged),
         }
     }
 
@@ -235,7 +241,7 @@ impl ChatMessage {
             }
         }
         let json = &mut out.json;
-        json.opt_str("reasoning_opaque", self.state.take().as_ref());
+        json.opt_str("reasoning_opaque", self.state.take().or_else(|| self.tally.packed()).as_ref());
         let lists = [
             ("reasoning_details", &mut self.details),
             ("annotations", &mut self.annotations),

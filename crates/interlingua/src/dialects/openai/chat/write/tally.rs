@@ -1,7 +1,6 @@
 //! What is counted while a message is said: where a citation and an entry of `reasoning_details` stand.
 
-use super::super::read::{AFTER_CALLS, AFTER_CHARACTERS};
-use super::super::{CARRIED, CARRIED_SIGNATURE, StatePlace};
+use super::super::places::{AFTER_CALLS, AFTER_CHARACTERS, PackedThought, ThoughtPlace, characters, pack};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Citation, Field, Opaque, OpaqueKind, issuers};
@@ -17,13 +16,13 @@ pub(super) struct MessageTally {
     thought: Option<String>,
     /// Calls so far.
     calls: u64,
-    /// State that stands beside the whole message has been said.
-    stated: bool,
+    /// What one place for state has to say.
+    packed: Vec<PackedThought<'static>>,
+    /// It has more to say than it said.
+    unsaid: bool,
     /// Characters of content so far, and before the text that is open.
     characters: u64,
     text_begins: u64,
-    /// The text at hand, decoded in memory that is used again.
-    plain: String,
 }
 
 impl MessageTally {
@@ -35,9 +34,7 @@ impl MessageTally {
     }
 
     pub(super) fn text(&mut self, text: &Str<'_>) {
-        self.plain.clear();
-        text.decode_into(&mut self.plain);
-        self.characters += self.plain.chars().count() as u64;
+        self.characters += characters(text.as_escaped());
     }
 
     /// There is a text, of whatever length.
@@ -105,31 +102,26 @@ impl MessageTally {
         json.opt_u64(AFTER_CALLS, Some(self.calls).filter(|count| *count > 0));
     }
 
-    /// The one state of a message that has a place for one, if it has not been said.
-    pub(super) fn state(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) -> Option<Str<'static>> {
-        let Opaque { kind, issuer, value } = opaque;
-        if *kind == OpaqueKind::Signature && self.thought.take().is_some_and(|text| !text.is_empty()) {
+    /// Keeps the thought that is open, with its state, for the one place that a message has for all of it.
+    pub(super) fn keep(&mut self, state: Option<&Opaque<'_>>) {
+        // A state that is no signature is said when the thought that it belongs to has ended.
+        let is_own = state.is_none_or(|state| state.kind == OpaqueKind::Signature);
+        let text = self.thought.take_if(|_| is_own).unwrap_or_default();
+        if text.is_empty() && state.is_none() {
+            return;
+        }
+        if is_own {
             self.thoughts += 1;
         }
-        if std::mem::replace(&mut self.stated, true) {
-            out.lose_str(kind.field(), value, Reason::Merged);
-            return None;
-        }
-        if *kind == OpaqueKind::Encrypted && self.calls + self.characters > 0 {
-            out.ledger.note("state put before what was said before it");
-        }
-        if issuer.is(issuers::COPILOT) {
-            return Some(value.clone().into_owned());
-        }
-        let mark = match kind {
-            OpaqueKind::Signature => CARRIED_SIGNATURE,
-            OpaqueKind::Encrypted => CARRIED,
-        };
-        let mut carried = Str::escaped(mark).into_owned();
-        carried.push(issuer);
-        carried.push(&Str::escaped(":"));
-        carried.push(value);
-        Some(carried)
+        let place = ThoughtPlace { characters: self.characters, calls: self.calls };
+        let state = state.map(|state| state.clone().into_owned());
+        self.packed.push(PackedThought { place, characters: characters(&text), state });
+        self.unsaid = true;
+    }
+
+    /// What the one place for state has to say that it did not.
+    pub(super) fn packed(&mut self) -> Option<Str<'static>> {
+        std::mem::take(&mut self.unsaid).then(|| pack(&self.packed))?
     }
 
     /// Writes an entry of `annotations`. What is said of a whole text is said of all its characters.
@@ -157,12 +149,5 @@ impl MessageTally {
         place(json, to, self.characters.saturating_sub(1));
         json.key("title").str(&title.clone().unwrap_or_default());
         json.key("url").str(&source.clone().unwrap_or_default()).end_object().end_object();
-    }
-}
-
-impl StatePlace {
-    /// Whether each thought has an entry of its own.
-    pub(super) fn has_entries(self) -> bool {
-        self == StatePlace::Details
     }
 }
