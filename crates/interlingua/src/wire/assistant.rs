@@ -307,7 +307,7 @@ impl AssistantWriter {
             (Of::Reasoning, Part::Opaque(opaque)) => self.profile.takes_opaque(opaque),
             (_, Part::Opaque(_)) => Err(Reason::Foreign),
             (Of::Message, Part::Citation(citation)) if form.cites(citation) => Ok(()),
-            (Of::Message, Part::Cache(_)) if self.profile.marks != Marks::Nothing => Ok(()),
+            (Of::Message, Part::Cache(_)) if self.profile.marks >= Marks::Texts => Ok(()),
             (Of::Call, Part::Cache(_)) if self.profile.marks == Marks::TextsAndCalls => Ok(()),
             (Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice, _) => Err(Reason::NoSlot),
         }

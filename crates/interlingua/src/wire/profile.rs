@@ -39,7 +39,7 @@ pub(crate) struct Profile {
     pub(crate) system_is_turn: bool,
     /// Whether tools have groups; where they have none, the group is put before the name.
     pub(crate) groups: bool,
-    /// Whether an assistant's texts, or its texts and calls, can be marked for the cache.
+    /// What can be marked for the cache.
     pub(crate) marks: Marks,
     /// The vendor's own tools.
     pub(crate) own_tools: &'static [OwnTool],
@@ -107,14 +107,16 @@ pub(crate) enum BlankText {
     Refuse,
 }
 
-/// What of an assistant's turn can be marked for the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What can be marked for the cache, each with all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Marks {
     /// Nothing.
     Nothing,
-    /// Its texts.
+    /// What users and tools say.
+    Input,
+    /// The assistant's texts.
     Texts,
-    /// Its texts and calls.
+    /// Its calls.
     TextsAndCalls,
 }
 

@@ -120,7 +120,7 @@ static BACKEND: Profile = Profile {
     // One that comes first is no item.
     system_is_turn: false,
     groups: true,
-    marks: Marks::Nothing,
+    marks: Marks::Input,
     own_tools: OWN_TOOLS,
 };
 
