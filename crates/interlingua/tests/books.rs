@@ -251,6 +251,7 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ("gemini", "copilot", "result/text", "says where the picture of a result stands"),
     ("gemini", "*", "call/name", "code that the provider ran has no name that could be lost"),
     ("gemini", "openai-chat", "turn/stop", "a filter that says why reads as a refusal"),
+    ("*", "gemini", "turn/stop", "an answer of Gemini without anything in it has failed"),
     ("anthropic", "gemini", "result/text", "a call without a result gets one that says so"),
     ("anthropic", "gemini", "usage/input", "what was written to the cache is counted as input"),
     ("openai-responses", "gemini", "call/args", "arguments that are cut off are no object, and stand in one"),

@@ -649,6 +649,9 @@ const NOT_THE_SAME: &[Excuse] = &[
         "`{}` is how no arguments are said",
     ),
     (C, G, "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
+    ("*", G, "stream/empty.sse *", "an answer of Gemini without anything in it has failed"),
+    (C, A, "stream/empty.sse +/usage/*", "Anthropic insists on counts, and the 0 is noted"),
+    (R, A, "stream/empty.sse +/usage/*", "Anthropic insists on counts, and the 0 is noted"),
 ];
 
 const A: &str = "anthropic";
