@@ -44,14 +44,9 @@ pub(crate) struct Converted {
     pub(crate) output: Option<PathBuf>,
     pub(crate) from: Identified,
     pub(crate) to: (&'static Dialect, Role),
+    /// The source and the target are the same: the bytes passed untouched and unread.
+    pub(crate) is_copy: bool,
     pub(crate) report: Report,
-}
-
-impl Converted {
-    /// SourceFlags and target are the same: the bytes passed untouched and unread.
-    pub(crate) fn is_copy(&self) -> bool {
-        self.from.dialect.name == self.to.0.name && self.from.spec.role == self.to.1
-    }
 }
 
 /// What became of a run.
@@ -223,8 +218,9 @@ fn convert(
     };
     let pipe = Pipe::new((from.dialect, from.spec.role), to, &options);
     let mut pipe = pipe.map_err(|_| CommandError::NoTargetRole(to.0, from.spec.role))?;
-    let converted = |report| Converted { name: input.name(), output: None, from, to, report };
-    let nothing_read = |converted: &Converted| !converted.is_copy() && converted.report.read == 0;
+    let is_copy = pipe.is_copy();
+    let converted = |report| Converted { name: input.name(), output: None, from, to, is_copy, report };
+    let nothing_read = |converted: &Converted| !converted.is_copy && converted.report.read == 0;
     let refuse = || {
         Err(CommandError::NothingRead {
             name: input.name(),

@@ -50,7 +50,7 @@ pub(crate) fn reading(name: &str, identity: &Identified) -> String {
 
 /// The loss table of one file.
 pub(crate) fn converted(file: &Converted, verbose: bool) -> String {
-    if file.is_copy() {
+    if file.is_copy {
         return format!("copied unchanged: it is {} ({}) already\n", file.to.0.name, file.to.1.word());
     }
     let report = &file.report;

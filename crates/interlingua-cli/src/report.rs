@@ -17,7 +17,7 @@ pub(crate) fn convert(summary: &Summary) -> String {
     document(|json| {
         json.object().key("files").array();
         for file in converted {
-            let Converted { name, output, from, to, report } = file;
+            let Converted { name, output, from, to, is_copy, report } = file;
             json.object().key("input").str(&Str::plain(name));
             json.key("output");
             match output {
@@ -32,7 +32,7 @@ pub(crate) fn convert(summary: &Summary) -> String {
                 .key("role")
                 .literal(to.1.word())
                 .end_object();
-            json.key("copied").bool(file.is_copy());
+            json.key("copied").bool(*is_copy);
             counts(report, json);
             details(report, from.spec.framing, json);
             json.end_object();

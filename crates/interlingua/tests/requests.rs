@@ -440,3 +440,15 @@ fn p33_p34_ids_of_odd_letters_are_given_back_as_they_were_issued() {
         (&json!(id), &json!(id))
     );
 }
+
+#[test]
+fn a_server_that_is_named_is_obeyed_between_two_of_one_dialect_too() {
+    let request =
+        json!({"model": "m", "temperature": 0.5, "seed": 4, "messages": [{"role": "user", "content": "x"}]});
+    let (out, report) = convert_for(C, C, Some("deepseek"), &request);
+    assert!(out.get("seed").is_none() && lost(&report, "/seed", Reason::Refused), "{out}");
+    assert_eq!(out["temperature"], 0.5);
+    // Without one every byte passes.
+    let (out, report) = convert(C, C, &request);
+    assert_eq!((out, report.read), (request, 0));
+}

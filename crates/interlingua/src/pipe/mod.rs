@@ -159,11 +159,18 @@ impl Pipe {
         let (spec, reader) = source
             .and_then(|spec| Some((spec, spec.read?)))
             .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
-        if from.0.name == to.0.name && from.1 == to.1 {
+        // Whoever names a server or a model wants its rules obeyed.
+        let is_errand = options.backend.is_some() || options.model.is_some() || options.max_tokens.is_some();
+        if from.0.name == to.0.name && from.1 == to.1 && !(from.1 == Role::Request && is_errand) {
             return Ok(Self { stages: None, ledger: Ledger::default(), emit: JsonBuffer::default() });
         }
         let options = &Options { source: Some(from.0.name), ..options.clone() };
         Ok(Self::join(from.0, spec, reader(options), ((writer.make)(options), writer.says), options))
+    }
+
+    /// Whether bytes pass untouched and unread.
+    pub fn is_copy(&self) -> bool {
+        self.stages.is_none()
     }
 
     /// Joins a reader to a writer that has a place for everything, such as one that only checks.
