@@ -243,11 +243,17 @@ impl<T: AnswerForm> AnswerWriter<T> {
             let stop = self.stopped(answer, turn, event, out);
             return self.form.end_answer(answer, &stop, out);
         }
-        if turn.stop.as_ref().is_some_and(|stop| stop.class == StopClass::Error) {
+        let failure = match turn.stop.as_ref().map(|stop| stop.class) {
+            Some(StopClass::Error) => Some(&UNREADABLE),
+            // Half an answer must not look like a whole one.
+            Some(StopClass::Cancelled) if !self.profile.stops.has(StopClass::Cancelled) => Some(&CANCELLED),
+            _ => None,
+        };
+        if let Some(failure) = failure {
             self.assistant.event(event, self.form.assistant(0), out);
             self.learn(turn, out);
             lose_stop(self.profile, turn.stop.as_ref(), Reason::Narrowed, out);
-            self.fail(&UNREADABLE, out);
+            self.fail(failure, out);
             if T::HEAD == HeadPlace::Last {
                 self.progress = Progress::Void;
             }
@@ -390,6 +396,16 @@ fn lose_stop(profile: &Profile, stop: Option<&Stop<'_>>, reason: Reason, out: &m
         out.lose_raw(Field::StopDetail, detail, reason);
     }
 }
+
+/// What to say of an answer that someone cancelled, where no word for why it stopped says so.
+const CANCELLED: Failure<'static> = Failure {
+    class: FailureClass::Incomplete,
+    status: None,
+    code: None,
+    message: Str::escaped("the response was cancelled before it was complete"),
+    request_id: None,
+    retry_after: None,
+};
 
 /// What to say when there was no answer to translate, or none that ended well.
 const UNREADABLE: Failure<'static> = Failure {

@@ -13,7 +13,8 @@ use crate::tape::{Kind, Val};
 pub(crate) struct StopWords {
     /// Reasons with a word of their own; those of a natural end and of calls must be among them.
     pub(crate) words: Words<StopClass>,
-    /// What is written for reasons that have none; other reasons are written as a natural end.
+    /// What is written for reasons that have none; other reasons are written as a natural end, but for one that someone
+    /// cancelled, which is written as a failure.
     pub(crate) nearest: Words<StopClass>,
 }
 
@@ -27,6 +28,11 @@ pub(crate) struct AnswerFacts {
 }
 
 impl StopWords {
+    /// Whether there is a word for that reason, or one near it.
+    pub(crate) fn has(&self, class: StopClass) -> bool {
+        self.words.word(class).or_else(|| self.nearest.word(class)).is_some()
+    }
+
     /// Our word for theirs.
     pub(crate) fn class(&self, word: &Str<'_>) -> StopClass {
         self.words.value(word).unwrap_or(StopClass::Other)

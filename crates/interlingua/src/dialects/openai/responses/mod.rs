@@ -191,8 +191,8 @@ static STOPS: StopWords = StopWords {
         (StopClass::ToolUse, COMPLETED),
         (StopClass::MaxTokens, "max_output_tokens"),
         (StopClass::Filter, "content_filter"),
+        (StopClass::Cancelled, CANCELLED),
         (StopClass::Cancelled, "steered"),
-        (StopClass::Cancelled, "cancelled"),
         // As some servers spell it.
         (StopClass::End, "complete"),
     ]),
@@ -200,6 +200,8 @@ static STOPS: StopWords = StopWords {
 };
 
 const COMPLETED: &str = "completed";
+/// A status, unlike the other words for an answer that is not complete.
+const CANCELLED: &str = "cancelled";
 
 /// Before the state of another issuer that a client of this API was given in `encrypted_content`, and will send back: then
 /// come the issuer's name, the kind of state and the state, after colons.

@@ -1,6 +1,6 @@
 //! Answers: a whole response, and the events of a stream.
 
-use super::super::{CLIENT, COMPLETED, ERRORS};
+use super::super::{CANCELLED, CLIENT, COMPLETED, ERRORS};
 use super::items::{OutputItems, OutputStatus, Purpose, begin_event};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
@@ -100,9 +100,10 @@ impl AnswerForm for ResponseEvents {
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
         self.items.end_item(item_status(stop), out);
         let end = ResponseEnd::of(stop, head.usage);
-        let json = if end.reason.is_none() {
+        let json = if end.status == COMPLETED {
             begin_event!(self.items, "response.completed", out)
         } else {
+            // The stream of an answer that was cancelled has no event of its own.
             begin_event!(self.items, "response.incomplete", out)
         };
         end.write(&self.head, &self.items, json.key("response"));
@@ -140,8 +141,10 @@ impl ResponseEnd<'_> {
         ResponseEnd { status: "in_progress", reason: None, failure: None, usage: None };
 
     fn of(stop: &Stopped<'_>, usage: Option<Usage>) -> ResponseEnd<'static> {
-        let reason = Some(stop.word).filter(|word| *word != COMPLETED);
-        let status = if reason.is_some() { "incomplete" } else { COMPLETED };
+        let (status, reason) = match stop.word {
+            COMPLETED | CANCELLED => (stop.word, None),
+            reason => ("incomplete", Some(reason)),
+        };
         ResponseEnd { status, reason, failure: None, usage }
     }
 
