@@ -633,3 +633,91 @@ fn p76_a_request_can_be_counted() {
     let (back, _) = convert_json(A, R, Role::Counted, &got);
     assert_eq!(back, counted);
 }
+
+/// A response that someone cancelled after half a sentence.
+fn cancelled() -> Value {
+    json!({"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "cancelled", "output": [
+        {"type": "message", "id": "m1", "status": "incomplete", "role": "assistant", "content": [
+            {"type": "output_text", "text": "The tide is", "annotations": []}]}]})
+}
+
+#[test]
+fn a_cancelled_answer_does_not_look_like_success() {
+    for client in [C, A, "kimi", "copilot"] {
+        let (out, report) = convert_json(R, client, Role::Response, &cancelled());
+        assert!(out["error"]["message"].as_str().unwrap().contains("cancelled"), "{client}: {out}");
+        assert!(out.get("choices").is_none() && out.get("content").is_none(), "{client}: {out}");
+        assert!(report.lost_paths.iter().any(|row| row.path == "/status"), "{client}: {report:?}");
+    }
+    let (out, _) = convert_json(R, "gemini", Role::Response, &cancelled());
+    assert_eq!(out["candidates"][0]["finishReason"], "OTHER");
+    let (out, _) = rewrite_json(Role::Response, &cancelled());
+    assert_eq!((&out["status"], &out["incomplete_details"]), (&json!("cancelled"), &Value::Null));
+    assert_eq!(out["output"][0]["status"], "incomplete");
+}
+
+#[test]
+fn a_stream_that_is_cancelled_ends_in_a_failure() {
+    let mut text = String::new();
+    for event in [
+        json!({"type": "response.created", "response": {"id": "r", "model": "m", "status": "in_progress", "output": []}}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "m1", "role": "assistant", "content": []}}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "item_id": "m1", "content_index": 0, "delta": "The tide is"}),
+        json!({"type": "response.incomplete", "response": cancelled()}),
+    ] {
+        text += &format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+    }
+    let request = json!({"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": "x"}]});
+    for client in [A, C] {
+        let (out, _) = stream(client, R, &request, &text);
+        let last = events(&out).pop().unwrap();
+        assert!(last["error"]["message"].as_str().unwrap().contains("cancelled"), "{client}: {out}");
+        assert!(!out.contains("end_turn") && !out.contains("\"stop\""), "{client}: {out}");
+    }
+    let (out, _) = rewrite(Role::Stream, &text);
+    let last = events(&out).pop().unwrap();
+    assert_eq!(
+        (&last["type"], &last["response"]["status"]),
+        (&json!("response.incomplete"), &json!("cancelled"))
+    );
+}
+
+#[test]
+fn two_calls_of_one_id_get_one_each_and_their_results_find_them() {
+    let request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}]});
+    let of_chat = |id: &str, args: &str| json!({"id": id, "type": "function", "function": {"name": "look", "arguments": args}});
+    for issued in ["c", "functions.look:0"] {
+        let answer = json!({"id": "1", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "tool_calls",
+            "message": {"role": "assistant", "content": null, "tool_calls": [
+                of_chat(issued, "{\"n\":1}"), of_chat(issued, "{\"n\":2}"), of_chat("d", "{}"), of_chat(issued, "{\"n\":3}")]}}]});
+        let (_, got) = call(A, C, &request, |_| answer.clone());
+        let ids: Vec<String> = got["content"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|call| call["id"].as_str().unwrap().to_owned())
+            .collect();
+        let different: std::collections::HashSet<_> = ids.iter().collect();
+        assert_eq!(different.len(), 4, "{ids:?}");
+        // The client sends them back, and the backend finds each result beside its call.
+        let mut next = request.clone();
+        let results: Vec<Value> = ids
+            .iter()
+            .rev()
+            .map(|id| json!({"type": "tool_result", "tool_use_id": id, "content": format!("of {id}")}))
+            .collect();
+        next["messages"].as_array_mut().unwrap().extend([
+            json!({"role": "assistant", "content": got["content"]}),
+            json!({"role": "user", "content": results}),
+        ]);
+        let (sent, _) = call(A, C, &next, |_| answer.clone());
+        let calls = sent["messages"][1]["tool_calls"].as_array().unwrap();
+        assert_eq!(calls[0]["id"], issued);
+        assert_eq!(calls[1]["id"], format!("{issued}_1"));
+        for (number, result) in sent["messages"].as_array().unwrap()[2..].iter().enumerate() {
+            let call = calls.iter().position(|call| call["id"] == result["tool_call_id"]).unwrap();
+            assert_eq!(call, 3 - number, "{sent}");
+        }
+    }
+}

@@ -128,6 +128,24 @@ pub(crate) fn call_id<'a>(
     Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))
 }
 
+/// The id of a call that has the id of another: numbered, from that number on, until it is new. Requests and answers do it
+/// alike, and so an answer's ids come back as they were given.
+pub(crate) fn numbered_id(
+    id: &Str<'_>,
+    mut number: usize,
+    rule: NameRule,
+    mut is_new: impl FnMut(&Str<'_>) -> bool,
+) -> Str<'static> {
+    loop {
+        let numbered = Str::from_plain(&format!("{}_{number}", id.decode()));
+        let numbered = call_id(Some(&numbered), rule, None, ItemId(0)).into_owned();
+        if is_new(&numbered) {
+            return numbered;
+        }
+        number += 1;
+    }
+}
+
 /// The name of a tool in targets that have no groups.
 pub(crate) fn flat_name<'a>(
     namespace: Option<&Str<'_>>,

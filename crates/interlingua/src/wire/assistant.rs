@@ -4,7 +4,7 @@
 //! pieces of a stream. Things that overlap in the source (parallel calls) go out one after the other, in the order they
 //! began. What has no place is booked when it comes, before anything waits.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::aliases;
 use super::arguments;
@@ -103,6 +103,8 @@ pub(crate) struct AssistantWriter {
     /// The call that is open has arguments.
     argued: bool,
     calls: u64,
+    /// The ids of the calls of an answer, as hashes; none in a request.
+    call_ids: Option<HashSet<u64>>,
     refused: bool,
     /// The id of the answer, unless this is a request.
     pub(crate) answer: Option<Str<'static>>,
@@ -162,6 +164,7 @@ impl AssistantWriter {
             thought: None,
             argued: false,
             calls: 0,
+            call_ids: Some(HashSet::default()),
             refused: false,
             answer: None,
             tape: TapeBuf::default(),
@@ -170,7 +173,7 @@ impl AssistantWriter {
 
     /// The target is a backend with rules for ids and names.
     pub(crate) fn obey(&mut self, takes: &Capabilities) {
-        (self.ids, self.names) = (takes.call_ids, takes.tool_names);
+        (self.ids, self.names, self.call_ids) = (takes.call_ids, takes.tool_names, None);
     }
 
     /// A new message begins.
@@ -322,6 +325,7 @@ impl AssistantWriter {
                 if call_id.as_ref().is_none_or(|old| old.as_escaped() != id.as_escaped()) {
                     out.ledger.note("tool call id replaced by one the target takes");
                 }
+                let id = self.only(id, call_id.as_ref(), out);
                 let (namespace, name) = if self.profile.groups {
                     (namespace.as_ref(), aliases::tool_name(name, self.names, out.ledger))
                 } else {
@@ -345,6 +349,19 @@ impl AssistantWriter {
             // A message is what it says; the others have no place here and do not come.
             ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => {}
         }
+    }
+
+    /// The id of a call, or one of its own if an earlier call of the same answer has it: a client names the call by it
+    /// whose result it sends. Those of a request are sorted out by whoever knows the whole conversation.
+    fn only<'a>(&mut self, id: Str<'a>, issued: Option<&Str<'_>>, out: &mut Target<'_>) -> Str<'a> {
+        let Some(known) = &mut self.call_ids else { return id };
+        let mut is_new = |id: &Str<'_>| known.insert(aliases::fingerprint(id.as_escaped().as_bytes()));
+        if is_new(&id) {
+            return id;
+        }
+        out.ledger.note("call with the id of an earlier one got an id of its own");
+        let stem = issued.unwrap_or(&id).reborrow().into_owned();
+        aliases::numbered_id(&stem, usize::try_from(self.calls).unwrap_or(usize::MAX), self.ids, is_new)
     }
 
     fn grow(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {

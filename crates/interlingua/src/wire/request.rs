@@ -256,16 +256,8 @@ impl<T: RequestForm> RequestWriter<T> {
             return self.assistant.event(event, self.form.assistant(), out);
         }
         out.ledger.note("call with the id of an earlier one got an id of its own");
-        let mut number = self.call_ids.len();
-        let new = loop {
-            let new =
-                aliases::alias(&Str::from_plain(&format!("{}_{number}", id.decode())), self.takes.call_ids)
-                    .into_owned();
-            if self.is_new(&new) {
-                break new;
-            }
-            number += 1;
-        };
+        let (number, rule) = (self.call_ids.len(), self.takes.call_ids);
+        let new = aliases::numbered_id(&id, number, rule, |new| self.is_new(new));
         self.pairs.called(&new);
         let known = self.renamed.entry(id.as_escaped().to_owned()).or_default();
         known.push_back(new.as_escaped().to_owned());
