@@ -363,6 +363,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, "*", "request/codex.json +/tools[]/*", "tools that came as an item stand among the others"),
     (R, "*", "request/codex.json -/input[]/tools[]/*", "tools that came as an item stand among the others"),
     (R, "*", "request/codex.json -/input[]/type", "tools that came as an item stand among the others"),
+    (R, C, "request/codex.json -/input[]/role", "tools that came as an item stand among the others"),
     (R, "*", "request/codex.json +/input[]/content[]/*", "one text is a string, two are a list"),
     (R, "*", "request/codex.json -/input[]/content[]/*", "one text is a string, two are a list"),
     (R, A, "-/instructions", "what the system and developers say first is one list"),

@@ -452,3 +452,147 @@ fn a_server_that_is_named_is_obeyed_between_two_of_one_dialect_too() {
     let (out, report) = convert(C, C, &request);
     assert_eq!((out, report.read), (request, 0));
 }
+
+/// What the system and developers say, first, in the middle and last.
+fn instructed() -> Value {
+    ask(json!([
+        {"role": "system", "content": "Be brief."}, {"role": "developer", "content": "Metres."},
+        {"role": "user", "content": "How deep?"}, {"role": "system", "content": "Fog."},
+        {"role": "assistant", "content": "Nine."}, {"role": "developer", "content": "Now feet."},
+        {"role": "user", "content": "And now?"}, {"role": "system", "content": "Haste."}]))
+}
+
+fn told(out: &Value) -> Vec<(String, Value)> {
+    let messages = out["messages"].as_array().unwrap().iter();
+    messages.map(|said| (said["role"].as_str().unwrap().to_owned(), said["content"].clone())).collect()
+}
+
+fn part(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn marked(text: &str) -> Value {
+    json!([part("<system>"), part(text), part("</system>")])
+}
+
+#[test]
+fn p57_developers_are_told_where_the_server_knows_them() {
+    let (out, report) = convert_for(C, C, Some("openai"), &instructed());
+    let roles: Vec<String> = told(&out).into_iter().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["system", "developer", "user", "system", "assistant", "developer", "user", "system"]);
+    assert!(report.lost_paths.is_empty(), "{report:?}");
+    for (server, model) in [("deepseek", "deepseek-chat"), ("groq", "m"), ("vllm", "m")] {
+        let mut request = instructed();
+        request["model"] = json!(model);
+        let (out, report) = convert_for(C, C, Some(server), &request);
+        assert!(told(&out).iter().all(|(role, _)| role != "developer"), "{server}: {out}");
+        assert!(lost(&report, "/messages[]/role", Reason::Narrowed), "{server}: {report:?}");
+    }
+}
+
+#[test]
+fn p56_a_system_message_stands_where_the_server_takes_it() {
+    let mut request = instructed();
+    request["model"] = json!("Qwen/Qwen3.6-27B");
+    let user = |content: Value| ("user".to_owned(), content);
+    let (out, report) = convert_for(C, C, Some("vllm"), &request);
+    let expected = [
+        ("system".to_owned(), json!([part("Be brief."), part("Metres.")])),
+        user(json!("How deep?")),
+        user(marked("Fog.")),
+        ("assistant".to_owned(), json!("Nine.")),
+        user(marked("Now feet.")),
+        user(json!("And now?")),
+        user(marked("Haste.")),
+    ];
+    assert_eq!(told(&out), expected);
+    assert!(noted(&report, "what the system says first joined"));
+    assert!(noted(&report, "system message written as marked user text"));
+    let of = |reason| {
+        report.lost_paths.iter().find(|row| row.path == "/messages[]/role" && row.reason == Some(reason))
+    };
+    // Each role is given up once: two of developers, two of the system.
+    assert_eq!(
+        (of(Reason::Narrowed).unwrap().count, of(Reason::Refused).unwrap().count),
+        (2, 2),
+        "{report:?}"
+    );
+    assert!(of(Reason::Merged).is_none(), "{report:?}");
+    // Another model of the same server takes them anywhere.
+    request["model"] = json!("mistral");
+    let (out, _) = convert_for(C, C, Some("vllm"), &request);
+    assert_eq!(told(&out).iter().filter(|(role, _)| role == "system").count(), 5);
+    // Mistral takes them after the user.
+    let (out, _) = convert_for(C, C, Some("mistral"), &request);
+    let roles: Vec<String> = told(&out).into_iter().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["system", "system", "user", "system", "assistant", "user", "user", "system"]);
+}
+
+#[test]
+fn mistral_gets_a_word_of_the_assistant_between_results_and_the_user() {
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": "one"});
+    for (before, after) in [
+        (vec![], vec![json!({"role": "user", "content": "and?"})]),
+        (vec![], vec![json!({"role": "system", "content": "Metres."})]),
+        (vec![json!({"role": "user", "content": "wait"})], vec![]),
+    ] {
+        let mut messages = vec![json!({"role": "user", "content": "x"}), call.clone()];
+        messages.extend(before);
+        messages.push(result.clone());
+        messages.extend(after);
+        let (out, report) = convert_for(C, C, Some("mistral"), &ask(json!(messages)));
+        let roles: Vec<String> = told(&out).into_iter().map(|(role, _)| role).collect();
+        assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"], "{out}");
+        assert!(noted(&report, "this server wants the assistant between"), "{report:?}");
+        let (out, _) = convert_for(C, C, Some("vllm"), &ask(json!(messages)));
+        assert_eq!(told(&out).len(), 4);
+    }
+    let (out, _) =
+        convert_for(C, C, Some("mistral"), &ask(json!([{"role": "user", "content": "x"}, call, result])));
+    assert_eq!(told(&out).len(), 3, "nothing follows the results");
+}
+
+#[test]
+fn a_model_without_a_system_is_told_by_the_user() {
+    let request = |model: &str| json!({"model": model, "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]});
+    let (out, _) = convert(C, "gemini", &request("gemma-3-27b-it"));
+    assert!(out.get("systemInstruction").is_none(), "{out}");
+    assert_eq!(
+        out["contents"],
+        json!([{"role": "user", "parts": [{"text": "<system>"}, {"text": "Be brief."}, {"text": "</system>"}, {"text": "hi"}]}])
+    );
+    let (out, _) = convert(C, "gemini", &request("gemini-2.5-pro"));
+    assert!(out.get("systemInstruction").is_some());
+    let nowhere = [("system".to_owned(), RuleValue::Word("nowhere".to_owned()))];
+    for (dialect, list, kind) in
+        [(A, "messages", "text"), (C, "messages", "text"), ("openai-responses", "input", "input_text")]
+    {
+        let base = Backend::of_dialect(dialect).unwrap();
+        let backend = Backend::derived("mine", "", base, &nowhere, &[]).unwrap();
+        let side = |name| (Dialect::named(name).unwrap(), Role::Request);
+        let options = Options { backend: Some(backend), ..Options::default() };
+        let mut out = Vec::new();
+        Pipe::new(side("kimi"), side(dialect), &options)
+            .unwrap()
+            .finish_with(request("m").to_string().as_bytes(), &mut out);
+        let out: Value = serde_json::from_slice(&out).unwrap();
+        let text = |text: &str| json!({"type": kind, "text": text});
+        assert_eq!(out[list][0]["role"], "user", "{out}");
+        assert_eq!(
+            out[list][0]["content"],
+            json!([text("<system>"), text("Be brief."), text("</system>")]),
+            "{out}"
+        );
+        assert!(out.get("system").is_none() && out.get("instructions").is_none(), "{out}");
+    }
+}
+
+#[test]
+fn a_developer_in_the_middle_costs_nobody_else_his_name() {
+    let (out, report) = convert(C, "gemini", &instructed());
+    assert!(out.to_string().contains("Now feet."));
+    let row = report.lost_paths.iter().find(|row| row.reason == Some(Reason::Narrowed)).unwrap();
+    // Two developers, and the system twice in the middle.
+    assert_eq!((row.path.as_str(), row.count), ("/messages[]/role", 4), "{report:?}");
+}

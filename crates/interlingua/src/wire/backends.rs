@@ -134,10 +134,12 @@ pub struct ThinkingForms {
 pub enum SystemPlaces {
     /// Anywhere.
     Anywhere,
-    /// At the beginning, and after the user where the assistant or nothing follows.
+    /// At the beginning, and after the user. Where the dialect is Anthropic's, the assistant or nothing must follow.
     AfterUser,
-    /// At the beginning.
+    /// At the beginning, and there is one.
     First,
+    /// Nowhere: instructions are the user's.
+    Nowhere,
 }
 
 /// What schemas must be.

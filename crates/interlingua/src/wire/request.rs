@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
-use super::backends::{Backend, Capabilities};
+use super::backends::{Backend, Capabilities, SystemPlaces};
 use super::content::WireContent;
 use super::media::{tidy_type, type_of_bytes};
 use super::profile::{BlankText, Marks, Profile, client_runs};
@@ -28,6 +28,8 @@ pub(crate) trait RequestForm: Send {
     const APART: bool = false;
     /// Whether developers are told from the system, where the model takes that.
     const DEVELOPERS: bool = false;
+    /// Whether a message of the system is one among the others, so that it is decided here where it may stand.
+    const SYSTEM_IS_MESSAGE: bool = false;
 
     /// What backends of the dialect take, in its words.
     fn profile(&self) -> &'static Profile;
@@ -66,6 +68,8 @@ pub(crate) struct PlacedMedia<'a> {
 /// A message of the user or the system.
 pub(crate) struct GatheredMessage<'a> {
     pub(crate) author: Author,
+    /// The name of its author is given up already.
+    pub(crate) narrowed: bool,
     pub(crate) content: &'a mut WireContent,
     /// Calls waited for their results when it began.
     pub(crate) waited: bool,
@@ -96,6 +100,11 @@ pub(crate) struct RequestWriter<T> {
     marks_left: usize,
     /// Who spoke last.
     last: Speaker,
+    /// What stands before the next message.
+    before: TurnBefore,
+    /// What the system says first, where that is one message.
+    lead: WireContent,
+    lead_author: Author,
     /// A message waits until all calls have their results.
     deferred: bool,
     open: OpenItems<Destination>,
@@ -110,6 +119,16 @@ enum AssistantTurn {
     Open,
     /// It has one.
     Spoken,
+}
+
+/// What stands before a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TurnBefore {
+    /// Nothing but what the system says.
+    Nothing,
+    User,
+    Results,
+    Assistant,
 }
 
 /// What whoever sends the request on wants of it.
@@ -171,6 +190,9 @@ impl<T: RequestForm> RequestWriter<T> {
             renamed: HashMap::default(),
             marks_left: usize::MAX,
             last: Speaker::Nobody,
+            before: TurnBefore::Nothing,
+            lead: WireContent::new(profile.texts),
+            lead_author: Author::System,
             deferred: false,
             open: OpenItems::default(),
         }
@@ -206,6 +228,9 @@ impl<T: RequestForm> RequestWriter<T> {
             // It has no place and does not come.
             ItemKind::Notice(_) => return,
         };
+        if !matches!(to, Destination::System { .. }) {
+            self.end_lead(out);
+        }
         if to == Destination::Assistant {
             self.begin_assistant(out);
             let spoke = *kind == ItemKind::Message
@@ -331,16 +356,16 @@ impl<T: RequestForm> RequestWriter<T> {
     fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let ItemTail { id, is_error, .. } = tail;
         let Some(to) = self.open.remove(*id) else { return };
-        let (author, waited) = match to {
+        let (author, narrowed, waited) = match to {
             Destination::Assistant => return self.assistant.event(event, self.form.assistant(), out),
             Destination::Result => {
                 self.result.end(out);
-                self.last = Speaker::User;
+                (self.last, self.before) = (Speaker::User, TurnBefore::Results);
                 self.form.result(&self.result_of, *is_error, &mut self.result, out);
                 return self.result.clear();
             }
-            Destination::User { waited } => (Author::User, waited),
-            Destination::System { author } => (author, false),
+            Destination::User { waited } => (Author::User, false, waited),
+            Destination::System { author, narrowed } => (author, narrowed, false),
         };
         self.said.end(out);
         let is_turn = author == Author::User || self.profile.system_is_turn;
@@ -349,8 +374,64 @@ impl<T: RequestForm> RequestWriter<T> {
         }
         let waits = self.pairs.is_waiting();
         self.deferred |= waits && !self.said.is_empty();
-        self.form.message(GatheredMessage { author, content: &mut self.said, waited, waits }, out);
+        let author = match author {
+            Author::System | Author::Developer if T::SYSTEM_IS_MESSAGE && !self.said.is_empty() => {
+                let Some(author) = self.place_system(author, narrowed, out) else { return };
+                author
+            }
+            author => author,
+        };
+        if author == Author::User && !self.said.is_empty() {
+            self.before = TurnBefore::User;
+        }
+        self.form.message(GatheredMessage { author, narrowed, content: &mut self.said, waited, waits }, out);
         self.said.clear();
+    }
+
+    /// Whose message it is that the system says: the system's where the server takes that, else the user's, marked, where
+    /// it stood. What it says first may have to be one message, which then waits for more of it.
+    fn place_system(&mut self, author: Author, narrowed: bool, out: &mut Target<'_>) -> Option<Author> {
+        let before = if self.pairs.is_waiting() { TurnBefore::Results } else { self.before };
+        match (self.takes.system, before) {
+            (SystemPlaces::Anywhere, _)
+            | (SystemPlaces::AfterUser, TurnBefore::Nothing | TurnBefore::User) => return Some(author),
+            (SystemPlaces::First, TurnBefore::Nothing) => {
+                if self.lead.is_empty() {
+                    self.lead_author = author;
+                } else {
+                    out.ledger.note("what the system says first joined to one message");
+                    if !narrowed {
+                        out.lose(Field::ItemAuthor, Reason::Merged);
+                    }
+                }
+                self.lead.absorb(&mut self.said);
+                self.said.clear();
+                return None;
+            }
+            (SystemPlaces::AfterUser, _) | (SystemPlaces::First, _) | (SystemPlaces::Nowhere, _) => {}
+        }
+        out.ledger.note("system message written as marked user text, where it stood");
+        if !narrowed {
+            out.lose(Field::ItemAuthor, Reason::Refused);
+        }
+        let mut marked = WireContent::new(self.profile.texts);
+        marked.text(ItemId(0), u32::MAX - 1, &Str::escaped("<system>"), out);
+        marked.end(out);
+        marked.absorb(&mut self.said);
+        marked.text(ItemId(0), u32::MAX, &Str::escaped("</system>"), out);
+        marked.end(out);
+        self.said = marked;
+        Some(Author::User)
+    }
+
+    /// The system has said what it says first.
+    fn end_lead(&mut self, out: &mut Target<'_>) {
+        if !self.lead.is_empty() {
+            let (author, content) = (self.lead_author, &mut self.lead);
+            let message = GatheredMessage { author, narrowed: false, content, waited: false, waits: false };
+            self.form.message(message, out);
+            self.lead.clear();
+        }
     }
 
     fn begin_assistant(&mut self, out: &mut Target<'_>) {
@@ -370,6 +451,7 @@ impl<T: RequestForm> RequestWriter<T> {
         let is_prefill = is_last && !self.pairs.is_waiting();
         if self.form.end_assistant(is_prefill && self.takes.prefill, out) {
             self.last = if is_prefill { Speaker::Assistant } else { Speaker::User };
+            self.before = TurnBefore::Assistant;
         } else {
             let refuses = self.profile.texts.blank == BlankText::Refuse;
             out.lose(Field::ItemAuthor, if refuses { Reason::Refused } else { Reason::Redundant });
@@ -396,8 +478,9 @@ impl<T: RequestForm> RequestWriter<T> {
         content.text(ItemId(0), 0, &Str::escaped(text), out);
         content.end(out);
         let author = Author::User;
-        self.form
-            .message(GatheredMessage { author, content: &mut content, waited: false, waits: false }, out);
+        let content = &mut content;
+        let message = GatheredMessage { author, narrowed: false, content, waited: false, waits: false };
+        self.form.message(message, out);
     }
 
     /// The id of a call as its result names it.
@@ -478,6 +561,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
 
     fn finish(&mut self, out: &mut Target<'_>) {
         if self.begun {
+            self.end_lead(out);
             self.end_assistant(true, out);
             match self.last {
                 Speaker::Nobody => {

@@ -18,6 +18,8 @@ pub(crate) enum Destination {
     System {
         /// Which of the two.
         author: Author,
+        /// It is not told which of the two it was.
+        narrowed: bool,
     },
     /// The assistant's turn.
     Assistant,
@@ -38,9 +40,10 @@ impl Destination {
     /// system, and some refuse the word.
     pub(crate) const fn of_message(author: Author, waited: bool, tells_developers: bool) -> (Self, bool) {
         match author {
-            Author::System => (Destination::System { author }, false),
-            Author::Developer if tells_developers => (Destination::System { author }, false),
-            Author::Developer => (Destination::System { author: Author::System }, true),
+            Author::Developer if !tells_developers => {
+                (Destination::System { author: Author::System, narrowed: true }, true)
+            }
+            Author::System | Author::Developer => (Destination::System { author, narrowed: false }, false),
             Author::User => (Destination::User { waited }, false),
             Author::Tool => (Destination::User { waited }, true),
             Author::Assistant => (Destination::Assistant, false),

@@ -148,21 +148,22 @@ pub(super) static BACKENDS: &[&Backend] = &[
         name: "vllm",
         dialect: "openai-chat",
         about: "vLLM serving any model",
-        takes: Capabilities { reasoning_names: &["reasoning", "reasoning_content"], ..COMPATIBLE },
-        models: &[],
+        takes: VLLM,
+        models: &[ModelRow {
+            names: STRICT_TEMPLATES,
+            takes: Capabilities { system: SystemPlaces::First, ..VLLM },
+        }],
     },
     &Backend {
         name: "ollama",
         dialect: "openai-chat",
         about: "Ollama serving any model",
-        takes: Capabilities {
-            max_tokens: "max_tokens",
-            reasoning_names: &["reasoning"],
-            efforts: &["none", "low", "medium", "high"],
-            media: MediaTypes { inline: &["image/"], by_address: &[] },
-            ..COMPATIBLE
-        },
-        models: &[],
+        takes: OLLAMA,
+        // Its own renderers of older models take them anywhere (ollama/ollama#17774).
+        models: &[ModelRow {
+            names: &["*qwen3.8*"],
+            takes: Capabilities { system: SystemPlaces::First, ..OLLAMA },
+        }],
     },
     &Backend {
         name: "openrouter",
@@ -252,6 +253,10 @@ pub(super) static BACKENDS: &[&Backend] = &[
             ],
             max_temperature: 1.5,
             call_ids: NameRule { letters: Letters::Word, least: 1, most: 64, letter_first: false },
+            // Its validator (mistral-common) has no system after the assistant or a result, and until lately no user
+            // after a result.
+            system: SystemPlaces::AfterUser,
+            user_after_results: false,
             ..COMPATIBLE
         },
         models: &[],
@@ -516,6 +521,22 @@ const COMPATIBLE: Capabilities = Capabilities {
     max_cache_marks: 0,
     ..CHAT
 };
+
+/// vLLM, which renders messages by the model's own template.
+const VLLM: Capabilities =
+    Capabilities { reasoning_names: &["reasoning", "reasoning_content"], ..COMPATIBLE };
+
+const OLLAMA: Capabilities = Capabilities {
+    reasoning_names: &["reasoning"],
+    efforts: &["none", "low", "medium", "high"],
+    media: MediaTypes { inline: &["image/"], by_address: &[] },
+    ..COMPATIBLE
+};
+
+/// Models whose templates refuse a system message that is not the first of all (vllm-project/vllm#41114,
+/// QwenLM/Qwen3.8#244), or any but one (suitenumerique/conversations#197).
+const STRICT_TEMPLATES: &[&str] =
+    &["*qwen3.5*", "*Qwen3.5*", "*qwen3.6*", "*Qwen3.6*", "*qwen3.8*", "*Qwen3.8*", "*gemma-3*"];
 
 /// Kimi, with thinking that is switched on and off; sampling is the platform's.
 const KIMI_SWITCHED: Capabilities = Capabilities {

@@ -93,6 +93,9 @@ const GEMINI_2_5_PRO: Capabilities =
 const GEMINI_2: Capabilities =
     Capabilities { thinking: ThinkingForms { budget: false, adaptive: false, off: true }, ..GEMINI_2_5 };
 
+/// Gemma before 4 was trained without a system ("Developer instruction is not enabled for models/gemma-3-27b-it").
+const GEMMA: Capabilities = Capabilities { system: SystemPlaces::Nowhere, ..GEMINI_2 };
+
 /// From 3 on a level says how hard to think, and the first call of each step must carry its state.
 const GEMINI_3: Capabilities = Capabilities {
     thinking: ThinkingForms { budget: false, adaptive: true, off: false },
@@ -105,7 +108,10 @@ const OF_GEMINI_2_5_PRO: &[&str] = &["*gemini-2.5-pro*"];
 const OF_GEMINI_2_5: &[&str] = &["*gemini-2.5*"];
 const OF_GEMINI_2: &[&str] = &["*gemini-2.0*", "*gemini-1*", "*gemma*"];
 
+const OF_GEMMA: &[&str] = &["*gemma-1*", "*gemma-2*", "*gemma-3*"];
+
 const GEMINI_MODELS: &[ModelRow] = &[
+    ModelRow { names: OF_GEMMA, takes: GEMMA },
     ModelRow { names: OF_GEMINI_3, takes: GEMINI_3 },
     ModelRow { names: OF_GEMINI_2_5_PRO, takes: GEMINI_2_5_PRO },
     ModelRow { names: OF_GEMINI_2_5, takes: GEMINI_2_5 },
@@ -113,6 +119,7 @@ const GEMINI_MODELS: &[ModelRow] = &[
 ];
 
 const GEMINI_MODELS_ON_VERTEX: &[ModelRow] = &[
+    ModelRow { names: OF_GEMMA, takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMMA } },
     ModelRow { names: OF_GEMINI_3, takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMINI_3 } },
     ModelRow {
         names: OF_GEMINI_2_5_PRO,

@@ -291,19 +291,21 @@ impl RuleType for Letters {
 }
 
 impl RuleType for SystemPlaces {
-    const WANTS: &'static str = "`anywhere`, `after-user` or `first`";
+    const WANTS: &'static str = "`anywhere`, `after-user`, `first` or `nowhere`";
 
     fn show(&self) -> RuleValue {
         let word = match self {
             SystemPlaces::Anywhere => "anywhere",
             SystemPlaces::AfterUser => "after-user",
             SystemPlaces::First => "first",
+            SystemPlaces::Nowhere => "nowhere",
         };
         RuleValue::Word(word.to_owned())
     }
 
     fn read(value: &RuleValue) -> Option<Self> {
-        let places = [SystemPlaces::Anywhere, SystemPlaces::AfterUser, SystemPlaces::First];
+        let places =
+            [SystemPlaces::Anywhere, SystemPlaces::AfterUser, SystemPlaces::First, SystemPlaces::Nowhere];
         places.into_iter().find(|places| places.show() == *value)
     }
 }

@@ -241,7 +241,7 @@ impl RequestForm for MessagesRequest {
     }
 
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
-        let GatheredMessage { author, content, waited, waits } = message;
+        let GatheredMessage { author, narrowed: _, content, waited, waits } = message;
         if content.is_empty() {
             return;
         }
@@ -277,12 +277,14 @@ impl RequestForm for MessagesRequest {
         if self.system.is_empty() {
             return;
         }
-        if !self.messages {
+        let places = self.takes.map(|takes| takes.system);
+        if !self.messages && places != Some(SystemPlaces::Nowhere) {
             self.system.write(out.json.key("system"));
             return self.open_messages(out);
         }
+        self.open_messages(out);
         let json = &mut out.json;
-        let may_stand = self.takes.is_none_or(|takes| takes.system != SystemPlaces::First);
+        let may_stand = !matches!(places, Some(SystemPlaces::First | SystemPlaces::Nowhere));
         if may_stand && self.last == Speaker::User && next != Speaker::User {
             self.system.write(json.up_to_value(r#"{"role":"system","content":"#));
             json.end_object();

@@ -13,7 +13,7 @@ use crate::pipe::Target;
 use crate::tape::TapeBuf;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
-use crate::wire::backends::Capabilities;
+use crate::wire::backends::{Capabilities, SystemPlaces};
 use crate::wire::content::WireContent;
 use crate::wire::is_object;
 use crate::wire::profile::Profile;
@@ -139,7 +139,7 @@ impl RequestForm for GenerateRequest {
     }
 
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
-        let GatheredMessage { author, content, waited: _, waits: _ } = message;
+        let GatheredMessage { author, narrowed, content, waited: _, waits: _ } = message;
         if let Some(value) = self.value.take() {
             out.ledger.note("JSON content written as text");
             content.text(ItemId(0), u32::MAX, &Str::plain(&value), out);
@@ -150,11 +150,13 @@ impl RequestForm for GenerateRequest {
             return;
         }
         let begun = self.contents || !self.said.is_empty() || !self.results.bytes().is_empty();
-        if author == Author::System && !begun {
+        if author == Author::System && !begun && self.takes.system != SystemPlaces::Nowhere {
             return self.system.absorb(content);
         }
         if author == Author::System {
-            out.lose(Field::ItemAuthor, Reason::Narrowed);
+            if !narrowed {
+                out.lose(Field::ItemAuthor, Reason::Narrowed);
+            }
             out.ledger.note("system message written as marked user text, where it stood");
             self.said.text(ItemId(0), u32::MAX - 1, &Str::escaped("<system>"), out);
             self.said.end(out);

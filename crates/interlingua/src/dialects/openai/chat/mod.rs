@@ -203,7 +203,7 @@ const CACHE_CONTROL: CacheWords =
 pub(in super::super) const COPILOT_CONTROL: CacheWords =
     CacheWords { name: "copilot_cache_control", kind: ("type", "ephemeral"), lifetimes: &[] };
 
-/// The words of `role`. A writer says `system` for a developer, and a result has `tool` written beside its id.
+/// The words of `role`. A result has `tool` written beside its id.
 const ROLES: Words<Author> = Words(&[
     (Author::User, "user"),
     (Author::Assistant, "assistant"),

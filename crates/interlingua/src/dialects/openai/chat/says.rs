@@ -19,6 +19,9 @@ pub(in super::super) const fn request(field: Field) -> Says {
         | Field::FormatStrict
         | Field::ResultText
         | Field::CallArgs => Says::Exactly,
+        Field::ItemAuthor => Says::Less(
+            "some servers do not know developers, or a system that speaks later; messages in a row are joined",
+        ),
         Field::ReasoningText => Says::Less("some servers have no place for it"),
         Field::Temperature
         | Field::TopP

@@ -26,6 +26,9 @@ pub(in super::super) struct ChatRequest {
     media_count: u32,
     /// Messages that must wait until all calls are answered.
     deferred: JsonBuffer,
+    /// Results were written last, and the server wants the assistant to speak after them.
+    wants_assistant: bool,
+    user_after_results: bool,
 }
 
 impl ChatRequest {
@@ -36,17 +39,31 @@ impl ChatRequest {
             media: WireContent::default(),
             media_count: 0,
             deferred: JsonBuffer::default(),
+            wants_assistant: false,
+            user_after_results: true,
+        }
+    }
+
+    /// Before anything but the assistant speaks.
+    fn before_message(&mut self, out: &mut Target<'_>) {
+        if std::mem::take(&mut self.wants_assistant) {
+            out.ledger.note("this server wants the assistant between results and the user: it says `OK.`");
+            out.json.with_value(r#"{"role":"assistant","content":"OK."}"#);
         }
     }
 }
 
 impl RequestForm for ChatRequest {
+    const DEVELOPERS: bool = true;
+    const SYSTEM_IS_MESSAGE: bool = true;
+
     fn profile(&self) -> &'static Profile {
         self.flavour.backend
     }
 
     fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
         self.assistant.obey(takes);
+        self.user_after_results = takes.user_after_results;
         settings::write(request, self.flavour, takes, out);
     }
 
@@ -58,6 +75,7 @@ impl RequestForm for ChatRequest {
         let said = !self.assistant.is_empty();
         if said {
             self.assistant.write(is_last, out);
+            self.wants_assistant = false;
         }
         said
     }
@@ -84,13 +102,14 @@ impl RequestForm for ChatRequest {
     }
 
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
-        let GatheredMessage { author, content, waited: _, waits } = message;
+        let GatheredMessage { author, narrowed: _, content, waited: _, waits } = message;
         if content.is_empty() {
             // A message that says nothing is left out.
             return out.lose(Field::ItemAuthor, Reason::Redundant);
         }
         if !waits {
             self.settle(Speaker::User, out);
+            self.before_message(out);
             return write_message(self.flavour, author, content, &mut out.json);
         }
         write_message(self.flavour, author, content, &mut self.deferred.hold());
@@ -115,10 +134,14 @@ impl RequestForm for ChatRequest {
             self.flavour.write_message_mark(&mut out.json);
         }
         out.json.end_object();
+        self.wants_assistant = !self.user_after_results;
     }
 
     /// Writes what had to wait for the results.
     fn settle(&mut self, _: Speaker, out: &mut Target<'_>) {
+        if !self.media.is_empty() || !self.deferred.bytes().is_empty() {
+            self.before_message(out);
+        }
         if !self.media.is_empty() {
             self.media.end(out);
             write_message(self.flavour, Author::User, &mut self.media, &mut out.json);

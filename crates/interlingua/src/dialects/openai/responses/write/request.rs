@@ -37,6 +37,7 @@ impl ResponsesRequest {
 impl RequestForm for ResponsesRequest {
     const APART: bool = true;
     const DEVELOPERS: bool = true;
+    const SYSTEM_IS_MESSAGE: bool = true;
 
     fn profile(&self) -> &'static Profile {
         &BACKEND
@@ -64,7 +65,7 @@ impl RequestForm for ResponsesRequest {
     }
 
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
-        let GatheredMessage { author, content, waited: _, waits: _ } = message;
+        let GatheredMessage { author, narrowed: _, content, waited: _, waits: _ } = message;
         if content.is_empty() {
             // A message that says nothing is left out.
             return out.lose(Field::ItemAuthor, Reason::Redundant);
