@@ -596,3 +596,81 @@ fn a_developer_in_the_middle_costs_nobody_else_his_name() {
     // Two developers, and the system twice in the middle.
     assert_eq!((row.path.as_str(), row.count), ("/messages[]/role", 4), "{report:?}");
 }
+
+#[test]
+fn mistrals_words_are_read_and_written() {
+    let request = json!({"model": "m", "random_seed": 7, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "{", "prefix": true}]});
+    let (out, report) = convert(C, "gemini", &request);
+    assert_eq!(out["generationConfig"]["seed"], 7);
+    assert_eq!(out["contents"][1], json!({"role": "model", "parts": [{"text": "{"}]}));
+    assert!(report.lost_paths.is_empty() && report.kept == 0, "{report:?}");
+    for (server, seed, member) in [
+        ("mistral", Some("random_seed"), Some("prefix")),
+        ("deepseek", None, Some("prefix")),
+        ("moonshot", None, Some("partial")),
+        ("openai", Some("seed"), None),
+    ] {
+        let (out, report) = convert_for(C, C, Some(server), &request);
+        let sent = ["seed", "random_seed"].into_iter().find(|name| out.get(name).is_some());
+        assert_eq!(sent, seed, "{server}: {out}");
+        assert_eq!(lost(&report, "/random_seed", Reason::Refused), seed.is_none(), "{server}: {report:?}");
+        let last = &out["messages"][1];
+        let marked = ["prefix", "partial"].into_iter().find(|name| last[name] == true);
+        assert_eq!(marked, member, "{server}: {out}");
+    }
+    // An assistant who is not the last begins no answer.
+    let request = ask(
+        json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]),
+    );
+    let (out, _) = convert_for(C, C, Some("mistral"), &request);
+    assert!(out["messages"][1].get("prefix").is_none());
+}
+
+#[test]
+fn openrouter_gets_marks_for_the_cache_and_the_state_of_whom_it_asks() {
+    let request = |model: &str| {
+        json!({"model": model, "max_tokens": 99, "system": [{"type": "text", "text": "Long.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}],
+        "messages": [{"role": "user", "content": "x"},
+            {"role": "assistant", "content": [{"type": "text", "text": "Well."}, {"type": "thinking", "thinking": "deep", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "cmVk"},
+                {"type": "tool_use", "id": "c", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "one"}]}]})
+    };
+    let (out, report) = convert_for(A, C, Some("openrouter"), &request("anthropic/claude-sonnet-4.5"));
+    assert_eq!(
+        out["messages"][0]["content"],
+        json!([{"type": "text", "text": "Long.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}])
+    );
+    assert_eq!(
+        out["messages"][2]["reasoning_details"],
+        json!([{"index": 0, "type": "reasoning.text", "text": "deep", "signature": "c2ln"}, {"index": 1, "type": "reasoning.encrypted", "data": "cmVk"}])
+    );
+    assert!(!report.lost_paths.iter().any(|row| row.reason == Some(Reason::Foreign)), "{report:?}");
+    // State goes to nobody else, and marks only to whom knows them.
+    for (server, model) in [
+        ("openrouter", "google/gemini-3-pro"),
+        ("openrouter", "some/model"),
+        ("groq", "anthropic/claude"),
+        ("openai", "m"),
+    ] {
+        let (out, report) = convert_for(A, C, Some(server), &request(model));
+        assert!(out["messages"][2].get("reasoning_details").is_none(), "{server}: {out}");
+        assert!(lost(&report, "/messages[]/content[]/signature", Reason::Foreign), "{server}: {report:?}");
+        assert!(lost(&report, "/messages[]/content[]/data", Reason::Foreign), "{server}: {report:?}");
+        let mark = &out["messages"][0]["content"][0];
+        assert_eq!(mark.get("cache_control").is_some(), server == "openrouter", "{server}: {out}");
+        assert_eq!(mark.get("prompt_cache_breakpoint").is_some(), server == "openai", "{server}: {out}");
+        assert_eq!(
+            lost(&report, "/system[]/cache_control/type", Reason::Refused),
+            server == "groq",
+            "{server}: {report:?}"
+        );
+    }
+    // The state of others has the name that the server gives it.
+    let request = json!({"model": "openai/gpt-5.2", "input": [{"role": "user", "content": "x"}, {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "ZW5j"},
+        {"type": "message", "role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]});
+    let (out, _) = convert_for("openai-responses", C, Some("openrouter"), &request);
+    assert_eq!(
+        out["messages"][1]["reasoning_details"],
+        json!([{"index": 0, "type": "reasoning.encrypted", "data": "ZW5j", "format": "openai-responses-v1"}])
+    );
+}

@@ -90,6 +90,8 @@ pub(crate) struct AssistantWriter {
     profile: &'static Profile,
     ids: NameRule,
     names: NameRule,
+    /// The issuers whose state a backend takes beside that of its own.
+    state_of: &'static [&'static str],
     items: OpenItems<OpenItem>,
     /// Whose pieces are written now; pieces of a message are written while there is none.
     current: Option<(ItemId, Current)>,
@@ -155,6 +157,7 @@ impl AssistantWriter {
             profile,
             ids: profile.answer_ids,
             names: NameRule::ANY,
+            state_of: &[],
             items: OpenItems::default(),
             current: None,
             waiting: VecDeque::new(),
@@ -174,6 +177,7 @@ impl AssistantWriter {
     /// The target is a backend with rules for ids and names.
     pub(crate) fn obey(&mut self, takes: &Capabilities) {
         (self.ids, self.names, self.call_ids) = (takes.call_ids, takes.tool_names, None);
+        self.state_of = takes.state_of;
     }
 
     /// A new message begins.
@@ -307,6 +311,11 @@ impl AssistantWriter {
             (Of::Message, Part::Json(_))
             | (Of::Reasoning, Part::Text(_) | Part::Summary(_))
             | (Of::Call, Part::Args(_)) => Ok(()),
+            (Of::Reasoning, Part::Opaque(opaque))
+                if self.state_of.iter().any(|issuer| opaque.is_of(issuer)) =>
+            {
+                Ok(())
+            }
             (Of::Reasoning, Part::Opaque(opaque)) => self.profile.takes_opaque(opaque),
             (_, Part::Opaque(_)) => Err(Reason::Foreign),
             (Of::Message, Part::Citation(citation)) if form.cites(citation) => Ok(()),

@@ -87,8 +87,16 @@ pub struct Capabilities {
     pub user_after_results: bool,
     /// How many marks for the cache.
     pub max_cache_marks: usize,
+    /// In which words they are.
+    pub cache_marks: CacheMarkForm,
     /// Whether the conversation may end with the assistant.
     pub prefill: bool,
+    /// The member by which that message says that the answer goes on where it ends.
+    pub prefill_member: Option<&'static str>,
+    /// The name of the seed.
+    pub seed: &'static str,
+    /// The issuers whose state it takes in `reasoning_details`, because it asks them.
+    pub state_of: &'static [&'static str],
     /// Whether a call can be demanded while the model thinks.
     pub forced_calls_with_thinking: bool,
     /// Whether a call can be demanded at all.
@@ -140,6 +148,15 @@ pub enum SystemPlaces {
     First,
     /// Nowhere: instructions are the user's.
     Nowhere,
+}
+
+/// The words of marks for the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheMarkForm {
+    /// Those of the dialect.
+    Own,
+    /// `cache_control`, which gateways in front of other providers take.
+    CacheControl,
 }
 
 /// What schemas must be.

@@ -11,7 +11,7 @@ use super::backends::{Backend, Capabilities, SystemPlaces};
 use super::content::WireContent;
 use super::media::{tidy_type, type_of_bytes};
 use super::profile::{BlankText, Marks, Profile, client_runs};
-use super::settings::PART_MARK;
+use super::settings::{CacheWords, PART_MARK};
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
 use crate::dialects::Options;
 use crate::json::{Raw, Str};
@@ -33,6 +33,10 @@ pub(crate) trait RequestForm: Send {
 
     /// What backends of the dialect take, in its words.
     fn profile(&self) -> &'static Profile;
+    /// The words of marks for the cache, once the model is known.
+    fn cache(&self) -> &'static CacheWords {
+        self.profile().cache
+    }
     /// Opens the request and writes its settings, for a model that takes that.
     fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>);
     /// Where the assistant's turn says what it says.
@@ -340,8 +344,9 @@ impl<T: RequestForm> RequestWriter<T> {
                 self.form.media(PlacedMedia { of: to.of(), call, delta, media }, content, out);
             }
             Part::Cache(mark) if self.profile.marks != Marks::Nothing => {
-                if content.add_members(*item, *part, |json| self.profile.cache.write(mark, json)) {
-                    self.profile.cache.lose_rest(mark, PART_MARK, out);
+                let words = self.form.cache();
+                if content.add_members(*item, *part, |json| words.write(mark, json)) {
+                    words.lose_rest(mark, PART_MARK, out);
                 } else {
                     out.lose_part(to.of(), value, Reason::NoSlot);
                 }

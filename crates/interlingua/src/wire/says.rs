@@ -75,9 +75,9 @@ pub(crate) use kit_in_answer;
 /// A request.
 pub(crate) const fn in_request(field: Field) -> Says {
     match field {
-        Field::ItemAuthor => {
-            Says::Less("developers are not told from the system; messages in a row are joined")
-        }
+        Field::ItemAuthor => Says::Less(
+            "some servers do not know developers, or a system that speaks later; messages in a row are joined",
+        ),
         Field::ToolChoice => Says::Less("without such a tool there is no choice"),
         Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
         Field::ResultCallId => LETTERS,

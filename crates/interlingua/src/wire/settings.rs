@@ -93,7 +93,11 @@ pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabiliti
             lose_setting(*field, setting, out);
             continue;
         }
-        let name = if *field == Field::MaxTokens { &takes.max_tokens } else { name };
+        let name = match field {
+            Field::MaxTokens => &takes.max_tokens,
+            Field::Seed => &takes.seed,
+            _ => name,
+        };
         write_one(name, *field, how, setting, takes, out);
     }
 }

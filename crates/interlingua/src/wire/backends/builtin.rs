@@ -2,7 +2,8 @@
 
 use super::google::{GEMINI_API, GEMINI_ON_VERTEX};
 use super::{
-    Backend, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces, ThinkingForms,
+    Backend, CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces,
+    ThinkingForms,
 };
 use crate::model::Field;
 use crate::wire::Letters;
@@ -169,16 +170,15 @@ pub(super) static BACKENDS: &[&Backend] = &[
         name: "openrouter",
         dialect: "openai-chat",
         about: "OpenRouter, in front of many providers",
-        takes: Capabilities {
-            reasoning_names: &["reasoning", "reasoning_content"],
-            efforts: &["none", "minimal", "low", "medium", "high", "xhigh"],
-            media: MediaTypes {
-                inline: &["image/", "application/pdf", "audio/wav", "audio/mpeg"],
-                by_address: &["image/", "application/pdf"],
+        takes: OPENROUTER,
+        models: &[
+            ModelRow {
+                names: &["anthropic/*"],
+                takes: Capabilities { state_of: &["anthropic"], ..OPENROUTER },
             },
-            ..COMPATIBLE
-        },
-        models: &[],
+            ModelRow { names: &["openai/*"], takes: Capabilities { state_of: &["openai"], ..OPENROUTER } },
+            ModelRow { names: &["x-ai/*"], takes: Capabilities { state_of: &["xai"], ..OPENROUTER } },
+        ],
     },
     &Backend {
         name: "deepseek",
@@ -188,6 +188,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
             max_tokens: "max_tokens",
             reasoning_names: &["reasoning_content"],
             reasoning_with_calls: true,
+            // At the address of its beta ("Chat Prefix Completion").
+            prefill_member: Some("prefix"),
             efforts: &["low", "medium", "high"],
             refuses: &[
                 Field::TopK,
@@ -235,6 +237,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
         about: "Mistral's own API",
         takes: Capabilities {
             max_tokens: "max_tokens",
+            seed: "random_seed",
+            prefill_member: Some("prefix"),
             // Parts of the content of this type.
             reasoning_names: &["thinking"],
             efforts: &["none", "high"],
@@ -332,7 +336,11 @@ const CLAUDE: Capabilities = Capabilities {
     },
     media_in_results: true,
     max_cache_marks: 4,
+    cache_marks: CacheMarkForm::Own,
     prefill: true,
+    prefill_member: None,
+    seed: "seed",
+    state_of: &[],
     forced_calls_with_thinking: false,
     forced_calls: true,
     call_state: None,
@@ -457,7 +465,11 @@ const CHAT: Capabilities = Capabilities {
     },
     media_in_results: false,
     max_cache_marks: 4,
+    cache_marks: CacheMarkForm::Own,
     prefill: true,
+    prefill_member: None,
+    seed: "seed",
+    state_of: &[],
     forced_calls_with_thinking: true,
     forced_calls: true,
     call_state: None,
@@ -522,6 +534,21 @@ const COMPATIBLE: Capabilities = Capabilities {
     ..CHAT
 };
 
+/// OpenRouter. It takes state back in `reasoning_details` ("Reasoning Tokens: preserving reasoning blocks") and marks for
+/// the cache as Anthropic has them, which it puts into the words of the provider ("Prompt Caching").
+const OPENROUTER: Capabilities = Capabilities {
+    refuses: &[Field::Verbosity, Field::StoreAnswer, Field::ToolService],
+    reasoning_names: &["reasoning", "reasoning_content"],
+    efforts: &["none", "minimal", "low", "medium", "high", "xhigh"],
+    media: MediaTypes {
+        inline: &["image/", "application/pdf", "audio/wav", "audio/mpeg"],
+        by_address: &["image/", "application/pdf"],
+    },
+    max_cache_marks: 4,
+    cache_marks: CacheMarkForm::CacheControl,
+    ..COMPATIBLE
+};
+
 /// vLLM, which renders messages by the model's own template.
 const VLLM: Capabilities =
     Capabilities { reasoning_names: &["reasoning", "reasoning_content"], ..COMPATIBLE };
@@ -571,6 +598,7 @@ const KIMI_SWITCHED: Capabilities = Capabilities {
     schemas: SchemaRules { typed: true, ..COMPATIBLE.schemas },
     media: MediaTypes { inline: &["image/", "video/"], by_address: &["image/", "video/"] },
     forced_calls_with_thinking: false,
+    prefill_member: Some("partial"),
     ..COMPATIBLE
 };
 

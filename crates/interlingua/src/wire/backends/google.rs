@@ -2,7 +2,8 @@
 
 use super::builtin::ANSWER_SETTINGS;
 use super::{
-    Backend, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces, ThinkingForms,
+    Backend, CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces,
+    ThinkingForms,
 };
 use crate::model::Field;
 use crate::wire::Letters;
@@ -78,7 +79,11 @@ const GEMINI: Capabilities = Capabilities {
     },
     media_in_results: true,
     max_cache_marks: 0,
+    cache_marks: CacheMarkForm::Own,
     prefill: true,
+    prefill_member: None,
+    seed: "seed",
+    state_of: &[],
     forced_calls_with_thinking: true,
     forced_calls: true,
     call_state: None,

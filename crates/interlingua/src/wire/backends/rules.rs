@@ -1,6 +1,6 @@
 //! The rules of a backend by name: to print them all, and to let a user change each.
 
-use super::{Backend, Capabilities, ModelRow, SystemPlaces};
+use super::{Backend, CacheMarkForm, Capabilities, ModelRow, SystemPlaces};
 use crate::model::Field;
 use crate::wire::Letters;
 
@@ -106,7 +106,11 @@ rules! {
     "media-in-results": media_in_results,
     "user-after-results": user_after_results,
     "max-cache-marks": max_cache_marks,
+    "cache-marks": cache_marks,
     "prefill": prefill,
+    "prefill-member": prefill_member,
+    "seed": seed,
+    "state-of": state_of,
     "forced-calls": forced_calls,
     "forced-calls-with-thinking": forced_calls_with_thinking,
     "call-state": call_state,
@@ -287,6 +291,22 @@ impl RuleType for Letters {
 
     fn read(value: &RuleValue) -> Option<Self> {
         [Letters::Any, Letters::Word, Letters::Dotted].into_iter().find(|letters| letters.show() == *value)
+    }
+}
+
+impl RuleType for CacheMarkForm {
+    const WANTS: &'static str = "`own` or `cache_control`";
+
+    fn show(&self) -> RuleValue {
+        let word = match self {
+            CacheMarkForm::Own => "own",
+            CacheMarkForm::CacheControl => "cache_control",
+        };
+        RuleValue::Word(word.to_owned())
+    }
+
+    fn read(value: &RuleValue) -> Option<Self> {
+        [CacheMarkForm::Own, CacheMarkForm::CacheControl].into_iter().find(|form| form.show() == *value)
     }
 }
 

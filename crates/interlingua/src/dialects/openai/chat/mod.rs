@@ -115,8 +115,6 @@ pub(in super::super) struct Flavour {
     pub(in super::super) state: StatePlace,
     /// How thinking is asked for.
     pub(in super::super) thinking: ThinkingMember,
-    /// The member that says that the answer goes on where the last message ends.
-    pub(in super::super) prefill: Option<&'static str>,
     /// Whether a message with calls and no text has no content at all.
     pub(in super::super) omits_content: bool,
     /// Whether an answer says what it cites.
@@ -155,7 +153,6 @@ static CHAT: Flavour = Flavour {
     reasoning: "reasoning_content",
     state: StatePlace::Details,
     thinking: ThinkingMember::Effort,
-    prefill: None,
     omits_content: false,
     cites: true,
     films: false,

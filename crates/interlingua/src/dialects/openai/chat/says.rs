@@ -19,9 +19,6 @@ pub(in super::super) const fn request(field: Field) -> Says {
         | Field::FormatStrict
         | Field::ResultText
         | Field::CallArgs => Says::Exactly,
-        Field::ItemAuthor => Says::Less(
-            "some servers do not know developers, or a system that speaks later; messages in a row are joined",
-        ),
         Field::ReasoningText => Says::Less("some servers have no place for it"),
         Field::Temperature
         | Field::TopP
@@ -52,8 +49,10 @@ pub(in super::super) const fn request(field: Field) -> Says {
         Field::CallKind => Says::Less("functions and free-text calls only"),
         Field::EndUser => Says::Less("a longer one than 64 characters is replaced by a hash"),
         Field::ServiceTier => Says::Less("words of other providers are lost"),
-        Field::CacheMark => Says::Less("on parts of content only, and every sort is `explicit`"),
-        Field::CacheLifetime => Says::Less("half an hour or half a day; others are lost"),
+        Field::CacheMark => Says::Less("on parts of content only, and every sort is the server's own"),
+        Field::CacheLifetime => {
+            Says::Less("half an hour or half a day, or as the server has it; others are lost")
+        }
         Field::MessageText | Field::Refusal => Says::Less("empty texts of the assistant are left out"),
         Field::ReasoningSummary => Says::Emulated("written as reasoning"),
         Field::MessageMedia | Field::ResultMedia => Says::Less(
@@ -69,7 +68,9 @@ pub(in super::super) const fn request(field: Field) -> Says {
             Says::Less("a failed result begins with `[tool error]`; that it went well is not said")
         }
         // A backend gets no state that it did not issue, and this API issues none.
-        Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
+        Field::Signature | Field::Encrypted | Field::Issuer => {
+            Says::Less("only to a server that asks their issuer, as OpenRouter does")
+        }
         Field::ToolType | Field::ToolService | Field::ToolConfig => {
             Says::Less("only of a search on the web, to models that search")
         }

@@ -76,7 +76,6 @@ static FLAVOUR: Flavour = Flavour {
     reasoning: "reasoning_text",
     state: StatePlace::Opaque,
     thinking: ThinkingMember::Budget,
-    prefill: None,
     omits_content: false,
     cites: false,
     films: false,

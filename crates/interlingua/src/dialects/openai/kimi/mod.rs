@@ -105,7 +105,6 @@ static FLAVOUR: Flavour = Flavour {
     reasoning: "reasoning_content",
     state: StatePlace::Details,
     thinking: ThinkingMember::Switch,
-    prefill: Some("partial"),
     omits_content: true,
     cites: false,
     films: true,

@@ -19,6 +19,7 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::ToolGrammar
         | Field::CacheMark
         | Field::CacheLifetime => Says::No(Reason::NoSlot),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
         Field::ReasoningMode => Says::Less("on or off, of models that can be switched"),
         Field::ToolType | Field::ToolService | Field::ToolConfig => {
             Says::Less("only of the vendor's own tools")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::{ERRORS, Flavour, StatePlace};
 use super::message::ChatMessage;
-use super::tally::MessageTally;
+use super::tally::{DetailReader, MessageTally};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Args, Citation, Failure, Field, Opaque, Usage};
@@ -192,7 +192,8 @@ impl Chunks {
     fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) {
         match self.flavour.state {
             StatePlace::Details => self.chunk(None, out, |choice, json| {
-                choice.tally.write_detail(opaque, json.key("reasoning_details").array());
+                let json = json.key("reasoning_details").array();
+                choice.tally.write_detail(opaque, DetailReader::Client, json);
                 json.end_array();
             }),
             StatePlace::Opaque => self.tally().keep(Some(opaque)),

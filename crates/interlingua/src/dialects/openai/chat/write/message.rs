@@ -1,7 +1,7 @@
 //! One message of the assistant, gathered.
 
 use super::super::{Flavour, StatePlace};
-use super::tally::MessageTally;
+use super::tally::{DetailReader, MessageTally};
 use crate::json::{JsonBuffer, Str};
 use crate::ledger::Reason;
 use crate::model::{Args, Citation, Field, ItemId, Opaque, OpaqueKind};
@@ -93,7 +93,7 @@ impl AssistantForm for ChatMessage {
                 self.tally.write_annotation(citation, &mut self.annotations.hold(), out);
             }
             Growth::Cache(mark) => {
-                let words = self.flavour.backend.cache;
+                let words = self.flavour.cache_words(self.takes);
                 if let Some((item, part)) = self.text
                     && self.content.add_members(item, part, |json| words.write(mark, json))
                 {
@@ -202,7 +202,10 @@ impl ChatMessage {
 
     fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) {
         match self.flavour.state {
-            StatePlace::Details => self.tally.write_detail(opaque, &mut self.details.hold()),
+            StatePlace::Details => {
+                let reader = if self.is_answer() { DetailReader::Client } else { DetailReader::Server };
+                self.tally.write_detail(opaque, reader, &mut self.details.hold());
+            }
             StatePlace::Opaque if self.is_answer() => self.tally.keep(Some(opaque)),
             StatePlace::Opaque if self.state.is_none() => {
                 if opaque.kind == OpaqueKind::Encrypted && self.tally.is_after_something() {
@@ -256,7 +259,7 @@ impl ChatMessage {
         if mark.is_some() {
             self.flavour.write_message_mark(json);
         }
-        if let Some(name) = self.flavour.prefill.filter(|_| goes_on) {
+        if let Some(name) = self.takes.and_then(|takes| takes.prefill_member).filter(|_| goes_on) {
             json.key(name).bool(true);
         }
         json.end_object();

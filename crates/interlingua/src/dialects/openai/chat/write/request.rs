@@ -1,17 +1,18 @@
 //! Requests.
 
-use super::super::{ERROR_MARK, Flavour, OK_MARK, ROLES, settings};
+use super::super::{CACHE_CONTROL, ERROR_MARK, Flavour, OK_MARK, ROLES, settings};
 use super::message::ChatMessage;
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{Author, CacheMark, Field, ItemId, Media, MediaSource, Of, Request};
 use crate::pipe::Target;
 use crate::wire::assistant::AssistantForm;
-use crate::wire::backends::Capabilities;
+use crate::wire::backends::{CacheMarkForm, Capabilities};
 use crate::wire::content::WireContent;
 use crate::wire::media::write_data_url;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
+use crate::wire::settings::CacheWords;
 use crate::wire::turns::Speaker;
 
 /// A request. Settings first, then `messages`, each written as soon as it is complete.
@@ -28,7 +29,7 @@ pub(in super::super) struct ChatRequest {
     deferred: JsonBuffer,
     /// Results were written last, and the server wants the assistant to speak after them.
     wants_assistant: bool,
-    user_after_results: bool,
+    takes: Option<&'static Capabilities>,
 }
 
 impl ChatRequest {
@@ -40,7 +41,7 @@ impl ChatRequest {
             media_count: 0,
             deferred: JsonBuffer::default(),
             wants_assistant: false,
-            user_after_results: true,
+            takes: None,
         }
     }
 
@@ -61,9 +62,13 @@ impl RequestForm for ChatRequest {
         self.flavour.backend
     }
 
+    fn cache(&self) -> &'static CacheWords {
+        self.flavour.cache_words(self.takes)
+    }
+
     fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
         self.assistant.obey(takes);
-        self.user_after_results = takes.user_after_results;
+        self.takes = Some(takes);
         settings::write(request, self.flavour, takes, out);
     }
 
@@ -134,7 +139,7 @@ impl RequestForm for ChatRequest {
             self.flavour.write_message_mark(&mut out.json);
         }
         out.json.end_object();
-        self.wants_assistant = !self.user_after_results;
+        self.wants_assistant = self.takes.is_some_and(|takes| !takes.user_after_results);
     }
 
     /// Writes what had to wait for the results.
@@ -166,6 +171,14 @@ fn write_message(flavour: &Flavour, author: Author, content: &mut WireContent, j
 }
 
 impl Flavour {
+    /// The words of marks for the cache on parts, towards a server that takes that.
+    pub(super) fn cache_words(&self, takes: Option<&Capabilities>) -> &'static CacheWords {
+        match takes.map(|takes| takes.cache_marks) {
+            Some(CacheMarkForm::CacheControl) => &CACHE_CONTROL,
+            Some(CacheMarkForm::Own) | None => self.backend.cache,
+        }
+    }
+
     /// Writes the mark for the cache that stands on a message.
     pub(super) fn write_message_mark(&self, json: &mut JsonWriter<'_>) {
         let kind = Str::escaped(self.backend.cache.kind.1);

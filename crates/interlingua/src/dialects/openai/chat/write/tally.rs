@@ -6,6 +6,22 @@ use crate::ledger::Reason;
 use crate::model::{Citation, Field, Opaque, OpaqueKind, issuers};
 use crate::pipe::Target;
 
+/// Who reads an entry of `reasoning_details`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DetailReader {
+    /// A client, which gives it back with members of our own.
+    Client,
+    /// A server, which knows the names of its own.
+    Server,
+}
+
+/// OpenRouter's names for whose state an entry holds; without one it is Anthropic's.
+const FORMATS: [(&str, &str); 3] = [
+    (issuers::OPENAI, "openai-responses-v1"),
+    (issuers::GOOGLE, "google-gemini-v1"),
+    (issuers::XAI, "xai-responses-v1"),
+];
+
 /// What is counted while a message is said.
 #[derive(Default)]
 pub(super) struct MessageTally {
@@ -69,21 +85,29 @@ impl MessageTally {
     }
 
     /// Writes an entry of `reasoning_details` with the text of the thought that is open.
-    pub(super) fn write_detail(&mut self, opaque: &Opaque<'_>, json: &mut JsonWriter<'_>) {
+    pub(super) fn write_detail(
+        &mut self,
+        opaque: &Opaque<'_>,
+        reader: DetailReader,
+        json: &mut JsonWriter<'_>,
+    ) {
         let Opaque { kind, issuer, value } = opaque;
         match kind {
             OpaqueKind::Signature => {
                 let text = self.thought.take().unwrap_or_default();
-                self.begin_detail("reasoning.text", json);
+                self.begin_detail("reasoning.text", reader, json);
                 json.key("text").literal(&text).key("signature").str(value);
                 self.thoughts += 1;
             }
             OpaqueKind::Encrypted => {
-                self.begin_detail("reasoning.encrypted", json);
+                self.begin_detail("reasoning.encrypted", reader, json);
                 json.key("data").str(value);
             }
         }
-        if !issuer.is(issuers::ANTHROPIC) {
+        let known = FORMATS.iter().find(|(name, _)| reader == DetailReader::Server && issuer.is(name));
+        if let Some((_, format)) = known {
+            json.key("format").literal(format);
+        } else if !issuer.is(issuers::ANTHROPIC) {
             json.key("format").str(issuer);
         }
         json.end_object();
@@ -91,13 +115,16 @@ impl MessageTally {
 
     /// Writes the entry of a thought that nobody signed.
     pub(super) fn write_thought(&mut self, text: &str, json: &mut JsonWriter<'_>) {
-        self.begin_detail("reasoning.text", json);
+        self.begin_detail("reasoning.text", DetailReader::Client, json);
         json.key("text").literal(text).end_object();
     }
 
-    fn begin_detail(&mut self, kind: &str, json: &mut JsonWriter<'_>) {
+    fn begin_detail(&mut self, kind: &str, reader: DetailReader, json: &mut JsonWriter<'_>) {
         json.object().key("index").u64(self.details).key("type").literal(kind);
         self.details += 1;
+        if reader == DetailReader::Server {
+            return;
+        }
         json.opt_u64(AFTER_CHARACTERS, Some(self.characters).filter(|count| *count > 0));
         json.opt_u64(AFTER_CALLS, Some(self.calls).filter(|count| *count > 0));
     }
