@@ -135,4 +135,8 @@ fn the_matrix_is_the_table_that_writers_keep_to() {
     assert!(ran.stdout().starts_with("[{\"feature\":"), "{}", ran.stdout());
     let ran = dir.run("matrix --list-backends");
     assert!(ran.stdout().contains("max-temperature"), "{}", ran.stdout());
+    for dialect in ["copilot", "openai-responses", "anthropic"] {
+        let mut rows = ran.stdout().lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        assert!(rows.any(|row| row.starts_with(&["github", dialect])), "{dialect}: {}", ran.stdout());
+    }
 }

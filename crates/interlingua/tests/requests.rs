@@ -674,3 +674,57 @@ fn openrouter_gets_marks_for_the_cache_and_the_state_of_whom_it_asks() {
         json!([{"index": 0, "type": "reasoning.encrypted", "data": "ZW5j", "format": "openai-responses-v1"}])
     );
 }
+
+#[test]
+fn copilot_is_one_server_with_three_dialects() {
+    let speaks: Vec<&str> = Backend::built_in()
+        .iter()
+        .filter(|backend| backend.name == "github")
+        .map(|backend| backend.dialect)
+        .collect();
+    assert_eq!(speaks, ["copilot", "openai-responses", "anthropic"]);
+    let request = |model: &str| {
+        json!({"model": model, "max_completion_tokens": 99, "temperature": 0.3, "user": "u", "messages": [
+        {"role": "developer", "content": "Be brief."}, {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}, {"type": "text", "text": "x"}]},
+        {"role": "assistant", "content": "{"}]})
+    };
+    let elsewhere = "this server takes the model in another dialect";
+    for (dialect, model, is_elsewhere) in [
+        ("copilot", "gpt-5.3-codex", true),
+        ("copilot", "gpt-5.4", true),
+        ("copilot", "gpt-5.2", false),
+        ("copilot", "gemini-3-pro", false),
+        ("openai-responses", "gpt-5.4", false),
+        ("openai-responses", "claude-sonnet-4.5", true),
+        ("openai-responses", "gemini-3-pro", true),
+        ("anthropic", "claude-opus-4.5", false),
+        ("anthropic", "gpt-5.4", true),
+        ("anthropic", "grok-code", true),
+    ] {
+        let (_, report) = convert_for(C, dialect, Some("github"), &request(model));
+        assert_eq!(noted(&report, elsewhere), is_elsewhere, "{dialect} {model}");
+    }
+    let (out, report) = convert_for(C, "openai-responses", Some("github"), &request("gpt-5.4"));
+    assert_eq!((&out["max_output_tokens"], &out["store"]), (&json!(99), &json!(false)));
+    assert_eq!(out["instructions"], "Be brief.");
+    assert!(
+        lost(&report, "/temperature", Reason::Refused) && lost(&report, "/user", Reason::Refused),
+        "{report:?}"
+    );
+    assert!(lost(&report, "/messages[]/content[]/image_url/url", Reason::Refused), "{report:?}");
+    let (out, report) = convert_for(C, A, Some("github"), &request("claude-opus-4.5"));
+    assert_eq!((&out["max_tokens"], &out["system"]), (&json!(99), &json!("Be brief.")));
+    assert!(
+        lost(&report, "/temperature", Reason::Refused) && lost(&report, "/user", Reason::Refused),
+        "{report:?}"
+    );
+    assert_eq!(
+        out["messages"].as_array().unwrap().last().unwrap()["role"],
+        "user",
+        "no answer goes on there: {out}"
+    );
+    for (model, name) in [("gpt-5.2", "max_completion_tokens"), ("gemini-3-pro", "max_tokens")] {
+        let (out, _) = convert_for(C, "copilot", Some("github"), &request(model));
+        assert_eq!(out[name], 99, "{out}");
+    }
+}

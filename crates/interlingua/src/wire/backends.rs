@@ -9,6 +9,7 @@ use crate::json::Str;
 use crate::model::Field;
 
 pub(crate) mod builtin;
+pub(crate) mod copilot;
 pub(crate) mod google;
 mod rules;
 
@@ -104,6 +105,8 @@ pub struct Capabilities {
     /// What stands for the state that the first call of an assistant's turn must carry, where its issuer gave none: the
     /// server's own word for history that another model made.
     pub call_state: Option<&'static str>,
+    /// The dialect in which the server takes the model, where that is another.
+    pub other_dialect: Option<&'static str>,
 }
 
 /// Which ids or names a target takes.

@@ -210,6 +210,9 @@ impl<T: RequestForm> RequestWriter<T> {
         let request = asked.as_ref().unwrap_or(request);
         self.takes = self.backend.takes_of(request.model.as_ref());
         self.assistant.obey(self.takes);
+        if self.takes.other_dialect.is_some() {
+            out.ledger.note("this server takes the model in another dialect (`other-dialect`) only");
+        }
         let on_settings = request.tools.iter().filter(|tool| tool.cache.is_some()).count();
         let on_settings = on_settings + usize::from(request.cache.is_some());
         self.marks_left = self.takes.max_cache_marks.saturating_sub(on_settings);

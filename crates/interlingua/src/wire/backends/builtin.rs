@@ -1,5 +1,6 @@
 //! The built-in backends: vendors, and common servers that speak their dialects.
 
+use super::copilot::{COPILOT, COPILOT_MESSAGES, COPILOT_RESPONSES};
 use super::google::{GEMINI_API, GEMINI_ON_VERTEX};
 use super::{
     Backend, CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces,
@@ -82,15 +83,6 @@ pub(crate) static KIMI_COUNT: Backend = Backend {
     takes: Capabilities { refuses: ANSWER_SETTINGS, ..KIMI_VALUE.takes },
     models: &[],
     ..KIMI_VALUE
-};
-
-/// The vendor of its dialect.
-pub(crate) static COPILOT: Backend = Backend {
-    name: "github",
-    dialect: "copilot",
-    about: "GitHub Copilot's chat API",
-    takes: COPILOT_CHAT,
-    models: &[],
 };
 
 /// The vendor of its dialect.
@@ -298,12 +290,14 @@ pub(super) static BACKENDS: &[&Backend] = &[
     },
     &KIMI,
     &COPILOT,
+    &COPILOT_RESPONSES,
+    &COPILOT_MESSAGES,
     &GEMINI_API,
     &GEMINI_ON_VERTEX,
 ];
 
 /// A model behind the Messages API of which no more is known: whoever asks for it knows what it takes.
-const CLAUDE: Capabilities = Capabilities {
+pub(super) const CLAUDE: Capabilities = Capabilities {
     needs_model: true,
     user_after_results: true,
     max_tokens: "max_tokens",
@@ -344,6 +338,7 @@ const CLAUDE: Capabilities = Capabilities {
     forced_calls_with_thinking: false,
     forced_calls: true,
     call_state: None,
+    other_dialect: None,
 };
 
 /// Claude on other clouds, which fetch nothing.
@@ -351,7 +346,7 @@ const CLAUDE_BY_BYTES: Capabilities =
     Capabilities { media: MediaTypes { by_address: &[], ..CLAUDE.media }, ..CLAUDE };
 
 /// Claude from 4.7 on. Sampling is gone from the types and answered with an error, and so are budgets.
-const CLAUDE_5: Capabilities = Capabilities {
+pub(super) const CLAUDE_5: Capabilities = Capabilities {
     refuses: &[Field::Temperature, Field::TopP, Field::TopK],
     thinking: ThinkingForms { budget: false, adaptive: true, off: true },
     prefill: false,
@@ -359,7 +354,7 @@ const CLAUDE_5: Capabilities = Capabilities {
 };
 
 /// Claude 4.5 and before: budgets, and no system messages between others.
-const CLAUDE_4: Capabilities = Capabilities {
+pub(super) const CLAUDE_4: Capabilities = Capabilities {
     thinking: ThinkingForms { budget: true, adaptive: false, off: true },
     efforts: &[],
     system: SystemPlaces::First,
@@ -367,8 +362,9 @@ const CLAUDE_4: Capabilities = Capabilities {
 };
 
 /// Opus 4.5 was the first with an effort, Claude 4.6 the first that decides by itself how much to think.
-const CLAUDE_OPUS_4_5: Capabilities = Capabilities { efforts: &["low", "medium", "high"], ..CLAUDE_4 };
-const CLAUDE_4_6: Capabilities = Capabilities {
+pub(super) const CLAUDE_OPUS_4_5: Capabilities =
+    Capabilities { efforts: &["low", "medium", "high"], ..CLAUDE_4 };
+pub(super) const CLAUDE_4_6: Capabilities = Capabilities {
     efforts: &["low", "medium", "high", "max"],
     system: SystemPlaces::First,
     prefill: false,
@@ -376,10 +372,10 @@ const CLAUDE_4_6: Capabilities = Capabilities {
 };
 
 /// Before Claude 3.7 no model thought.
-const CLAUDE_3: Capabilities =
+pub(super) const CLAUDE_3: Capabilities =
     Capabilities { thinking: ThinkingForms { budget: false, adaptive: false, off: true }, ..CLAUDE_4 };
 
-const FROM_4_7: &[&str] = &[
+pub(super) const FROM_4_7: &[&str] = &[
     "*claude-opus-4-7*",
     "*claude-opus-4.7*",
     "*claude-opus-4-8*",
@@ -390,12 +386,13 @@ const FROM_4_7: &[&str] = &[
     "*claude-fable*",
     "*claude-mythos*",
 ];
-const OPUS_4_5: &[&str] = &["*claude-opus-4-5*", "*claude-opus-4.5*"];
-const OF_4_6: &[&str] =
+pub(super) const OPUS_4_5: &[&str] = &["*claude-opus-4-5*", "*claude-opus-4.5*"];
+pub(super) const OF_4_6: &[&str] =
     &["*claude-opus-4-6*", "*claude-opus-4.6*", "*claude-sonnet-4-6*", "*claude-sonnet-4.6*"];
-const OF_3: &[&str] = &["*claude-2*", "*claude-instant*", "*claude-3-5*", "*claude-3.5*", "*claude-3-opus*"];
-const OF_3_SMALL: &[&str] = &["*claude-3-haiku*", "*claude-3-sonnet*"];
-const UP_TO_4_5: &[&str] = &[
+pub(super) const OF_3: &[&str] =
+    &["*claude-2*", "*claude-instant*", "*claude-3-5*", "*claude-3.5*", "*claude-3-opus*"];
+pub(super) const OF_3_SMALL: &[&str] = &["*claude-3-haiku*", "*claude-3-sonnet*"];
+pub(super) const UP_TO_4_5: &[&str] = &[
     "*claude-3-7*",
     "*claude-3.7*",
     "*claude-opus-4",
@@ -473,6 +470,7 @@ const CHAT: Capabilities = Capabilities {
     forced_calls_with_thinking: true,
     forced_calls: true,
     call_state: None,
+    other_dialect: None,
 };
 
 /// Models that think have one way of sampling; those that search do it by themselves.
@@ -502,7 +500,7 @@ const CHAT_MODELS: &[ModelRow] = &[
 ];
 
 /// Responses as OpenAI's current types have it.
-const RESPONSES: Capabilities = Capabilities {
+pub(super) const RESPONSES: Capabilities = Capabilities {
     max_tokens: "max_output_tokens",
     refuses: &[],
     media: MediaTypes {
@@ -524,7 +522,7 @@ const RESPONSES_MODELS: &[ModelRow] = &[ModelRow {
 }];
 
 /// Chat as servers of others have it.
-const COMPATIBLE: Capabilities = Capabilities {
+pub(super) const COMPATIBLE: Capabilities = Capabilities {
     max_tokens: "max_tokens",
     refuses: &[Field::CacheMark, Field::Verbosity, Field::StoreAnswer, Field::ToolService],
     media: MediaTypes { inline: &["image/"], by_address: &["image/"] },
@@ -643,25 +641,3 @@ const KIMI_MODELS: &[ModelRow] = &[
         },
     },
 ];
-
-/// Copilot in front of models of several vendors.
-const COPILOT_CHAT: Capabilities = Capabilities {
-    max_tokens: "max_tokens",
-    refuses: &[
-        Field::TopK,
-        Field::ToolService,
-        Field::StoreAnswer,
-        Field::Verbosity,
-        Field::ServiceTier,
-        Field::Metadata,
-        Field::CacheKey,
-        Field::EndUser,
-    ],
-    reasoning_names: &["reasoning_text"],
-    efforts: &["low", "medium", "high", "xhigh", "max"],
-    thinking: ThinkingForms { budget: true, adaptive: false, off: true },
-    max_cache_marks: 4,
-    // Only `required` is refused for certain, but what the model is told to call it may refuse as well.
-    forced_calls: false,
-    ..COMPATIBLE
-};

@@ -87,6 +87,7 @@ const GEMINI: Capabilities = Capabilities {
     forced_calls_with_thinking: true,
     forced_calls: true,
     call_state: None,
+    other_dialect: None,
 };
 
 /// Gemini 2.5 is told a number of tokens to think; only its small models can be told not to.

@@ -114,6 +114,7 @@ rules! {
     "forced-calls": forced_calls,
     "forced-calls-with-thinking": forced_calls_with_thinking,
     "call-state": call_state,
+    "other-dialect": other_dialect,
 }
 
 impl Backend {

@@ -1,0 +1,139 @@
+//! GitHub Copilot's backends: one server, three dialects. Each model is served in some of them (`supported_endpoints` in
+//! the list of models).
+//!
+//! The facts are those of its client (microsoft/vscode-copilot-chat: `messagesApi.ts`, `responsesApi.ts`): what it never
+//! sends counts as refused.
+
+use super::builtin::{
+    CLAUDE, CLAUDE_3, CLAUDE_4, CLAUDE_4_6, CLAUDE_5, CLAUDE_OPUS_4_5, COMPATIBLE, FROM_4_7, OF_3,
+    OF_3_SMALL, OF_4_6, OPUS_4_5, RESPONSES, UP_TO_4_5,
+};
+use super::{Backend, Capabilities, MediaTypes, ModelRow, NameRule, SystemPlaces, ThinkingForms};
+use crate::model::Field;
+
+/// The vendor of its dialect.
+pub(crate) static COPILOT: Backend = Backend {
+    name: "github",
+    dialect: "copilot",
+    about: "GitHub Copilot's chat API",
+    takes: CHAT,
+    models: &[
+        ModelRow {
+            names: RESPONSES_ONLY,
+            takes: Capabilities { other_dialect: Some("openai-responses"), ..CHAT_OF_OPENAI },
+        },
+        ModelRow { names: OF_OPENAI, takes: CHAT_OF_OPENAI },
+    ],
+};
+
+/// The same server in OpenAI's newer dialect.
+pub(super) static COPILOT_RESPONSES: Backend = Backend {
+    name: "github",
+    dialect: "openai-responses",
+    about: "OpenAI's models on GitHub Copilot (POST /responses)",
+    takes: OVER_RESPONSES,
+    models: &[
+        ModelRow {
+            names: OF_ANTHROPIC,
+            takes: Capabilities { other_dialect: Some("anthropic"), ..OVER_RESPONSES },
+        },
+        ModelRow {
+            names: CHAT_ONLY,
+            takes: Capabilities { other_dialect: Some("copilot"), ..OVER_RESPONSES },
+        },
+    ],
+};
+
+/// The same server in Anthropic's dialect.
+pub(super) static COPILOT_MESSAGES: Backend = Backend {
+    name: "github",
+    dialect: "anthropic",
+    about: "Claude on GitHub Copilot (POST /v1/messages)",
+    takes: over_messages(CLAUDE, REFUSED_MESSAGES),
+    models: &[
+        ModelRow { names: FROM_4_7, takes: over_messages(CLAUDE_5, REFUSED_OF_5) },
+        ModelRow { names: OPUS_4_5, takes: over_messages(CLAUDE_OPUS_4_5, REFUSED_MESSAGES) },
+        ModelRow { names: OF_4_6, takes: over_messages(CLAUDE_4_6, REFUSED_MESSAGES) },
+        ModelRow { names: OF_3, takes: over_messages(CLAUDE_3, REFUSED_MESSAGES) },
+        ModelRow { names: OF_3_SMALL, takes: over_messages(CLAUDE_3, REFUSED_MESSAGES) },
+        ModelRow { names: UP_TO_4_5, takes: over_messages(CLAUDE_4, REFUSED_MESSAGES) },
+        ModelRow {
+            names: OF_OPENAI,
+            takes: Capabilities {
+                other_dialect: Some("openai-responses"),
+                ..over_messages(CLAUDE, REFUSED_MESSAGES)
+            },
+        },
+        ModelRow {
+            names: CHAT_ONLY,
+            takes: Capabilities { other_dialect: Some("copilot"), ..over_messages(CLAUDE, REFUSED_MESSAGES) },
+        },
+    ],
+};
+
+/// Models that are "not accessible via the /chat/completions endpoint" (caozhiyuan/copilot-api#102, #113; ericc-ch/copilot-api#269).
+const RESPONSES_ONLY: &[&str] = &["gpt-5*-codex*", "gpt-5.4*", "gpt-5.5*", "gpt-5.6*"];
+const OF_OPENAI: &[&str] = &["gpt-5*", "o1*", "o3*", "o4*"];
+const OF_ANTHROPIC: &[&str] = &["*claude*"];
+const CHAT_ONLY: &[&str] = &["gemini*", "grok*"];
+
+/// Copilot in front of models of several vendors.
+const CHAT: Capabilities = Capabilities {
+    max_tokens: "max_tokens",
+    refuses: &[
+        Field::TopK,
+        Field::ToolService,
+        Field::StoreAnswer,
+        Field::Verbosity,
+        Field::ServiceTier,
+        Field::Metadata,
+        Field::CacheKey,
+        Field::EndUser,
+    ],
+    reasoning_names: &["reasoning_text"],
+    efforts: &["low", "medium", "high", "xhigh", "max"],
+    thinking: ThinkingForms { budget: true, adaptive: false, off: true },
+    max_cache_marks: 4,
+    // Only `required` is refused for certain, but what the model is told to call it may refuse as well.
+    forced_calls: false,
+    ..COMPATIBLE
+};
+
+/// OpenAI's models that think want the limit by its newer name (ericc-ch/copilot-api#258).
+const CHAT_OF_OPENAI: Capabilities = Capabilities { max_tokens: "max_completion_tokens", ..CHAT };
+
+const OVER_RESPONSES: Capabilities = Capabilities {
+    refuses: &[
+        Field::Temperature,
+        Field::TopP,
+        Field::ServiceTier,
+        Field::Metadata,
+        Field::CacheKey,
+        Field::CacheMark,
+        Field::EndUser,
+    ],
+    efforts: &["low", "medium", "high", "xhigh", "max"],
+    // The client says `system`.
+    developer: false,
+    media: MediaTypes { inline: &["image/"], by_address: &[] },
+    // Its ids have several hundred characters, and go back as they are.
+    call_ids: NameRule::ANY,
+    max_cache_marks: 0,
+    ..RESPONSES
+};
+
+const REFUSED_MESSAGES: &[Field] = &[Field::Temperature, Field::TopK, Field::ServiceTier, Field::EndUser];
+const REFUSED_OF_5: &[Field] =
+    &[Field::Temperature, Field::TopP, Field::TopK, Field::ServiceTier, Field::EndUser];
+
+/// What it takes of a Claude over Anthropic's dialect: nothing at an address, no beginning of an answer, and what the
+/// system says stands in `system`.
+const fn over_messages(takes: Capabilities, refuses: &'static [Field]) -> Capabilities {
+    Capabilities {
+        refuses,
+        media: MediaTypes { by_address: &[], ..CLAUDE.media },
+        prefill: false,
+        system: SystemPlaces::First,
+        ..takes
+    }
+}
