@@ -750,3 +750,24 @@ fn failures_say_when_to_try_again_and_are_known_by_their_words() {
         {"@type": "type.googleapis.com/google.rpc.RequestInfo", "requestId": "req_1"}]}})
     );
 }
+
+#[test]
+fn a_reason_by_its_number_is_the_word_and_no_success() {
+    let answer = |number: u64| json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "x"}]}, "finishReason": number, "index": 0}], "modelVersion": "m", "responseId": "r"});
+    // Up to 5 both of Google's APIs count alike; what follows differs, and is a success in neither.
+    for (number, word) in [
+        (1, "stop"),
+        (2, "length"),
+        (3, "content_filter"),
+        (4, "content_filter"),
+        (6, "content_filter"),
+        (9, "content_filter"),
+    ] {
+        let (out, _) = document(G, C, Role::Response, &answer(number));
+        assert_eq!(out["choices"][0]["finish_reason"], word, "{number}: {out}");
+    }
+    for number in [10, 12, 13] {
+        let (out, _) = document(G, C, Role::Response, &answer(number));
+        assert!(out.get("error").is_some(), "{number}: {out}");
+    }
+}

@@ -253,7 +253,7 @@ fn p15_p16_thinking_is_asked_for_in_the_form_that_the_model_takes() {
     assert!(noted(&report, "effort written as a budget") && lost(&report, "/tool_choice", Reason::Refused));
     let (out, _) = convert(C, A, &request("claude-opus-5-5", json!("minimal")));
     assert_eq!(out["output_config"], json!({"effort": "low"}));
-    let (out, _) = convert(C, A, &request("claude-opus-5-5", json!("none")));
+    let (out, _) = convert(C, A, &request("claude-opus-5", json!("none")));
     assert_eq!(
         (&out["thinking"], &out["tool_choice"]),
         (&json!({"type": "disabled"}), &json!({"type": "any"}))
@@ -727,4 +727,98 @@ fn copilot_is_one_server_with_three_dialects() {
         let (out, _) = convert_for(C, "copilot", Some("github"), &request(model));
         assert_eq!(out[name], 99, "{out}");
     }
+}
+
+#[test]
+fn models_think_and_sample_as_their_documents_say() {
+    let ask = |model: &str, effort: &str| json!({"model": model, "temperature": 0.2, "reasoning_effort": effort, "messages": [{"role": "user", "content": "x"}]});
+    // The model, what is asked for, what is sent of it, and whether sampling is.
+    for (model, asked, sent, samples) in [
+        ("gpt-5-mini", "none", "minimal", false),
+        ("gpt-5-pro", "low", "high", false),
+        ("gpt-5.1", "minimal", "low", false),
+        ("gpt-5.1", "none", "none", true),
+        ("gpt-5.2", "max", "xhigh", false),
+        ("gpt-5.6-terra", "max", "max", false),
+        ("o3", "xhigh", "high", false),
+        ("gpt-4.1", "low", "low", true),
+    ] {
+        let (out, report) = convert_for(C, C, Some("openai"), &ask(model, asked));
+        assert_eq!(
+            (&out["reasoning_effort"], out.get("temperature").is_some()),
+            (&json!(sent), samples),
+            "{model}: {out}"
+        );
+        assert_eq!(lost(&report, "/temperature", Reason::Refused), !samples, "{model}: {report:?}");
+        let (out, _) = convert(C, "openai-responses", &ask(model, asked));
+        assert_eq!(
+            (&out["reasoning"]["effort"], out.get("temperature").is_some()),
+            (&json!(sent), samples),
+            "{model}: {out}"
+        );
+    }
+    for (model, asked, config) in [
+        ("gemini-3-pro-preview", "medium", json!({"thinkingLevel": "LOW"})),
+        ("gemini-3.1-pro-preview", "minimal", json!({"thinkingLevel": "LOW"})),
+        ("gemini-3-flash", "minimal", json!({"thinkingLevel": "MINIMAL"})),
+        ("gemini-2.5-flash", "max", json!({"thinkingBudget": 24576})),
+        ("gemini-2.5-pro", "max", json!({"thinkingBudget": 32768})),
+    ] {
+        let (out, _) = convert(C, "gemini", &ask(model, asked));
+        let mut thinking = out["generationConfig"]["thinkingConfig"].clone();
+        thinking.as_object_mut().unwrap().remove("includeThoughts");
+        assert_eq!(thinking, config, "{model}");
+    }
+    let budget = json!({"model": "gemini-2.5-flash", "max_tokens": 99000, "thinking": {"type": "enabled", "budget_tokens": 60000}, "messages": [{"role": "user", "content": "x"}]});
+    let (out, report) = convert(A, "gemini", &budget);
+    assert_eq!(out["generationConfig"]["thinkingConfig"]["thinkingBudget"], 24576);
+    assert!(lost(&report, "/thinking/budget_tokens", Reason::Narrowed), "{report:?}");
+    // Claude: an effort that becomes a budget makes it think; alone it does not.
+    for (model, sampled, off) in [
+        ("claude-sonnet-4-5", false, true),
+        ("claude-opus-4-5", true, true),
+        ("claude-opus-5", false, true),
+        ("claude-opus-5-5", false, false),
+    ] {
+        let (out, _) = convert(C, A, &ask(model, "high"));
+        assert_eq!(out.get("temperature").is_some(), sampled, "{model}: {out}");
+        let (out, _) = convert(C, A, &ask(model, "none"));
+        assert_eq!(out["thinking"] == json!({"type": "disabled"}), off, "{model}: {out}");
+    }
+}
+
+#[test]
+fn gemini_fetches_what_its_documents_say() {
+    let request = |model: &str, kind: &str| {
+        json!({"model": model, "max_tokens": 9, "messages": [{"role": "user", "content": [
+        {"type": kind, "source": {"type": "url", "url": "https://a.example/b"}}, {"type": "text", "text": "x"}]}]})
+    };
+    for (backend, model, kind, fetched) in [
+        (None, "gemini-3-flash", "image", true),
+        (None, "gemini-2.5-pro", "document", true),
+        (None, "gemini-2.0-flash", "image", false),
+        (Some("vertex"), "gemini-2.0-flash", "image", true),
+    ] {
+        let (out, _) = convert_for(A, "gemini", backend, &request(model, kind));
+        assert_eq!(out.to_string().contains("https://a.example/b"), fetched, "{backend:?} {model}: {out}");
+    }
+    let film = |backend| {
+        let request = json!({"model": "gemini-2.5-pro", "messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://a.example/b.mp4"}}, {"type": "text", "text": "x"}]}]});
+        convert_for("kimi", "gemini", backend, &request).0.to_string().contains("b.mp4")
+    };
+    assert!(film(None) && film(Some("vertex")));
+    let sound = |name| Backend::named(name, "gemini").unwrap().takes.media.takes_address("audio/wav");
+    assert!(!sound("gemini") && sound("vertex"));
+}
+
+#[test]
+fn responses_gets_thoughts_as_summaries_from_its_own_clients_too() {
+    let request = json!({"model": "m", "input": [{"role": "user", "content": "x"},
+        {"type": "reasoning", "id": "r", "summary": [], "content": [{"type": "reasoning_text", "text": "deep"}], "encrypted_content": "ZW5j"},
+        {"type": "message", "role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]});
+    let (out, report) = convert_for("openai-responses", "openai-responses", Some("openai"), &request);
+    let item = &out["input"][1];
+    assert!(item.get("content").is_none(), "{out}");
+    assert_eq!((&item["summary"][0]["text"], &item["encrypted_content"]), (&json!("deep"), &json!("ZW5j")));
+    assert!(noted(&report, "thoughts written as summaries"), "{report:?}");
 }

@@ -70,6 +70,8 @@ pub struct Capabilities {
     pub efforts: &'static [&'static str],
     /// How thinking is asked for.
     pub thinking: ThinkingForms,
+    /// Whether sampling can be set while the model thinks.
+    pub sampling_with_thinking: bool,
     /// Where system messages may stand.
     pub system: SystemPlaces,
     /// Whether developers are told from the system.
@@ -134,6 +136,8 @@ impl NameRule {
 pub struct ThinkingForms {
     /// By a number of tokens.
     pub budget: bool,
+    /// The most of them.
+    pub budget_most: usize,
     /// As much as the model finds right.
     pub adaptive: bool,
     /// It can be switched off.

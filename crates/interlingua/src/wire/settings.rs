@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::aliases;
 use super::backends::Capabilities;
 use super::profile::Profile;
+use super::thinking::ThinkingPlan;
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{CacheMark, Field, Request, Says, SettingMut, SettingRef, Tool, ToolChoice};
@@ -84,12 +85,14 @@ pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabiliti
         out.ledger.note("no model named: called `unknown`");
         out.json.key("model").literal("unknown");
     }
+    const SAMPLING: [Field; 4] = [Field::Temperature, Field::TopP, Field::TopK, Field::TopLogprobs];
+    let samples = takes.sampling_with_thinking || !ThinkingPlan::is_asked(&request.reasoning, takes);
     for Setting { names, field, how } in profile.settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
         if matches!((profile.says)(*field), Says::No(_)) {
             continue;
         }
-        if !takes.takes(*field) {
+        if !takes.takes(*field) || !samples && SAMPLING.contains(field) {
             lose_setting(*field, setting, out);
             continue;
         }

@@ -43,7 +43,15 @@ impl<'a> ThinkingPlan<'a> {
             plan.ask_effort(effort, max_tokens, takes, out);
         }
         match budget {
-            Some(budget) if takes.thinking.budget && !plan.off => plan.budget = Some(budget.reborrow()),
+            Some(budget) if takes.thinking.budget && !plan.off => {
+                plan.budget = Some(budget.reborrow());
+                let most = takes.thinking.budget_most as u64;
+                if budget.as_str().parse::<u64>().is_ok_and(|tokens| tokens > most) {
+                    out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
+                    out.ledger.note("number brought into the range that the target takes");
+                    plan.budget = Some(Raw::owned(most.to_string()));
+                }
+            }
             Some(budget) => {
                 out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
                 let tokens = budget.as_str().parse().ok();
@@ -84,12 +92,21 @@ impl<'a> ThinkingPlan<'a> {
             // The budget is a part of the limit on all tokens.
             let limit = max_tokens.and_then(|limit| limit.as_str().parse::<u64>().ok());
             let limit = limit.or(takes.max_tokens_default).unwrap_or(u64::MAX);
-            let budget = LADDER[rung].1.min(limit.saturating_sub(1));
+            let budget = LADDER[rung].1.min(limit.saturating_sub(1)).min(takes.thinking.budget_most as u64);
             if budget >= LEAST_BUDGET {
                 out.ledger.note("effort written as a budget for thinking");
                 self.budget = Some(Raw::owned(budget.to_string()));
             }
         }
+    }
+
+    /// Whether such a request makes a model think, of which a backend takes that: an effort alone does where there is no
+    /// other way, and where it is written as a budget.
+    pub(crate) fn is_asked(reasoning: &Reasoning<'_>, takes: &Capabilities) -> bool {
+        let Reasoning { effort, budget, mode, visibility: _ } = reasoning;
+        let by_effort = takes.efforts.is_empty() || !(takes.thinking.budget || takes.thinking.adaptive);
+        let is_effort = by_effort && effort.as_ref().is_some_and(|effort| !effort.is("none"));
+        is_effort || budget.is_some() || mode.is_some()
     }
 
     /// Whether it makes the model think.

@@ -312,7 +312,9 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
     reasoning_names: &[],
     reasoning_with_calls: false,
     efforts: &["low", "medium", "high", "xhigh", "max"],
-    thinking: ThinkingForms { budget: true, adaptive: true, off: true },
+    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: true, off: true },
+    // "Extended thinking: feature compatibility".
+    sampling_with_thinking: false,
     system: SystemPlaces::AfterUser,
     developer: false,
     call_ids: NameRule { letters: Letters::Word, least: 1, most: usize::MAX, letter_first: false },
@@ -348,14 +350,18 @@ const CLAUDE_BY_BYTES: Capabilities =
 /// Claude from 4.7 on. Sampling is gone from the types and answered with an error, and so are budgets.
 pub(super) const CLAUDE_5: Capabilities = Capabilities {
     refuses: &[Field::Temperature, Field::TopP, Field::TopK],
-    thinking: ThinkingForms { budget: false, adaptive: true, off: true },
+    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: true, off: true },
     prefill: false,
     ..CLAUDE
 };
 
+/// From 5.5 on it always thinks: "thinking.type.disabled is not supported for this model" is what it answers.
+pub(super) const CLAUDE_5_5: Capabilities =
+    Capabilities { thinking: ThinkingForms { off: false, ..CLAUDE_5.thinking }, ..CLAUDE_5 };
+
 /// Claude 4.5 and before: budgets, and no system messages between others.
 pub(super) const CLAUDE_4: Capabilities = Capabilities {
-    thinking: ThinkingForms { budget: true, adaptive: false, off: true },
+    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: false, off: true },
     efforts: &[],
     system: SystemPlaces::First,
     ..CLAUDE
@@ -372,9 +378,13 @@ pub(super) const CLAUDE_4_6: Capabilities = Capabilities {
 };
 
 /// Before Claude 3.7 no model thought.
-pub(super) const CLAUDE_3: Capabilities =
-    Capabilities { thinking: ThinkingForms { budget: false, adaptive: false, off: true }, ..CLAUDE_4 };
+pub(super) const CLAUDE_3: Capabilities = Capabilities {
+    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: true },
+    ..CLAUDE_4
+};
 
+pub(super) const FROM_5_5: &[&str] =
+    &["*claude-opus-5-5*", "*claude-opus-5.5*", "*claude-sonnet-5-5*", "*claude-sonnet-5.5*"];
 pub(super) const FROM_4_7: &[&str] = &[
     "*claude-opus-4-7*",
     "*claude-opus-4.7*",
@@ -411,6 +421,7 @@ pub(super) const UP_TO_4_5: &[&str] = &[
 ];
 
 const CLAUDE_MODELS: &[ModelRow] = &[
+    ModelRow { names: FROM_5_5, takes: CLAUDE_5_5 },
     ModelRow { names: FROM_4_7, takes: CLAUDE_5 },
     ModelRow { names: OPUS_4_5, takes: CLAUDE_OPUS_4_5 },
     ModelRow { names: OF_4_6, takes: CLAUDE_4_6 },
@@ -420,6 +431,7 @@ const CLAUDE_MODELS: &[ModelRow] = &[
 ];
 
 const CLAUDE_MODELS_BY_BYTES: &[ModelRow] = &[
+    ModelRow { names: FROM_5_5, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_5_5 } },
     ModelRow { names: FROM_4_7, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_5 } },
     ModelRow { names: OPUS_4_5, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_OPUS_4_5 } },
     ModelRow { names: OF_4_6, takes: Capabilities { media: CLAUDE_BY_BYTES.media, ..CLAUDE_4_6 } },
@@ -444,7 +456,8 @@ const CHAT: Capabilities = Capabilities {
     reasoning_names: &["reasoning_content", "reasoning"],
     reasoning_with_calls: false,
     efforts: &["none", "minimal", "low", "medium", "high", "xhigh", "max"],
-    thinking: ThinkingForms { budget: false, adaptive: false, off: true },
+    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: true },
+    sampling_with_thinking: true,
     system: SystemPlaces::Anywhere,
     developer: true,
     call_ids: NameRule { letters: Letters::Any, least: 1, most: 64, letter_first: false },
@@ -473,8 +486,60 @@ const CHAT: Capabilities = Capabilities {
     other_dialect: None,
 };
 
+/// What models that think refuse: they have one way of sampling, and stop where they like ("Reasoning models", the
+/// reference of `stop`).
+const REFUSED_OF_THINKERS: &[Field] = &[
+    Field::TopK,
+    Field::ToolService,
+    Field::Temperature,
+    Field::TopP,
+    Field::FrequencyPenalty,
+    Field::PresencePenalty,
+    Field::Logprobs,
+    Field::TopLogprobs,
+    Field::StopTexts,
+];
+
+/// GPT-5 thinks always. From 5.1 on it can be told not to, as it is unless it is told to, and samples as asked then
+/// ("Using GPT-5.2"; the reference of `reasoning_effort`).
+const OF_GPT_5: &[&str] = &["gpt-5", "gpt-5-2025*", "gpt-5-mini*", "gpt-5-nano*", "gpt-5-codex*"];
+const OF_GPT_5_PRO: &[&str] = &["gpt-5-pro*"];
+const OF_GPT_5_1: &[&str] = &["gpt-5.1", "gpt-5.1-2025*", "gpt-5.1-codex", "gpt-5.1-codex-mini*"];
+const UP_TO_GPT_5_5: &[&str] = &["gpt-5.1-codex-max*", "gpt-5.2*", "gpt-5.3*", "gpt-5.4*", "gpt-5.5*"];
+const OF_GPT_5_6: &[&str] = &["gpt-5.6*"];
+const EFFORTS_OF_GPT_5: &[&str] = &["minimal", "low", "medium", "high"];
+const EFFORTS_OF_GPT_5_1: &[&str] = &["none", "low", "medium", "high"];
+const EFFORTS_UP_TO_GPT_5_5: &[&str] = &["none", "low", "medium", "high", "xhigh"];
+const EFFORTS_OF_GPT_5_6: &[&str] = &["none", "low", "medium", "high", "xhigh", "max"];
+const ALWAYS: ThinkingForms = ThinkingForms { off: false, ..CHAT.thinking };
+
 /// Models that think have one way of sampling; those that search do it by themselves.
 const CHAT_MODELS: &[ModelRow] = &[
+    ModelRow {
+        names: OF_GPT_5,
+        takes: Capabilities {
+            refuses: REFUSED_OF_THINKERS,
+            efforts: EFFORTS_OF_GPT_5,
+            thinking: ALWAYS,
+            ..CHAT
+        },
+    },
+    ModelRow {
+        names: OF_GPT_5_PRO,
+        takes: Capabilities { refuses: REFUSED_OF_THINKERS, efforts: &["high"], thinking: ALWAYS, ..CHAT },
+    },
+    ModelRow {
+        names: OF_GPT_5_1,
+        takes: Capabilities { efforts: EFFORTS_OF_GPT_5_1, sampling_with_thinking: false, ..CHAT },
+    },
+    ModelRow {
+        names: UP_TO_GPT_5_5,
+        takes: Capabilities { efforts: EFFORTS_UP_TO_GPT_5_5, sampling_with_thinking: false, ..CHAT },
+    },
+    ModelRow {
+        names: OF_GPT_5_6,
+        takes: Capabilities { efforts: EFFORTS_OF_GPT_5_6, sampling_with_thinking: false, ..CHAT },
+    },
     ModelRow {
         names: &["*-search-preview*", "*-search-api*"],
         takes: Capabilities { refuses: &[Field::TopK, Field::Temperature, Field::TopP], ..CHAT },
@@ -482,18 +547,9 @@ const CHAT_MODELS: &[ModelRow] = &[
     ModelRow {
         names: &["o1*", "o3*", "o4*"],
         takes: Capabilities {
-            refuses: &[
-                Field::TopK,
-                Field::ToolService,
-                Field::Temperature,
-                Field::TopP,
-                Field::FrequencyPenalty,
-                Field::PresencePenalty,
-                Field::Logprobs,
-                Field::TopLogprobs,
-            ],
+            refuses: REFUSED_OF_THINKERS,
             efforts: &["low", "medium", "high"],
-            thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+            thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
             ..CHAT
         },
     },
@@ -511,15 +567,50 @@ pub(super) const RESPONSES: Capabilities = Capabilities {
     ..CHAT
 };
 
-const RESPONSES_MODELS: &[ModelRow] = &[ModelRow {
-    names: &["o1*", "o3*", "o4*"],
-    takes: Capabilities {
-        refuses: &[Field::Temperature, Field::TopP, Field::TopLogprobs],
-        efforts: &["low", "medium", "high"],
-        thinking: ThinkingForms { budget: false, adaptive: false, off: false },
-        ..RESPONSES
+/// The same over Responses, which has no texts to stop at.
+const REFUSED_OVER_RESPONSES: &[Field] = &[Field::Temperature, Field::TopP, Field::TopLogprobs];
+
+const RESPONSES_MODELS: &[ModelRow] = &[
+    ModelRow {
+        names: OF_GPT_5,
+        takes: Capabilities {
+            refuses: REFUSED_OVER_RESPONSES,
+            efforts: EFFORTS_OF_GPT_5,
+            thinking: ALWAYS,
+            ..RESPONSES
+        },
     },
-}];
+    ModelRow {
+        names: OF_GPT_5_PRO,
+        takes: Capabilities {
+            refuses: REFUSED_OVER_RESPONSES,
+            efforts: &["high"],
+            thinking: ALWAYS,
+            ..RESPONSES
+        },
+    },
+    ModelRow {
+        names: OF_GPT_5_1,
+        takes: Capabilities { efforts: EFFORTS_OF_GPT_5_1, sampling_with_thinking: false, ..RESPONSES },
+    },
+    ModelRow {
+        names: UP_TO_GPT_5_5,
+        takes: Capabilities { efforts: EFFORTS_UP_TO_GPT_5_5, sampling_with_thinking: false, ..RESPONSES },
+    },
+    ModelRow {
+        names: OF_GPT_5_6,
+        takes: Capabilities { efforts: EFFORTS_OF_GPT_5_6, sampling_with_thinking: false, ..RESPONSES },
+    },
+    ModelRow {
+        names: &["o1*", "o3*", "o4*"],
+        takes: Capabilities {
+            refuses: REFUSED_OVER_RESPONSES,
+            efforts: &["low", "medium", "high"],
+            thinking: ALWAYS,
+            ..RESPONSES
+        },
+    },
+];
 
 /// Chat as servers of others have it.
 pub(super) const COMPATIBLE: Capabilities = Capabilities {
@@ -589,7 +680,7 @@ const KIMI_SWITCHED: Capabilities = Capabilities {
     reasoning_names: &["reasoning_content"],
     reasoning_with_calls: true,
     efforts: &[],
-    thinking: ThinkingForms { budget: false, adaptive: true, off: true },
+    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: true, off: true },
     // Its own ids have dots and colons, and no limit is documented.
     call_ids: NameRule::ANY,
     tool_names: NameRule { letters: Letters::Word, least: 3, most: 64, letter_first: true },
@@ -615,7 +706,7 @@ const KIMI_SAMPLED: Capabilities = Capabilities {
         Field::ToolService,
     ],
     reasoning_with_calls: false,
-    thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
     ..KIMI_SWITCHED
 };
 
@@ -628,7 +719,7 @@ const KIMI_MODELS: &[ModelRow] = &[
     ModelRow {
         names: &["kimi-k2.7*", "kimi-k2-thinking*"],
         takes: Capabilities {
-            thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+            thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
             ..KIMI_SWITCHED
         },
     },
@@ -636,7 +727,7 @@ const KIMI_MODELS: &[ModelRow] = &[
         names: &["kimi-k3*"],
         takes: Capabilities {
             efforts: &["low", "high", "max"],
-            thinking: ThinkingForms { budget: false, adaptive: false, off: false },
+            thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
             ..KIMI_SWITCHED
         },
     },

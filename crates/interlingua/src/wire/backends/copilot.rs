@@ -5,8 +5,8 @@
 //! sends counts as refused.
 
 use super::builtin::{
-    CLAUDE, CLAUDE_3, CLAUDE_4, CLAUDE_4_6, CLAUDE_5, CLAUDE_OPUS_4_5, COMPATIBLE, FROM_4_7, OF_3,
-    OF_3_SMALL, OF_4_6, OPUS_4_5, RESPONSES, UP_TO_4_5,
+    CLAUDE, CLAUDE_3, CLAUDE_4, CLAUDE_4_6, CLAUDE_5, CLAUDE_5_5, CLAUDE_OPUS_4_5, COMPATIBLE, FROM_4_7,
+    FROM_5_5, OF_3, OF_3_SMALL, OF_4_6, OPUS_4_5, RESPONSES, UP_TO_4_5,
 };
 use super::{Backend, Capabilities, MediaTypes, ModelRow, NameRule, SystemPlaces, ThinkingForms};
 use crate::model::Field;
@@ -51,6 +51,7 @@ pub(super) static COPILOT_MESSAGES: Backend = Backend {
     about: "Claude on GitHub Copilot (POST /v1/messages)",
     takes: over_messages(CLAUDE, REFUSED_MESSAGES),
     models: &[
+        ModelRow { names: FROM_5_5, takes: over_messages(CLAUDE_5_5, REFUSED_OF_5) },
         ModelRow { names: FROM_4_7, takes: over_messages(CLAUDE_5, REFUSED_OF_5) },
         ModelRow { names: OPUS_4_5, takes: over_messages(CLAUDE_OPUS_4_5, REFUSED_MESSAGES) },
         ModelRow { names: OF_4_6, takes: over_messages(CLAUDE_4_6, REFUSED_MESSAGES) },
@@ -92,7 +93,7 @@ const CHAT: Capabilities = Capabilities {
     ],
     reasoning_names: &["reasoning_text"],
     efforts: &["low", "medium", "high", "xhigh", "max"],
-    thinking: ThinkingForms { budget: true, adaptive: false, off: true },
+    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: false, off: true },
     max_cache_marks: 4,
     // Only `required` is refused for certain, but what the model is told to call it may refuse as well.
     forced_calls: false,

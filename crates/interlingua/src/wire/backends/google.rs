@@ -22,7 +22,7 @@ pub(super) static GEMINI_ON_VERTEX: Backend = Backend {
     name: "vertex",
     dialect: "gemini",
     about: "Gemini on Google Vertex AI",
-    takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMINI },
+    takes: on_vertex(GEMINI),
     models: GEMINI_MODELS_ON_VERTEX,
 };
 
@@ -51,7 +51,8 @@ const GEMINI: Capabilities = Capabilities {
     reasoning_names: &[],
     reasoning_with_calls: false,
     efforts: &["minimal", "low", "medium", "high"],
-    thinking: ThinkingForms { budget: true, adaptive: true, off: true },
+    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: true, off: true },
+    sampling_with_thinking: true,
     system: SystemPlaces::First,
     developer: false,
     call_ids: NameRule::ANY,
@@ -75,7 +76,8 @@ const GEMINI: Capabilities = Capabilities {
             "video/",
             "text/",
         ],
-        by_address: &["image/", "application/pdf", "audio/", "video/", "text/"],
+        // "File input methods: external URLs: supported content types", ai.google.dev. No sound is among them.
+        by_address: &["image/", "application/pdf", "application/json", "video/", "text/"],
     },
     media_in_results: true,
     max_cache_marks: 0,
@@ -91,24 +93,42 @@ const GEMINI: Capabilities = Capabilities {
 };
 
 /// Gemini 2.5 is told a number of tokens to think; only its small models can be told not to.
-const GEMINI_2_5: Capabilities = Capabilities { efforts: &[], media_in_results: false, ..GEMINI };
-const GEMINI_2_5_PRO: Capabilities =
-    Capabilities { thinking: ThinkingForms { off: false, ..GEMINI.thinking }, ..GEMINI_2_5 };
+const GEMINI_2_5: Capabilities = Capabilities {
+    efforts: &[],
+    media_in_results: false,
+    thinking: ThinkingForms { budget_most: 24_576, ..GEMINI.thinking },
+    ..GEMINI
+};
+const GEMINI_2_5_PRO: Capabilities = Capabilities {
+    thinking: ThinkingForms { off: false, budget_most: 32_768, ..GEMINI.thinking },
+    ..GEMINI_2_5
+};
 
-/// Before that no model thought.
-const GEMINI_2: Capabilities =
-    Capabilities { thinking: ThinkingForms { budget: false, adaptive: false, off: true }, ..GEMINI_2_5 };
+/// Before that no model thought, and none fetches what is at an address.
+const GEMINI_2: Capabilities = Capabilities {
+    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: true },
+    media: MediaTypes { by_address: &[], ..GEMINI.media },
+    ..GEMINI_2_5
+};
 
 /// Gemma before 4 was trained without a system ("Developer instruction is not enabled for models/gemma-3-27b-it").
 const GEMMA: Capabilities = Capabilities { system: SystemPlaces::Nowhere, ..GEMINI_2 };
 
-/// From 3 on a level says how hard to think, and the first call of each step must carry its state.
+/// From 3 on a level says how hard to think. The first call of each step since the user last spoke must carry its state,
+/// or one of two words that stand for that of another model ("Thought Signatures", ai.google.dev; the other one is
+/// `context_engineering_is_the_way_to_go`); calls beside the first one, and those of earlier turns, are not looked at.
 const GEMINI_3: Capabilities = Capabilities {
-    thinking: ThinkingForms { budget: false, adaptive: true, off: false },
+    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: true, off: false },
     call_state: Some("skip_thought_signature_validator"),
     ..GEMINI
 };
 
+/// The larger models have fewer levels ("Gemini thinking", ai.google.dev: not minimal, and 3 Pro not medium).
+const GEMINI_3_PRO: Capabilities = Capabilities { efforts: &["low", "high"], ..GEMINI_3 };
+const GEMINI_3_1_PRO: Capabilities = Capabilities { efforts: &["low", "medium", "high"], ..GEMINI_3 };
+
+const OF_GEMINI_3_PRO: &[&str] = &["*gemini-3-pro*"];
+const OF_GEMINI_3_1_PRO: &[&str] = &["*gemini-3.*-pro*"];
 const OF_GEMINI_3: &[&str] = &["*gemini-3*", "*gemini-4*"];
 const OF_GEMINI_2_5_PRO: &[&str] = &["*gemini-2.5-pro*"];
 const OF_GEMINI_2_5: &[&str] = &["*gemini-2.5*"];
@@ -118,6 +138,8 @@ const OF_GEMMA: &[&str] = &["*gemma-1*", "*gemma-2*", "*gemma-3*"];
 
 const GEMINI_MODELS: &[ModelRow] = &[
     ModelRow { names: OF_GEMMA, takes: GEMMA },
+    ModelRow { names: OF_GEMINI_3_PRO, takes: GEMINI_3_PRO },
+    ModelRow { names: OF_GEMINI_3_1_PRO, takes: GEMINI_3_1_PRO },
     ModelRow { names: OF_GEMINI_3, takes: GEMINI_3 },
     ModelRow { names: OF_GEMINI_2_5_PRO, takes: GEMINI_2_5_PRO },
     ModelRow { names: OF_GEMINI_2_5, takes: GEMINI_2_5 },
@@ -125,12 +147,23 @@ const GEMINI_MODELS: &[ModelRow] = &[
 ];
 
 const GEMINI_MODELS_ON_VERTEX: &[ModelRow] = &[
-    ModelRow { names: OF_GEMMA, takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMMA } },
-    ModelRow { names: OF_GEMINI_3, takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMINI_3 } },
-    ModelRow {
-        names: OF_GEMINI_2_5_PRO,
-        takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMINI_2_5_PRO },
-    },
-    ModelRow { names: OF_GEMINI_2_5, takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMINI_2_5 } },
-    ModelRow { names: OF_GEMINI_2, takes: Capabilities { refuses: &[Field::StoreAnswer], ..GEMINI_2 } },
+    ModelRow { names: OF_GEMMA, takes: on_vertex(GEMMA) },
+    ModelRow { names: OF_GEMINI_3_PRO, takes: on_vertex(GEMINI_3_PRO) },
+    ModelRow { names: OF_GEMINI_3_1_PRO, takes: on_vertex(GEMINI_3_1_PRO) },
+    ModelRow { names: OF_GEMINI_3, takes: on_vertex(GEMINI_3) },
+    ModelRow { names: OF_GEMINI_2_5_PRO, takes: on_vertex(GEMINI_2_5_PRO) },
+    ModelRow { names: OF_GEMINI_2_5, takes: on_vertex(GEMINI_2_5) },
+    ModelRow { names: OF_GEMINI_2, takes: on_vertex(GEMINI_2) },
 ];
+
+/// What the enterprise API takes of a model: it stores nothing, and fetches sounds, too.
+const fn on_vertex(takes: Capabilities) -> Capabilities {
+    Capabilities {
+        refuses: &[Field::StoreAnswer],
+        media: MediaTypes {
+            by_address: &["image/", "application/pdf", "audio/", "video/", "text/"],
+            ..GEMINI.media
+        },
+        ..takes
+    }
+}

@@ -220,7 +220,9 @@ static STOPS: StopWords = StopWords {
     ]),
 };
 
-/// The word of `finishReason` that has that number.
+/// The word of `finishReason` that has that number, as `google.ai.generativelanguage.v1beta.Candidate.FinishReason` has
+/// them. Those of the enterprise API (`google.cloud.aiplatform.v1`) are the same up to 5; from 6 on they are others, and
+/// none of either is a success.
 fn reason_of(number: u64) -> Option<&'static str> {
     const WORDS: [&str; 14] = [
         "FINISH_REASON_UNSPECIFIED",

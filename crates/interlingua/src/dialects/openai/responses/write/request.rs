@@ -29,7 +29,9 @@ impl ResponsesRequest {
     pub(in super::super) fn new(options: &Options) -> Self {
         let asker = if options.source == Some(DIALECT.name) { Asker::Own } else { Asker::Other };
         let mut items = OutputItems::new(Purpose::Request);
-        items.summarises = asker == Asker::Other;
+        // OpenAI takes no other text of thoughts: "array too long. Expected an array with maximum length 0" is what it
+        // says of `content`.
+        items.summarises = true;
         Self { asker, items, instructed: false }
     }
 }
