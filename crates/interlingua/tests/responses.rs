@@ -658,15 +658,14 @@ fn a_cancelled_answer_does_not_look_like_success() {
 
 #[test]
 fn a_stream_that_is_cancelled_ends_in_a_failure() {
-    let mut text = String::new();
-    for event in [
+    let of_stream = [
         json!({"type": "response.created", "response": {"id": "r", "model": "m", "status": "in_progress", "output": []}}),
         json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "m1", "role": "assistant", "content": []}}),
         json!({"type": "response.output_text.delta", "output_index": 0, "item_id": "m1", "content_index": 0, "delta": "The tide is"}),
         json!({"type": "response.incomplete", "response": cancelled()}),
-    ] {
-        text += &format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
-    }
+    ];
+    let event = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+    let text: String = of_stream.iter().map(event).collect();
     let request = json!({"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": "x"}]});
     for client in [A, C] {
         let (out, _) = stream(client, R, &request, &text);

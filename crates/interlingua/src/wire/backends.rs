@@ -9,6 +9,7 @@ use crate::json::Str;
 use crate::model::Field;
 
 pub(crate) mod builtin;
+mod claude;
 pub(crate) mod copilot;
 pub(crate) mod google;
 mod rules;

@@ -416,7 +416,7 @@ impl<T: RequestForm> RequestWriter<T> {
                 self.said.clear();
                 return None;
             }
-            (SystemPlaces::AfterUser, _) | (SystemPlaces::First, _) | (SystemPlaces::Nowhere, _) => {}
+            (SystemPlaces::AfterUser | SystemPlaces::First | SystemPlaces::Nowhere, _) => {}
         }
         out.ledger.note("system message written as marked user text, where it stood");
         if !narrowed {

@@ -79,13 +79,15 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
     }
 }
 
+/// What some models do not take while they think.
+const SAMPLING: [Field; 4] = [Field::Temperature, Field::TopP, Field::TopK, Field::TopLogprobs];
+
 /// Writes every setting of the table that the target says anything of.
 pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabilities, out: &mut Target<'_>) {
     if request.model.is_none() && takes.needs_model {
         out.ledger.note("no model named: called `unknown`");
         out.json.key("model").literal("unknown");
     }
-    const SAMPLING: [Field; 4] = [Field::Temperature, Field::TopP, Field::TopK, Field::TopLogprobs];
     let samples = takes.sampling_with_thinking || !ThinkingPlan::is_asked(&request.reasoning, takes);
     for Setting { names, field, how } in profile.settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };

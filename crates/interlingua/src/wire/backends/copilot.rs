@@ -4,9 +4,10 @@
 //! The facts are those of its client (microsoft/vscode-copilot-chat: `messagesApi.ts`, `responsesApi.ts`): what it never
 //! sends counts as refused.
 
-use super::builtin::{
-    CLAUDE, CLAUDE_3, CLAUDE_4, CLAUDE_4_6, CLAUDE_5, CLAUDE_5_5, CLAUDE_OPUS_4_5, COMPATIBLE, FROM_4_7,
-    FROM_5_5, OF_3, OF_3_SMALL, OF_4_6, OPUS_4_5, RESPONSES, UP_TO_4_5,
+use super::builtin::{COMPATIBLE, RESPONSES};
+use super::claude::{
+    CLAUDE, CLAUDE_3, CLAUDE_4, CLAUDE_4_6, CLAUDE_5, CLAUDE_5_5, CLAUDE_OPUS_4_5, FROM_4_7, FROM_5_5, OF_3,
+    OF_3_SMALL, OF_4_6, OPUS_4_5, UP_TO_4_5,
 };
 use super::{Backend, Capabilities, MediaTypes, ModelRow, NameRule, SystemPlaces, ThinkingForms};
 use crate::model::Field;
@@ -49,25 +50,28 @@ pub(super) static COPILOT_MESSAGES: Backend = Backend {
     name: "github",
     dialect: "anthropic",
     about: "Claude on GitHub Copilot (POST /v1/messages)",
-    takes: over_messages(CLAUDE, REFUSED_MESSAGES),
+    takes: over_messages(&CLAUDE, REFUSED_MESSAGES),
     models: &[
-        ModelRow { names: FROM_5_5, takes: over_messages(CLAUDE_5_5, REFUSED_OF_5) },
-        ModelRow { names: FROM_4_7, takes: over_messages(CLAUDE_5, REFUSED_OF_5) },
-        ModelRow { names: OPUS_4_5, takes: over_messages(CLAUDE_OPUS_4_5, REFUSED_MESSAGES) },
-        ModelRow { names: OF_4_6, takes: over_messages(CLAUDE_4_6, REFUSED_MESSAGES) },
-        ModelRow { names: OF_3, takes: over_messages(CLAUDE_3, REFUSED_MESSAGES) },
-        ModelRow { names: OF_3_SMALL, takes: over_messages(CLAUDE_3, REFUSED_MESSAGES) },
-        ModelRow { names: UP_TO_4_5, takes: over_messages(CLAUDE_4, REFUSED_MESSAGES) },
+        ModelRow { names: FROM_5_5, takes: over_messages(&CLAUDE_5_5, REFUSED_OF_5) },
+        ModelRow { names: FROM_4_7, takes: over_messages(&CLAUDE_5, REFUSED_OF_5) },
+        ModelRow { names: OPUS_4_5, takes: over_messages(&CLAUDE_OPUS_4_5, REFUSED_MESSAGES) },
+        ModelRow { names: OF_4_6, takes: over_messages(&CLAUDE_4_6, REFUSED_MESSAGES) },
+        ModelRow { names: OF_3, takes: over_messages(&CLAUDE_3, REFUSED_MESSAGES) },
+        ModelRow { names: OF_3_SMALL, takes: over_messages(&CLAUDE_3, REFUSED_MESSAGES) },
+        ModelRow { names: UP_TO_4_5, takes: over_messages(&CLAUDE_4, REFUSED_MESSAGES) },
         ModelRow {
             names: OF_OPENAI,
             takes: Capabilities {
                 other_dialect: Some("openai-responses"),
-                ..over_messages(CLAUDE, REFUSED_MESSAGES)
+                ..over_messages(&CLAUDE, REFUSED_MESSAGES)
             },
         },
         ModelRow {
             names: CHAT_ONLY,
-            takes: Capabilities { other_dialect: Some("copilot"), ..over_messages(CLAUDE, REFUSED_MESSAGES) },
+            takes: Capabilities {
+                other_dialect: Some("copilot"),
+                ..over_messages(&CLAUDE, REFUSED_MESSAGES)
+            },
         },
     ],
 };
@@ -129,12 +133,12 @@ const REFUSED_OF_5: &[Field] =
 
 /// What it takes of a Claude over Anthropic's dialect: nothing at an address, no beginning of an answer, and what the
 /// system says stands in `system`.
-const fn over_messages(takes: Capabilities, refuses: &'static [Field]) -> Capabilities {
+const fn over_messages(takes: &Capabilities, refuses: &'static [Field]) -> Capabilities {
     Capabilities {
         refuses,
         media: MediaTypes { by_address: &[], ..CLAUDE.media },
         prefill: false,
         system: SystemPlaces::First,
-        ..takes
+        ..*takes
     }
 }

@@ -22,7 +22,7 @@ pub(super) static GEMINI_ON_VERTEX: Backend = Backend {
     name: "vertex",
     dialect: "gemini",
     about: "Gemini on Google Vertex AI",
-    takes: on_vertex(GEMINI),
+    takes: on_vertex(&GEMINI),
     models: GEMINI_MODELS_ON_VERTEX,
 };
 
@@ -147,23 +147,23 @@ const GEMINI_MODELS: &[ModelRow] = &[
 ];
 
 const GEMINI_MODELS_ON_VERTEX: &[ModelRow] = &[
-    ModelRow { names: OF_GEMMA, takes: on_vertex(GEMMA) },
-    ModelRow { names: OF_GEMINI_3_PRO, takes: on_vertex(GEMINI_3_PRO) },
-    ModelRow { names: OF_GEMINI_3_1_PRO, takes: on_vertex(GEMINI_3_1_PRO) },
-    ModelRow { names: OF_GEMINI_3, takes: on_vertex(GEMINI_3) },
-    ModelRow { names: OF_GEMINI_2_5_PRO, takes: on_vertex(GEMINI_2_5_PRO) },
-    ModelRow { names: OF_GEMINI_2_5, takes: on_vertex(GEMINI_2_5) },
-    ModelRow { names: OF_GEMINI_2, takes: on_vertex(GEMINI_2) },
+    ModelRow { names: OF_GEMMA, takes: on_vertex(&GEMMA) },
+    ModelRow { names: OF_GEMINI_3_PRO, takes: on_vertex(&GEMINI_3_PRO) },
+    ModelRow { names: OF_GEMINI_3_1_PRO, takes: on_vertex(&GEMINI_3_1_PRO) },
+    ModelRow { names: OF_GEMINI_3, takes: on_vertex(&GEMINI_3) },
+    ModelRow { names: OF_GEMINI_2_5_PRO, takes: on_vertex(&GEMINI_2_5_PRO) },
+    ModelRow { names: OF_GEMINI_2_5, takes: on_vertex(&GEMINI_2_5) },
+    ModelRow { names: OF_GEMINI_2, takes: on_vertex(&GEMINI_2) },
 ];
 
 /// What the enterprise API takes of a model: it stores nothing, and fetches sounds, too.
-const fn on_vertex(takes: Capabilities) -> Capabilities {
+const fn on_vertex(takes: &Capabilities) -> Capabilities {
     Capabilities {
         refuses: &[Field::StoreAnswer],
         media: MediaTypes {
             by_address: &["image/", "application/pdf", "audio/", "video/", "text/"],
             ..GEMINI.media
         },
-        ..takes
+        ..*takes
     }
 }
