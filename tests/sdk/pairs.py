@@ -67,9 +67,15 @@ def request_errors(target, body):
     return wrong
 
 
+ADAPTERS = {}
+
+
 def model_errors(tp, value, where=""):
+    # Making one takes longer than a thousand uses of it.
+    adapter = ADAPTERS.setdefault(repr(tp), None) or pydantic.TypeAdapter(tp)
+    ADAPTERS[repr(tp)] = adapter
     try:
-        pydantic.TypeAdapter(tp).validate_python(value)
+        adapter.validate_python(value)
         return []
     except pydantic.ValidationError as error:
         return [f"{where}.{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5]]

@@ -64,7 +64,9 @@ fn p67_p68_a_stream_cut_anywhere_is_well_formed_and_never_a_clean_end() {
     let streams: Vec<_> = fixtures()
         .into_iter()
         .filter(|case| {
-            case.way.0.plane == Plane::Wire && case.way.1 == Role::Stream && case.name.ends_with(".sse")
+            case.way.0.plane == Plane::Wire
+                && case.way.1 == Role::Stream
+                && case.path.extension().is_some_and(|kind| kind == "sse")
         })
         .collect();
     let wrong = on_two_threads(&streams, |case| {

@@ -262,7 +262,8 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
         ),
         (5, budget || doc.get("metadata").is_some_and(|metadata| metadata.get("user_id").is_some())),
         (3, choice.is_some_and(own_choice)),
-        (3, model.is_some_and(|model| is_claude(&model))),
+        // Others serve Claude too; only this API insists on a limit.
+        (3, has("max_tokens") && model.is_some_and(|model| is_claude(&model))),
         (1, has("max_tokens")),
     ];
     let score: u32 = signs.into_iter().filter(|(_, seen)| *seen).map(|(weight, _)| weight).sum();

@@ -493,6 +493,9 @@ impl CandidateReader {
         if stop.class == StopClass::Error {
             val.take(Field::ErrorCode);
             self.complaint = said.and_then(|said| said.take_text(Field::ErrorMessage)).map(Str::into_owned);
+        } else if stop.class == StopClass::End && !self.parts.said {
+            // An empty answer has failed, and nobody tells the word.
+            val.note(Field::ErrorClass);
         } else {
             val.take(Field::StopReason);
             let said = said.filter(|said| said.kind() == Kind::String);

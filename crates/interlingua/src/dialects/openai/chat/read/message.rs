@@ -450,6 +450,8 @@ fn is_silent(said: Val<'_>) -> bool {
 fn citation(note: Val<'_>) -> Option<Citation<'_>> {
     let kind = note.get("type").filter(|kind| kind.is("url_citation"))?;
     let inner = note.get("url_citation")?;
+    // Its number in a stream, where the pieces come in their order anyway.
+    note.note_u64("index", Field::Structure);
     Some(Citation {
         kind: kind.take_text(Field::CitationKind),
         title: inner.take_str("title", Field::CitationTitle),

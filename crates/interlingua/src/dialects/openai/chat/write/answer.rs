@@ -262,7 +262,7 @@ impl AssistantForm for Chunks {
             }),
             Growth::Citation(citation) => {
                 let mut annotation = JsonBuffer::default();
-                self.tally().write_annotation(citation, &mut annotation.hold(), out);
+                self.tally().write_annotation(citation, true, &mut annotation.hold(), out);
                 self.chunk(None, out, |_, json| {
                     json.key("annotations").array().values(annotation.bytes()).end_array();
                 });

@@ -90,7 +90,7 @@ impl AssistantForm for ChatMessage {
             Growth::Arguments(Args::Text(text)) => _ = self.calls.hold().piece(text),
             Growth::Arguments(Args::Json(json)) => _ = self.calls.hold().plain_piece(json.as_str()),
             Growth::Citation(citation) => {
-                self.tally.write_annotation(citation, &mut self.annotations.hold(), out);
+                self.tally.write_annotation(citation, false, &mut self.annotations.hold(), out);
             }
             Growth::Cache(mark) => {
                 let words = self.flavour.cache_words(self.takes);

@@ -30,8 +30,9 @@ pub(super) struct MessageTally {
     /// Thoughts with a text so far, and the one that is open, with its text.
     thoughts: u64,
     thought: Option<String>,
-    /// Calls so far.
+    /// Calls so far, and entries of `annotations`.
     calls: u64,
+    annotations: u64,
     /// What one place for state has to say.
     packed: Vec<PackedThought<'static>>,
     /// It has more to say than it said.
@@ -151,10 +152,12 @@ impl MessageTally {
         std::mem::take(&mut self.unsaid).then(|| pack(&self.packed))?
     }
 
-    /// Writes an entry of `annotations`. What is said of a whole text is said of all its characters.
+    /// Writes an entry of `annotations`, with its number if it is a piece of a stream: the official clients put lists
+    /// together by it. What is said of a whole text is said of all its characters.
     pub(super) fn write_annotation(
-        &self,
+        &mut self,
         citation: &Citation<'_>,
+        in_stream: bool,
         json: &mut JsonWriter<'_>,
         out: &mut Target<'_>,
     ) {
@@ -164,7 +167,9 @@ impl MessageTally {
             kind.as_ref().filter(|kind| !kind.is("url_citation")),
             Reason::Narrowed,
         );
-        json.object().key("type").literal("url_citation").key("url_citation").object().key("start_index");
+        json.object().opt_u64("index", in_stream.then_some(self.annotations));
+        self.annotations += 1;
+        json.key("type").literal("url_citation").key("url_citation").object().key("start_index");
         let place = |json: &mut JsonWriter<'_>, known: &Option<Raw<'_>>, otherwise| {
             match known {
                 Some(known) => json.raw(known),
