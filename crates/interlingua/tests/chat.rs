@@ -780,14 +780,21 @@ fn p12_copilot_gets_its_own_state_back() {
 }
 
 #[test]
-fn copilot_marks_messages_and_demands_no_calls() {
+fn copilot_marks_messages_and_demands_calls_by_name() {
     let members = json!({"system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
         "thinking": {"type": "enabled", "budget_tokens": 2048}, "tool_choice": {"type": "any"},
         "tools": [{"name": "haul", "input_schema": {"type": "object"}}]});
     let (out, report) = sent_as(G, "claude-sonnet-4.5", &members);
     assert_eq!(out["messages"][0]["copilot_cache_control"], json!({"type": "ephemeral"}));
     assert!(!out["messages"][0]["content"].to_string().contains("cache"), "{out}");
-    assert_eq!((&out["thinking_budget"], &out["tool_choice"]), (&json!(2048), &json!("auto")));
+    let named = json!({"type": "function", "function": {"name": "haul"}});
+    assert_eq!((&out["thinking_budget"], &out["tool_choice"]), (&json!(2048), &named));
+    assert!(!noted(&report, "a call cannot be demanded"), "{report:?}");
+    // It has no word for any of several.
+    let several = json!({"tool_choice": {"type": "any"},
+        "tools": [{"name": "haul", "input_schema": {"type": "object"}}, {"name": "mend", "input_schema": {"type": "object"}}]});
+    let (out, report) = sent_as(G, "claude-sonnet-4.5", &several);
+    assert_eq!(out["tool_choice"], "auto");
     assert!(noted(&report, "a call cannot be demanded"), "{report:?}");
 }
 

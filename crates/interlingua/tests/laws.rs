@@ -411,7 +411,6 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, "*", "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
     (C, R, "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
     ("copilot", R, "request/full.json +/reasoning_effort", "a budget is written as an effort"),
-    (R, "copilot", "request/choice.json +/tool_choice", "a call cannot be demanded of it"),
     (R, "kimi", "/tool_choice/tools[]/type", "a plain text stands as a function's only member"),
     (R, "kimi", "request/hosted.json +/input[]/*", "a picture stands in a user message after the results"),
     (R, "kimi", "request/media.json +/input[]/*", "a picture stands in a user message after the results"),

@@ -103,8 +103,8 @@ pub struct Capabilities {
     pub state_of: &'static [&'static str],
     /// Whether a call can be demanded while the model thinks.
     pub forced_calls_with_thinking: bool,
-    /// Whether a call can be demanded at all.
-    pub forced_calls: bool,
+    /// Whether a call of any tool can be demanded, without a name.
+    pub unnamed_calls: bool,
     /// What stands for the state that the first call of an assistant's turn must carry, where its issuer gave none: the
     /// server's own word for history that another model made.
     pub call_state: Option<&'static str>,

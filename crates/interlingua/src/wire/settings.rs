@@ -302,18 +302,21 @@ pub(crate) fn write_tools<'a, 't>(
     let (mut word, mut tool) = match choice {
         Some(ToolChoice::Auto) => (Some(words.auto), None),
         Some(ToolChoice::None) => (Some(words.none), None),
-        Some(ToolChoice::Required) => (Some(words.required), None),
+        Some(ToolChoice::Required) if takes.unnamed_calls => (Some(words.required), None),
+        // Of the only tool it can be demanded by its name.
+        Some(ToolChoice::Required) => (None, offered().next().filter(|_| offered().nth(1).is_none())),
         Some(ToolChoice::Named(name)) => (None, offered().find(|(tool, _)| tool.name == *name)),
         None => (None, None),
     };
     let forces = matches!(choice, Some(ToolChoice::Required | ToolChoice::Named(_)));
-    let may_force = takes.forced_calls && (takes.forced_calls_with_thinking || !thinks);
-    if word.is_none() && tool.is_none() {
-        lose_choice(choice, None, out);
-    } else if forces && !may_force {
+    let may_force = takes.forced_calls_with_thinking || !thinks;
+    let names_none = word.is_none() && tool.is_none();
+    if forces && !may_force || names_none && choice == Some(&ToolChoice::Required) {
         lose_choice(choice, None, out);
         out.ledger.note("a call cannot be demanded of this model: left to it");
         (word, tool) = (Some(words.auto), None);
+    } else if names_none {
+        lose_choice(choice, None, out);
     }
     let parallel = request.parallel_calls;
     let parallel =

@@ -338,7 +338,7 @@ const CHAT: Capabilities = Capabilities {
     seed: "seed",
     state_of: &[],
     forced_calls_with_thinking: true,
-    forced_calls: true,
+    unnamed_calls: true,
     call_state: None,
     other_dialect: None,
 };

@@ -48,7 +48,7 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
     seed: "seed",
     state_of: &[],
     forced_calls_with_thinking: false,
-    forced_calls: true,
+    unnamed_calls: true,
     call_state: None,
     other_dialect: None,
 };

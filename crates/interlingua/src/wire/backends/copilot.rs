@@ -99,8 +99,7 @@ const CHAT: Capabilities = Capabilities {
     efforts: &["low", "medium", "high", "xhigh", "max"],
     thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: false, off: true },
     max_cache_marks: 4,
-    // Only `required` is refused for certain, but what the model is told to call it may refuse as well.
-    forced_calls: false,
+    unnamed_calls: false,
     ..COMPATIBLE
 };
 

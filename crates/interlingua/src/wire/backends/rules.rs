@@ -113,7 +113,7 @@ rules! {
     "prefill-member": prefill_member,
     "seed": seed,
     "state-of": state_of,
-    "forced-calls": forced_calls,
+    "unnamed-calls": unnamed_calls,
     "forced-calls-with-thinking": forced_calls_with_thinking,
     "call-state": call_state,
     "other-dialect": other_dialect,
