@@ -147,6 +147,7 @@ impl<'p> Parser<'p> {
             return Err(self.broken(Fault::TooManyValues { at: start }));
         }
         self.nodes.push(Node {
+            at: number as u32,
             start: start as u32,
             end: end as u32,
             next: number as u32 + 1,

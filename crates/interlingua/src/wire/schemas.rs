@@ -33,8 +33,8 @@ pub(crate) fn write_tool_schema(
     // Nearly every schema says so first.
     let is_plain =
         || [r#"{"type":"object""#, r#"{"type": "object""#].iter().any(|head| text.starts_with(head));
-    let has_choice =
-        || CHOICES.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some());
+    // Every word for a choice ends so; where another one does, a closer look tells.
+    let has_choice = || memchr::memchr_iter(b'O', text.as_bytes()).any(|at| text[at..].starts_with("Of\""));
     let fits = !rules.typed && !strict && is_plain();
     if fits && !(rules.object_root && has_choice()) {
         out.json.raw(schema);
