@@ -149,7 +149,7 @@ impl<'t> Val<'t> {
     /// an object. Looks without claiming.
     #[inline]
     pub(crate) fn find<const N: usize>(&self, wanted: &WantedNames<N>) -> [Option<Val<'t>>; N] {
-        let mut found = [None; N];
+        let mut found: [Option<&Node>; N] = [None; N];
         let (tape, node) = (self.tape, self.node);
         let end = if node.kind == Kind::Object { node.next } else { self.node.at };
         let mut at = self.node.at + 1;
@@ -161,11 +161,11 @@ impl<'t> Val<'t> {
                 && found.is_none()
                 && self.is_named(node, &name.bytes[..name.len])
             {
-                *found = Some(Val { tape, node });
+                *found = Some(node);
             }
             at = node.next;
         }
-        found
+        found.map(|node| node.map(|node| Val { tape, node }))
     }
 
     #[inline]
