@@ -66,7 +66,7 @@ impl<'p> Parser<'p> {
         loop {
             // A member or an element stands at `at`.
             let name = if inside.object {
-                let (value, name) = self.key(at, &mut inside)?;
+                let (value, name) = self.key(bytes, at, &mut inside)?;
                 at = value;
                 name
             } else {
@@ -174,8 +174,12 @@ impl<'p> Parser<'p> {
         reason = "called once, for every member: a call costs as much as the name"
     )]
     #[inline(always)]
-    fn key(&mut self, start: usize, inside: &mut OpenContainer) -> Result<(usize, Name), Broken> {
-        let bytes = self.bytes;
+    fn key(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        inside: &mut OpenContainer,
+    ) -> Result<(usize, Name), Broken> {
         if byte_at(bytes, start) != b'"' {
             return Err(self.expected(start, "a member name"));
         }
