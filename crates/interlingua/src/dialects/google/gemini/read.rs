@@ -27,7 +27,7 @@ impl Reader for GenerateRequestReader {
         if let Some(system) = either(root, "systemInstruction", "system_instruction") {
             // Its role says nothing.
             note_tag(system, "role", &["system", "user", "model"]);
-            said(&[Content::new(system)], Author::System, &mut reader, &mut Vec::new(), out);
+            said(&[RoleContent::new(system)], Author::System, &mut reader, &mut Vec::new(), out);
         }
         let Some(contents) = root.get("contents") else {
             return out.problem(Code::UnknownShape, None, "a request has `contents`");
@@ -35,7 +35,7 @@ impl Reader for GenerateRequestReader {
         // One content, or one text, is taken where a list is expected.
         let only = Some(contents).filter(|contents| matches!(contents.kind(), Kind::Object | Kind::String));
         let all = contents.elements().chain(only).map(|content| {
-            let content = Content::new(content);
+            let content = RoleContent::new(content);
             (content, content.author())
         });
         let mut all = all.peekable();
@@ -65,13 +65,13 @@ impl Reader for GenerateRequestReader {
 
 /// One thing that is said: an object with parts, a list of parts, or a bare text.
 #[derive(Clone, Copy)]
-struct Content<'t> {
+struct RoleContent<'t> {
     val: Val<'t>,
     role: Option<Val<'t>>,
     parts: Option<Val<'t>>,
 }
 
-impl<'t> Content<'t> {
+impl<'t> RoleContent<'t> {
     fn new(val: Val<'t>) -> Self {
         const MEMBERS: WantedNames<2> = WantedNames::new(["role", "parts"]);
         let [role, parts] = val.find(&MEMBERS);
@@ -92,7 +92,7 @@ impl<'t> Content<'t> {
 }
 
 /// Whether results without ids stand in another order than the calls they answer: then their names tell which is which.
-fn answers_otherwise(turn: &[Content<'_>], results: Content<'_>) -> bool {
+fn answers_otherwise(turn: &[RoleContent<'_>], results: RoleContent<'_>) -> bool {
     let calls = || turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
     if calls().nth(1).is_none() {
         return false;
@@ -106,14 +106,14 @@ fn answers_otherwise(turn: &[Content<'_>], results: Content<'_>) -> bool {
 }
 
 /// The calls or results of a content.
-fn inner<'t>(content: Content<'t>, camel: &str, snake: &str) -> impl Iterator<Item = Val<'t>> {
+fn inner<'t>(content: RoleContent<'t>, camel: &str, snake: &str) -> impl Iterator<Item = Val<'t>> {
     let parts = content.parts.into_iter().flat_map(|parts| parts.elements());
     parts.filter_map(move |part| either(part, camel, snake))
 }
 
 /// Contents of one author.
 fn said<'t>(
-    contents: &[Content<'t>],
+    contents: &[RoleContent<'t>],
     author: Author,
     reader: &mut PartReader,
     all: &mut Vec<Val<'t>>,
