@@ -381,6 +381,11 @@ impl JsonWriter<'_> {
     /// A whole number.
     pub fn u64(&mut self, number: u64) -> &mut Self {
         self.separate();
+        // Most are places in a list.
+        if number < 10 {
+            self.bytes(&[b'0' + number as u8]);
+            return self;
+        }
         let mut digits = [0u8; 20];
         let mut at = digits.len();
         let mut left = number;

@@ -109,6 +109,8 @@ impl Mark {
 // Thirty-two bytes: the number of a node becomes its place by a shift.
 #[repr(align(8))]
 struct Node {
+    /// Its own number.
+    at: u32,
     start: u32,
     end: u32,
     /// The node after this one's subtree.
@@ -117,6 +119,8 @@ struct Node {
     kind: Kind,
     mark: Cell<Mark>,
 }
+
+const _: () = assert!(size_of::<Node>() == 32);
 
 /// A member's name: where it stands in the frame, without its quotes, and a hash of it.
 #[derive(Clone, Copy, Debug)]
@@ -132,9 +136,11 @@ impl Name {
     pub(crate) const NONE: Self = Self { start: 0, len: 0, hash: 0x9e37_79b9 };
 
     /// The name as it stands in the frame `text`, if there is one.
+    #[inline]
     pub(crate) fn text(self, text: &str) -> Option<&str> {
         // A name stands behind a bracket and a quote, never at the beginning.
-        (self.start > 0).then(|| &text[self.start as usize..(self.start + self.len) as usize])
+        let name = self.start as usize..(self.start + self.len) as usize;
+        (self.start > 0).then(|| text.get(name).unwrap_or_default())
     }
 }
 
@@ -232,7 +238,8 @@ pub struct Tape<'t> {
 impl<'t> Tape<'t> {
     /// The document itself.
     pub fn root(&self) -> Val<'_> {
-        Val { tape: self, at: 0 }
+        // There is no document without a value.
+        Val { tape: self, node: &self.nodes[0] }
     }
 
     /// The text of the frame.
@@ -254,9 +261,8 @@ impl<'t> Tape<'t> {
             return None;
         }
         let after = self.nodes.partition_point(|node| node.start as usize <= offset);
-        let around = |at: &usize| self.nodes[*at].end as usize >= end;
-        let mut around =
-            (0..after).rev().take(NEAR).filter(around).map(|at| Val { tape: self, at: at as u32 });
+        let before = self.nodes[..after].iter().rev().take(NEAR);
+        let mut around = before.filter(|node| node.end as usize >= end).map(|node| Val { tape: self, node });
         let innermost = around.next()?;
         // A claim on a container is a claim on all in it.
         let claimed = |val: &Val<'_>| val.claimed() != Claim::Free;
@@ -269,11 +275,11 @@ impl<'t> Tape<'t> {
         let last = self.claims.get();
         let oldest = last.saturating_sub(NEAR as u32);
         let claims = (oldest..last).rev().map(|claim| self.claimed[claim as usize % NEAR].get());
-        let ours = move |at: &u32| {
-            let mark = self.nodes[*at as usize].mark.get();
+        let ours = move |val: &Val<'_>| {
+            let mark = val.node.mark.get();
             mark.unsaid.is_none() && mark.claim.field() == Some(field)
         };
-        claims.filter(ours).map(|at| Val { tape: self, at })
+        claims.map(|at| Val { tape: self, node: &self.nodes[at as usize] }).filter(ours)
     }
 
     /// Remembers that a value was claimed.

@@ -66,7 +66,7 @@ impl<'p> Parser<'p> {
         loop {
             // A member or an element stands at `at`.
             let name = if inside.object {
-                let (value, name) = self.key(at, &mut inside)?;
+                let (value, name) = self.key(bytes, at, &mut inside)?;
                 at = value;
                 name
             } else {
@@ -147,6 +147,7 @@ impl<'p> Parser<'p> {
             return Err(self.broken(Fault::TooManyValues { at: start }));
         }
         self.nodes.push(Node {
+            at: number as u32,
             start: start as u32,
             end: end as u32,
             next: number as u32 + 1,
@@ -173,8 +174,12 @@ impl<'p> Parser<'p> {
         reason = "called once, for every member: a call costs as much as the name"
     )]
     #[inline(always)]
-    fn key(&mut self, start: usize, inside: &mut OpenContainer) -> Result<(usize, Name), Broken> {
-        let bytes = self.bytes;
+    fn key(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        inside: &mut OpenContainer,
+    ) -> Result<(usize, Name), Broken> {
         if byte_at(bytes, start) != b'"' {
             return Err(self.expected(start, "a member name"));
         }

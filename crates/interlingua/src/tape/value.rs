@@ -10,24 +10,27 @@ use crate::model::Field;
 #[derive(Clone, Copy)]
 pub struct Val<'t> {
     pub(super) tape: &'t Tape<'t>,
-    pub(super) at: u32,
+    pub(super) node: &'t Node,
 }
 
 impl<'t> Val<'t> {
-    fn node(&self) -> &'t Node {
-        // A `Val` is only made from node numbers that its own tape gave out.
-        &self.tape.nodes[self.at as usize]
-    }
-
     /// The kind of this value.
+    #[inline]
     pub fn kind(&self) -> Kind {
-        self.node().kind
+        self.node.kind
     }
 
     /// The value as it stands in the frame.
+    #[inline]
     pub fn text(&self) -> &'t str {
-        let node = self.node();
-        &self.tape.text[node.start as usize..node.end as usize]
+        let node = self.node;
+        self.slice(node.start, node.end)
+    }
+
+    /// A piece of the frame between two of its marks. It cannot fail, and so costs nothing where nobody looks at it.
+    #[inline]
+    fn slice(&self, start: u32, end: u32) -> &'t str {
+        self.tape.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
     /// The text of the whole frame.
@@ -37,37 +40,38 @@ impl<'t> Val<'t> {
 
     /// The hash of its name, if it is a member.
     pub(crate) fn name_hash(&self) -> u32 {
-        self.node().name.hash
+        self.node.name.hash
     }
 
     /// The value, verbatim.
+    #[inline]
     pub fn raw(&self) -> Raw<'t> {
         Raw::new(self.text())
     }
 
     /// Where the value begins and ends in the frame.
     pub fn span(&self) -> std::ops::Range<usize> {
-        let node = self.node();
+        let node = self.node;
         node.start as usize..node.end as usize
     }
 
     /// Scalars and empty containers in this value.
     #[inline(never)]
     pub fn leaves(&self) -> u32 {
-        let inside = &self.tape.nodes[self.at as usize..self.node().next as usize];
-        inside.iter().zip(self.at + 1..).filter(|(node, after)| node.next == *after).count() as u32
+        let inside = &self.tape.nodes[self.node.at as usize..self.node.next as usize];
+        inside.iter().zip(self.node.at + 1..).filter(|(node, after)| node.next == *after).count() as u32
     }
 
     /// The string, if it is one.
+    #[inline]
     pub fn str(&self) -> Option<Str<'t>> {
-        let node = self.node();
-        (node.kind == Kind::String)
-            .then(|| Str::escaped(&self.tape.text[node.start as usize + 1..node.end as usize - 1]))
+        let node = self.node;
+        (node.kind == Kind::String).then(|| Str::escaped(self.slice(node.start + 1, node.end - 1)))
     }
 
     /// The number, if it is a whole one that fits.
     pub fn u64(&self) -> Option<u64> {
-        let node = self.node();
+        let node = self.node;
         let digits = &self.tape.text.as_bytes()[node.start as usize..node.end as usize];
         if node.kind != Kind::Number || digits.len() > 18 {
             return self.large_u64();
@@ -90,24 +94,31 @@ impl<'t> Val<'t> {
     }
 
     /// Whether this is `null`.
+    #[inline]
     pub fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
 
     /// Whether this is a string with exactly this plain text.
+    #[inline]
     pub fn is(&self, plain: &str) -> bool {
-        self.str().is_some_and(|text| text.is(plain))
+        let node = self.node;
+        // Most are told apart by their length: with its quotes a string is never shorter than what it says.
+        let length = (node.end - node.start) as usize;
+        length >= plain.len() + 2
+            && (length == 2 || !plain.is_empty())
+            && self.str().is_some_and(|text| text.is(plain))
     }
 
     /// The first member of that name, if this is an object. Looks without claiming.
     pub fn get(&self, name: &str) -> Option<Val<'t>> {
-        let (tape, node) = (self.tape, self.node());
-        let end = if node.kind == Kind::Object { node.next } else { self.at };
-        let mut at = self.at + 1;
+        let (tape, node) = (self.tape, self.node);
+        let end = if node.kind == Kind::Object { node.next } else { self.node.at };
+        let mut at = self.node.at + 1;
         while at < end {
             let node = &tape.nodes[at as usize];
             if self.is_named(node, name.as_bytes()) {
-                return Some(Val { tape, at });
+                return Some(Val { tape, node });
             }
             at = node.next;
         }
@@ -118,14 +129,14 @@ impl<'t> Val<'t> {
     #[inline]
     pub fn get_all<const N: usize>(&self, names: [&str; N]) -> [Option<Val<'t>>; N] {
         let mut found = [None; N];
-        let (tape, node) = (self.tape, self.node());
-        let end = if node.kind == Kind::Object { node.next } else { self.at };
-        let mut at = self.at + 1;
+        let (tape, node) = (self.tape, self.node);
+        let end = if node.kind == Kind::Object { node.next } else { self.node.at };
+        let mut at = self.node.at + 1;
         while at < end {
             let node = &tape.nodes[at as usize];
             for (name, found) in names.iter().zip(&mut found) {
                 if self.is_named(node, name.as_bytes()) {
-                    found.get_or_insert(Val { tape, at });
+                    found.get_or_insert(Val { tape, node });
                     break;
                 }
             }
@@ -138,10 +149,10 @@ impl<'t> Val<'t> {
     /// an object. Looks without claiming.
     #[inline]
     pub(crate) fn find<const N: usize>(&self, wanted: &WantedNames<N>) -> [Option<Val<'t>>; N] {
-        let mut found = [None; N];
-        let (tape, node) = (self.tape, self.node());
-        let end = if node.kind == Kind::Object { node.next } else { self.at };
-        let mut at = self.at + 1;
+        let mut found: [Option<&Node>; N] = [None; N];
+        let (tape, node) = (self.tape, self.node);
+        let end = if node.kind == Kind::Object { node.next } else { self.node.at };
+        let mut at = self.node.at + 1;
         while at < end {
             let node = &tape.nodes[at as usize];
             let number = wanted.number_of(node.name.hash);
@@ -150,11 +161,11 @@ impl<'t> Val<'t> {
                 && found.is_none()
                 && self.is_named(node, &name.bytes[..name.len])
             {
-                *found = Some(Val { tape, at });
+                *found = Some(node);
             }
             at = node.next;
         }
-        found
+        found.map(|node| node.map(|node| Val { tape, node }))
     }
 
     #[inline]
@@ -179,7 +190,7 @@ impl<'t> Val<'t> {
     /// Members in order, if this is an object.
     pub fn members(&self) -> impl Iterator<Item = (Str<'t>, Val<'t>)> + use<'t> {
         let text = self.tape.text;
-        let name = move |val: &Val<'t>| Str::escaped(val.node().name.text(text).unwrap_or_default());
+        let name = move |val: &Val<'t>| Str::escaped(val.node.name.text(text).unwrap_or_default());
         self.children(Kind::Object).map(move |val| (name(&val), val))
     }
 
@@ -194,33 +205,33 @@ impl<'t> Val<'t> {
     }
 
     fn children(&self, kind: Kind) -> impl Iterator<Item = Val<'t>> + use<'t> {
-        let (tape, node) = (self.tape, self.node());
-        let end = if node.kind == kind { node.next } else { self.at };
-        let mut next = self.at + 1;
+        let (tape, node) = (self.tape, self.node);
+        let end = if node.kind == kind { node.next } else { self.node.at };
+        let mut next = self.node.at + 1;
         std::iter::from_fn(move || {
-            let val = Val { tape, at: next };
             if next >= end {
                 return None;
             }
-            next = val.node().next;
-            Some(val)
+            let node = &tape.nodes[next as usize];
+            next = node.next;
+            Some(Val { tape, node })
         })
     }
 
     /// The strings in this value, itself included, in order.
     pub(crate) fn strings(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
         let tape = self.tape;
-        let nodes = (self.at..self.node().next).map(move |at| Val { tape, at });
-        nodes.filter(|val| val.kind() == Kind::String)
+        let nodes = &tape.nodes[self.node.at as usize..self.node.next as usize];
+        nodes.iter().map(move |node| Val { tape, node }).filter(|val| val.kind() == Kind::String)
     }
 
     /// Claims this value and everything in it.
     #[inline]
     pub fn claim(&self, claim: Claim) {
-        let mark = &self.node().mark;
+        let mark = &self.node.mark;
         let known = mark.get();
         if known.claim == Claim::Free {
-            self.tape.remember(self.at);
+            self.tape.remember(self.node.at);
             return mark.set(Mark { claim, unsaid: None });
         }
         // Who claims a value again for the same field does not undo that it could not be said.
@@ -230,33 +241,45 @@ impl<'t> Val<'t> {
 
     /// The claim on exactly this value.
     pub fn claimed(&self) -> Claim {
-        self.node().mark.get().claim
+        self.node.mark.get().claim
     }
 
     /// Marks a claimed value as one that the writer could not say.
     pub(crate) fn unsaid(&self, reason: Reason) {
-        let mark = &self.node().mark;
+        let mark = &self.node.mark;
         mark.set(Mark { unsaid: Some(reason), ..mark.get() });
     }
 
     /// Takes the value: it moves into that field of the model.
+    #[expect(
+        clippy::inline_always,
+        reason = "who does not look at the value does not pay for its text, but only the caller knows"
+    )]
+    #[inline(always)]
     pub fn take(&self, field: Field) -> Raw<'t> {
         self.claim(Claim::Taken(field));
         self.raw()
     }
 
     /// Notes the value: understood as that field, and it stays.
+    #[expect(
+        clippy::inline_always,
+        reason = "who does not look at the value does not pay for its text, but only the caller knows"
+    )]
+    #[inline(always)]
     pub fn note(&self, field: Field) -> Raw<'t> {
         self.claim(Claim::Noted(field));
         self.raw()
     }
 
     /// Takes this string; anything else is left alone.
+    #[inline]
     pub fn take_text(&self, field: Field) -> Option<Str<'t>> {
         self.claim_if(Claim::Taken(field), self.str())
     }
 
     /// Notes this string; anything else is left alone.
+    #[inline]
     pub fn note_text(&self, field: Field) -> Option<Str<'t>> {
         self.claim_if(Claim::Noted(field), self.str())
     }
@@ -323,8 +346,8 @@ impl<'t> Val<'t> {
     pub(crate) fn walk(&self, visitor: &mut impl Visit<'t>) {
         let tape = self.tape;
         // Where the innermost container ends; the visitor remembers those around it.
-        let mut inner = self.node().next;
-        let mut at = self.at;
+        let mut inner = self.node.next;
+        let mut at = self.node.at;
         loop {
             while at == inner {
                 let Some(outer) = visitor.leave() else { return };
@@ -337,7 +360,7 @@ impl<'t> Val<'t> {
                 inner = node.next;
                 at += 1;
             } else {
-                visitor.value(Visited { val: Val { tape, at }, node });
+                visitor.value(Visited { val: Val { tape, node } });
                 at = node.next;
             }
         }
@@ -362,7 +385,7 @@ impl<'t> Member<'t> for Option<Val<'t>> {
     #[inline]
     fn word(self) -> &'t str {
         match self {
-            Some(val) if val.kind() == Kind::String => &val.text()[1..val.text().len() - 1],
+            Some(val) if val.kind() == Kind::String => val.slice(val.node.start + 1, val.node.end - 1),
             _ => "",
         }
     }
@@ -480,33 +503,32 @@ pub(crate) trait Visit<'t> {
 #[derive(Clone, Copy)]
 pub(crate) struct Visited<'t> {
     pub(crate) val: Val<'t>,
-    node: &'t Node,
 }
 
 impl Visited<'_> {
     /// What a member is called.
     #[inline]
     pub(crate) fn name(&self) -> Name {
-        self.node.name
+        self.val.node.name
     }
 
     /// The claim on it, and why it could not be said, if it could not.
     #[inline]
     pub(crate) fn claim(&self) -> (Claim, Option<Reason>) {
-        let Mark { claim, unsaid } = self.node.mark.get();
+        let Mark { claim, unsaid } = self.val.node.mark.get();
         (claim, unsaid)
     }
 
     /// Where the value begins and ends in the frame.
     #[inline]
     pub(crate) fn span(&self) -> std::ops::Range<usize> {
-        self.node.start as usize..self.node.end as usize
+        self.val.node.start as usize..self.val.node.end as usize
     }
 
     /// Whether the value is a scalar or an empty container.
     #[inline]
     pub(crate) fn is_leaf(&self) -> bool {
-        self.node.next == self.val.at + 1
+        self.val.node.next == self.val.node.at + 1
     }
 
     /// Scalars and empty containers in the value.

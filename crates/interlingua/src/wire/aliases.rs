@@ -25,8 +25,9 @@ pub enum Letters {
 /// gateway that holds the request can compute it again to find the tool a reply means.
 pub fn alias<'a>(text: &'a Str<'_>, rule: NameRule) -> Str<'a> {
     let escaped = text.as_escaped();
-    let takes = |byte: u8| rule.letters.takes(byte);
-    if rule.fits(escaped.len(), escaped.bytes().next()) && escaped.bytes().all(takes) {
+    let letters = rule.letters.table();
+    if rule.fits(escaped.len(), escaped.bytes().next()) && escaped.bytes().all(|byte| letters[byte as usize])
+    {
         return text.reborrow();
     }
     let plain = text.decode();
@@ -50,26 +51,38 @@ impl NameRule {
 }
 
 impl Letters {
-    /// Whether a byte of a name may stand there as it is.
+    /// Which bytes of a name may stand there as they are.
+    const fn table(self) -> &'static [bool; 256] {
+        match self {
+            Letters::Any => &ANY,
+            Letters::Word => &WORD,
+            Letters::Dotted => &DOTTED,
+        }
+    }
+
     const fn takes(self, byte: u8) -> bool {
+        let word = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         match self {
             // What is escaped, or is not ASCII, has fewer characters than bytes.
             Letters::Any => byte.is_ascii() && byte != b'\\',
-            Letters::Word => WORD[byte as usize],
-            Letters::Dotted => WORD[byte as usize] || byte == b'.' || byte == b':',
+            Letters::Word => word,
+            Letters::Dotted => word || byte == b'.' || byte == b':',
         }
     }
 }
 
-/// The bytes that [`Letters::Word`] takes.
-const WORD: [bool; 256] = {
-    let (mut word, mut byte) = ([false; 256], 0);
-    while byte < 128 {
-        word[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' || byte as u8 == b'-';
+static ANY: [bool; 256] = taken_by(Letters::Any);
+static WORD: [bool; 256] = taken_by(Letters::Word);
+static DOTTED: [bool; 256] = taken_by(Letters::Dotted);
+
+const fn taken_by(letters: Letters) -> [bool; 256] {
+    let (mut taken, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        taken[byte] = letters.takes(byte as u8);
         byte += 1;
     }
-    word
-};
+    taken
+}
 
 /// A hash that is the same in every run.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {

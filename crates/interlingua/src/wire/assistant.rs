@@ -220,7 +220,7 @@ impl AssistantWriter {
         {
             out.lose(Field::CallKind, Reason::Narrowed);
         }
-        if head.kind == ItemKind::Message {
+        if matches!(head.kind, ItemKind::Message) {
             form.message(head);
         } else if self.current.is_none() {
             self.start(head, form, out);
@@ -468,7 +468,15 @@ impl AssistantWriter {
     }
 
     /// Writes the signature of the thinking that is open, if it has one.
+    #[inline]
     fn sign(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+        if self.signature.is_some() {
+            self.write_signature(form, out);
+        }
+    }
+
+    #[cold]
+    fn write_signature(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         if let Some((issuer, value)) = self.signature.take() {
             let value = value.text();
             form.grow(Growth::Signature(&Opaque { kind: OpaqueKind::Signature, issuer, value }), out);

@@ -219,10 +219,10 @@ impl WireContent {
     /// Takes a member, spelled exactly so, off every part of the content, which has ended; returns whether any had it.
     /// Quotes inside a text are escaped, so that no text can look like it.
     pub(crate) fn remove_member(&mut self, member: &str) -> bool {
-        let held = self.held.held();
-        let has = held.contains(member);
+        // A text with a member beside it is no plain text any more.
+        let has = self.others > 0 && memchr::memmem::find(self.held.bytes(), member.as_bytes()).is_some();
         if has {
-            let without = held.replace(member, "");
+            let without = self.held.held().replace(member, "");
             self.held.clear();
             self.held.hold().bytes(without.as_bytes());
         }

@@ -3,7 +3,7 @@
 //! [`RequestWriter`] knows which item goes where: results after their calls and before anything else, an assistant's items
 //! in one turn, no call without a result. A [`RequestForm`] writes that down.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
@@ -98,7 +98,7 @@ pub(crate) struct RequestWriter<T> {
     result: WireContent,
     pairs: Pairing,
     /// The ids of all calls so far, as hashes, and what those that had the id of another are called instead.
-    call_ids: HashSet<u64>,
+    call_ids: BTreeSet<u64>,
     renamed: HashMap<String, VecDeque<String>>,
     /// How many more marks for the cache the target takes.
     marks_left: usize,
@@ -190,7 +190,7 @@ impl<T: RequestForm> RequestWriter<T> {
             result_of: String::new(),
             result: WireContent::new(profile.texts),
             pairs: Pairing::default(),
-            call_ids: HashSet::default(),
+            call_ids: BTreeSet::default(),
             renamed: HashMap::default(),
             marks_left: usize::MAX,
             last: Speaker::Nobody,
@@ -240,7 +240,7 @@ impl<T: RequestForm> RequestWriter<T> {
         }
         if to == Destination::Assistant {
             self.begin_assistant(out);
-            let spoke = *kind == ItemKind::Message
+            let spoke = matches!(kind, ItemKind::Message)
                 && std::mem::replace(&mut self.turn, AssistantTurn::Spoken) == AssistantTurn::Spoken;
             if spoke && !T::APART {
                 out.lose(Field::ItemAuthor, Reason::Merged);
@@ -257,7 +257,12 @@ impl<T: RequestForm> RequestWriter<T> {
             if !self.said.is_empty() || self.deferred {
                 out.ledger.note("what the user said before the results of calls moved after them");
             }
-            let id = call_id.as_ref().map(|id| self.result_id(id).into_owned());
+            // Nearly every result is that of the first call that waits.
+            let id = match call_id {
+                Some(id) if self.pairs.is_first(id) => Some(id.reborrow()),
+                Some(id) => Some(self.result_id(id).into_owned()),
+                None => None,
+            };
             if let Some(old) = call_id.as_ref().filter(|_| !self.renamed.is_empty()) {
                 let old = aliases::issued(old).into_owned();
                 let old = aliases::call_id(Some(&old), self.takes.call_ids, None, ItemId(0));

@@ -10,7 +10,7 @@ use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
 use crate::model::Field;
 use crate::pipe::Target;
-use crate::tape::{Kind, Limits, TapeBuf, Val};
+use crate::tape::{Kind, Limits, TapeBuf, Val, WantedNames};
 
 /// The schema of a tool without arguments.
 const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
@@ -33,8 +33,8 @@ pub(crate) fn write_tool_schema(
     // Nearly every schema says so first.
     let is_plain =
         || [r#"{"type":"object""#, r#"{"type": "object""#].iter().any(|head| text.starts_with(head));
-    let has_choice =
-        || CHOICES.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some());
+    // Every word for a choice ends so; where another one does, a closer look tells.
+    let has_choice = || memchr::memchr_iter(b'O', text.as_bytes()).any(|at| text[at..].starts_with("Of\""));
     let fits = !rules.typed && !strict && is_plain();
     if fits && !(rules.object_root && has_choice()) {
         out.json.raw(schema);
@@ -492,12 +492,19 @@ fn inferred_type(schema: Val<'_>) -> Option<&'static str> {
 
 /// The schemas that stand in a schema.
 fn each_schema(schema: Val<'_>) -> impl Iterator<Item = Val<'_>> {
-    let named = BY_NAME.into_iter().filter_map(move |word| schema.get(word));
-    let named = named.flat_map(|all| all.members().map(|(_, inner)| inner));
-    let nested = NESTED.into_iter().filter_map(move |word| schema.get(word));
-    let nested = nested.flat_map(|inner| {
-        let alone = Some(inner).filter(|inner| inner.kind() == Kind::Object);
-        inner.elements().chain(alone)
+    const HOLDERS: WantedNames<{ BY_NAME.len() + NESTED.len() }> = WantedNames::new({
+        let mut words = [""; BY_NAME.len() + NESTED.len()];
+        let (by_name, nested) = words.split_at_mut(BY_NAME.len());
+        by_name.copy_from_slice(&BY_NAME);
+        nested.copy_from_slice(&NESTED);
+        words
     });
-    named.chain(nested)
+    let holders = schema.find(&HOLDERS).into_iter().enumerate();
+    holders.filter_map(|(number, holder)| Some((number < BY_NAME.len(), holder?))).flat_map(
+        |(by_name, holder)| {
+            let named = holder.member_values().filter(move |_| by_name);
+            let alone = Some(holder).filter(|holder| !by_name && holder.kind() == Kind::Object);
+            named.chain(holder.elements().filter(move |_| !by_name)).chain(alone)
+        },
+    )
 }

@@ -14,6 +14,10 @@ const INVISIBLE: char = '\u{2063}';
 
 /// What follows a mark of ours. Some programs escape whatever is not ASCII.
 pub(super) fn strip_mark<'t>(escaped: &'t str, mark: &str) -> Option<&'t str> {
+    // Nearly every result begins otherwise.
+    if !escaped.starts_with('[') {
+        return None;
+    }
     let (words, space) = mark.split_once(INVISIBLE)?;
     let rest = escaped.strip_prefix(words)?;
     rest.strip_prefix(INVISIBLE).or_else(|| rest.strip_prefix("\\u2063"))?.strip_prefix(space)

@@ -32,7 +32,10 @@ pub(super) struct PartList {
 /// The names of calls, by their ids.
 #[derive(Default)]
 pub(super) struct CallNames {
-    calls: Vec<(String, String)>,
+    /// All of them, one after the other: the id of a call and its name.
+    text: String,
+    /// Where in the text the id of each call ends, and its name.
+    ends: Vec<(usize, usize)>,
     /// The call that is asked for next, if results come in the order of the calls.
     next: usize,
     /// Where those stand that were looked for out of turn.
@@ -43,26 +46,38 @@ pub(super) struct CallNames {
 
 impl CallNames {
     fn add(&mut self, id: &Str<'_>, name: &Str<'_>) {
-        self.calls.push((id.as_escaped().to_owned(), name.as_escaped().to_owned()));
+        self.text.push_str(id.as_escaped());
+        let id_ends = self.text.len();
+        self.text.push_str(name.as_escaped());
+        self.ends.push((id_ends, self.text.len()));
+    }
+
+    /// The id and the name of the call of that number.
+    fn call(&self, at: usize) -> Option<(&str, &str)> {
+        let (id_ends, ends) = *self.ends.get(at)?;
+        let begins = at.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |(_, end)| *end);
+        Some((self.text.get(begins..id_ends)?, self.text.get(id_ends..ends)?))
     }
 
     /// The name of the first call of that id.
     pub(super) fn of(&mut self, id: &str) -> &str {
-        let at = if self.calls.get(self.next).is_some_and(|(known, _)| known == id) {
+        let at = if self.call(self.next).is_some_and(|(known, _)| known == id) {
             Some(self.next)
         } else {
-            for (at, (id, _)) in self.calls.iter().enumerate().skip(self.listed) {
-                self.by_id.entry(id.clone()).or_insert(at);
+            for at in self.listed..self.ends.len() {
+                let id = self.call(at).map_or("", |(id, _)| id).to_owned();
+                self.by_id.entry(id).or_insert(at);
             }
-            self.listed = self.calls.len();
+            self.listed = self.ends.len();
             self.by_id.get(id).copied()
         };
         self.next = at.map_or(self.next, |at| at + 1);
-        at.and_then(|at| self.calls.get(at)).map_or("", |(_, name)| name)
+        at.and_then(|at| self.call(at)).map_or("", |(_, name)| name)
     }
 
     pub(super) fn clear(&mut self) {
-        self.calls.clear();
+        self.text.clear();
+        self.ends.clear();
         self.by_id.clear();
         (self.next, self.listed) = (0, 0);
     }

@@ -27,14 +27,18 @@ impl Reader for GenerateRequestReader {
         if let Some(system) = either(root, "systemInstruction", "system_instruction") {
             // Its role says nothing.
             note_tag(system, "role", &["system", "user", "model"]);
-            said(&[system], Author::System, &mut reader, &mut Vec::new(), out);
+            said(&[RoleContent::new(system)], Author::System, &mut reader, &mut Vec::new(), out);
         }
         let Some(contents) = root.get("contents") else {
             return out.problem(Code::UnknownShape, None, "a request has `contents`");
         };
         // One content, or one text, is taken where a list is expected.
         let only = Some(contents).filter(|contents| matches!(contents.kind(), Kind::Object | Kind::String));
-        let mut all = contents.elements().chain(only).map(|content| (content, author(content))).peekable();
+        let all = contents.elements().chain(only).map(|content| {
+            let content = RoleContent::new(content);
+            (content, content.author())
+        });
+        let mut all = all.peekable();
         // Memory that is used again.
         let (mut turn, mut parts) = (Vec::new(), Vec::new());
         while let Some((content, author)) = all.next() {
@@ -50,7 +54,7 @@ impl Reader for GenerateRequestReader {
                 reader.forget_calls();
                 reader.makes_ids = all.peek().is_some_and(|(next, _)| answers_otherwise(&turn, *next));
             }
-            for role in turn.iter().filter_map(|content| content.get("role")).filter(|role| !role.is_null()) {
+            for role in turn.iter().filter_map(|content| content.role) {
                 role.note(if author == Author::Tool { Field::Structure } else { Field::ItemAuthor });
             }
             let author = if author == Author::Tool { Author::User } else { author };
@@ -59,20 +63,36 @@ impl Reader for GenerateRequestReader {
     }
 }
 
-/// Who says a content, if we know the role.
-fn author(content: Val<'_>) -> Option<Author> {
-    let Some(role) = content.get("role").filter(|role| !role.is_null()) else { return Some(Author::User) };
-    match role.str()?.as_escaped() {
-        "user" => Some(Author::User),
-        "model" => Some(Author::Assistant),
-        // Results had a role of their own once.
-        "function" | "tool" => Some(Author::Tool),
-        _ => None,
+/// One thing that is said: an object with parts, a list of parts, or a bare text.
+#[derive(Clone, Copy)]
+struct RoleContent<'t> {
+    val: Val<'t>,
+    role: Option<Val<'t>>,
+    parts: Option<Val<'t>>,
+}
+
+impl<'t> RoleContent<'t> {
+    fn new(val: Val<'t>) -> Self {
+        const MEMBERS: WantedNames<2> = WantedNames::new(["role", "parts"]);
+        let [role, parts] = val.find(&MEMBERS);
+        Self { val, role: role.filter(|role| !role.is_null()), parts }
+    }
+
+    /// Who says it, if we know the role.
+    fn author(self) -> Option<Author> {
+        let Some(role) = self.role else { return Some(Author::User) };
+        match role.str()?.as_escaped() {
+            "user" => Some(Author::User),
+            "model" => Some(Author::Assistant),
+            // Results had a role of their own once.
+            "function" | "tool" => Some(Author::Tool),
+            _ => None,
+        }
     }
 }
 
 /// Whether results without ids stand in another order than the calls they answer: then their names tell which is which.
-fn answers_otherwise(turn: &[Val<'_>], results: Val<'_>) -> bool {
+fn answers_otherwise(turn: &[RoleContent<'_>], results: RoleContent<'_>) -> bool {
     let calls = || turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
     if calls().nth(1).is_none() {
         return false;
@@ -86,14 +106,14 @@ fn answers_otherwise(turn: &[Val<'_>], results: Val<'_>) -> bool {
 }
 
 /// The calls or results of a content.
-fn inner<'t>(content: Val<'t>, camel: &str, snake: &str) -> impl Iterator<Item = Val<'t>> {
-    let parts = content.get("parts").into_iter().flat_map(|parts| parts.elements());
+fn inner<'t>(content: RoleContent<'t>, camel: &str, snake: &str) -> impl Iterator<Item = Val<'t>> {
+    let parts = content.parts.into_iter().flat_map(|parts| parts.elements());
     parts.filter_map(move |part| either(part, camel, snake))
 }
 
-/// Contents of one author: each an object with parts, a list of parts, or a bare text.
+/// Contents of one author.
 fn said<'t>(
-    contents: &[Val<'t>],
+    contents: &[RoleContent<'t>],
     author: Author,
     reader: &mut PartReader,
     all: &mut Vec<Val<'t>>,
@@ -101,11 +121,14 @@ fn said<'t>(
 ) {
     all.clear();
     for content in contents {
-        let parts = content.get("parts").unwrap_or(*content);
-        note_blanks(*content);
+        let parts = content.parts.unwrap_or(content.val);
+        note_blanks(content.val);
+        all.extend(parts.elements());
         // One part is taken where a list is expected.
-        let is_only = parts.kind() == Kind::Object && content.get("parts").is_some();
-        all.extend(parts.elements().chain(Some(parts).filter(|_| is_only || parts.kind() == Kind::String)));
+        let is_only = parts.kind() == Kind::Object && content.parts.is_some();
+        if is_only || parts.kind() == Kind::String {
+            all.push(parts);
+        }
     }
     let mut head = out.head(ItemKind::Message, author);
     if all.len() > 1 {

@@ -11,11 +11,14 @@ use crate::wire::settings::{CacheWords, PART_MARK};
 /// What the content of a message, which may have marks itself, will look like. A text with a mark for the cache is more
 /// than one thing.
 pub(super) fn shape(content: Option<Val<'_>>, marks: &[Option<Val<'_>>; 3]) -> Shape {
-    let mut parts = content.into_iter().flat_map(|content| content.elements());
+    if marks.iter().any(Option::is_some) {
+        return Shape::List;
+    }
+    let Some(list) = content.filter(|content| content.kind() == Kind::Array) else { return Shape::One };
+    let mut parts = list.elements();
     match (parts.next(), parts.next()) {
         (Some(_), Some(_)) => Shape::List,
         (Some(only), None) if only.find(&MARK_NAMES).iter().any(Option::is_some) => Shape::List,
-        _ if marks.iter().any(Option::is_some) => Shape::List,
         _ => Shape::One,
     }
 }
@@ -45,6 +48,9 @@ pub(super) fn parts_of(content: Val<'_>) -> impl Iterator<Item = ChatPart<'_>> {
 
 /// Reads the content of an item of that kind. A part we do not know stays where it is.
 pub(super) fn read_content(content: Val<'_>, of: Of, out: &mut Events<'_>, each: &mut SayPart<'_>) {
+    if let Some(text) = content.take_text(of.text()) {
+        return each(0, Part::Text(text), out);
+    }
     for (number, part) in parts_of(content).enumerate() {
         part.read(number as u32, of, out, each);
     }

@@ -303,7 +303,21 @@ impl MessageReader {
     }
 
     /// Says the thoughts that stand before that place, or all of them.
+    #[inline]
     fn waiting(
+        &mut self,
+        waiting: &mut WaitingThoughts<'_>,
+        before: Option<ThoughtPlace>,
+        out: &mut Events<'_>,
+    ) {
+        // Few messages have any.
+        if waiting.0.is_some() {
+            self.say_thoughts(waiting, before, out);
+        }
+    }
+
+    #[cold]
+    fn say_thoughts(
         &mut self,
         waiting: &mut WaitingThoughts<'_>,
         before: Option<ThoughtPlace>,
@@ -343,6 +357,9 @@ impl MessageReader {
         self.calls.interrupt(holder, out);
         // Where a thought stands inside a text, the text is two parts.
         let mut more_parts = 0;
+        if let Some(text) = content.take_text(Field::MessageText) {
+            return self.say(0, Part::Text(text), &mut more_parts, waiting, holder, out);
+        }
         for (number, part) in parts_of(content).enumerate() {
             if part.is_thinking() {
                 if part.val.get("thinking").is_some_and(|text| self.thoughts.part(text, holder, out)) {
@@ -351,30 +368,43 @@ impl MessageReader {
                 continue;
             }
             let mut say = |part: u32, value: Part<'_>, out: &mut Events<'_>| {
-                self.thoughts.end(out);
-                let Part::Text(text) = &value else {
-                    self.facts.refused |= matches!(value, Part::Refusal(_));
-                    return holder.grow(holder.message, part, value, out);
-                };
-                let mut text = text.as_escaped();
-                while let Some(inside) = self.place_inside(text, waiting) {
-                    let (before, after) = text.split_at(inside);
-                    self.said.add(before);
-                    holder.grow(holder.message, part + more_parts, Part::Text(Str::escaped(before)), out);
-                    let here = ThoughtPlace { characters: self.said.characters, calls: 0 };
-                    self.waiting(waiting, Some(here), out);
-                    self.thoughts.end(out);
-                    text = after;
-                    more_parts += 1;
-                }
-                // Nobody asks for it otherwise.
-                if self.repeats || waiting.0.is_some() {
-                    self.said.add(text);
-                }
-                holder.grow(holder.message, part + more_parts, Part::Text(Str::escaped(text)), out);
+                self.say(part, value, &mut more_parts, waiting, holder, out);
             };
             part.read(number as u32, Of::Message, out, &mut say);
         }
+    }
+
+    /// Says a part of the content, after as many more as the parts before it became.
+    fn say(
+        &mut self,
+        part: u32,
+        value: Part<'_>,
+        more_parts: &mut u32,
+        waiting: &mut WaitingThoughts<'_>,
+        holder: Holder,
+        out: &mut Events<'_>,
+    ) {
+        self.thoughts.end(out);
+        let Part::Text(text) = &value else {
+            self.facts.refused |= matches!(value, Part::Refusal(_));
+            return holder.grow(holder.message, part, value, out);
+        };
+        let mut text = text.as_escaped();
+        while let Some(inside) = self.place_inside(text, waiting) {
+            let (before, after) = text.split_at(inside);
+            self.said.add(before);
+            holder.grow(holder.message, part + *more_parts, Part::Text(Str::escaped(before)), out);
+            let here = ThoughtPlace { characters: self.said.characters, calls: 0 };
+            self.waiting(waiting, Some(here), out);
+            self.thoughts.end(out);
+            text = after;
+            *more_parts += 1;
+        }
+        // Nobody asks for it otherwise.
+        if self.repeats || waiting.0.is_some() {
+            self.said.add(text);
+        }
+        holder.grow(holder.message, part + *more_parts, Part::Text(Str::escaped(text)), out);
     }
 
     /// After how many bytes of a text the next entry stands, if it stands inside of it.

@@ -23,14 +23,17 @@ impl Reader for ChatRequestReader {
         let mut reader = MessageReader::whole();
         let mut rest = messages.elements().peekable();
         while let Some(message) = rest.next() {
-            let [role, content, marks @ ..] = message.find(&MEMBERS);
+            let [role, call, name, content, marks @ ..] = message.find(&MEMBERS);
             // A role we do not know stays where it is, with all it says.
             let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
                 continue;
             };
             if author == Author::Tool {
                 role.note(Field::Structure);
-                tool_result(message, content, marks, out);
+                note_blanks(message);
+                let call_id = call.take_text(Field::ResultCallId);
+                let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
+                tool_result(result, content, marks, out);
                 continue;
             }
             role.note(Field::ItemAuthor);
@@ -55,20 +58,22 @@ impl Reader for ChatRequestReader {
 }
 
 /// What is looked for in every message.
-const MEMBERS: WantedNames<5> =
-    WantedNames::new(["role", "content", MARKS[0].name, MARKS[1].name, MARKS[2].name]);
+const MEMBERS: WantedNames<7> = WantedNames::new([
+    "role",
+    "tool_call_id",
+    "name",
+    "content",
+    MARKS[0].name,
+    MARKS[1].name,
+    MARKS[2].name,
+]);
 
 fn tool_result(
-    message: Val<'_>,
+    result: ToolResult<'_>,
     content: Option<Val<'_>>,
     marks: [Option<Val<'_>>; 3],
     out: &mut Events<'_>,
 ) {
-    const MEMBERS: WantedNames<2> = WantedNames::new(["tool_call_id", "name"]);
-    note_blanks(message);
-    let [call, name] = message.find(&MEMBERS);
-    let call_id = call.take_text(Field::ResultCallId);
-    let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.shape = shape(content, &marks);
     let id = out.start(head);

@@ -283,7 +283,7 @@ impl ItemReader {
         tag.map(|tag| tag.note(if is_call { Field::CallKind } else { Field::Structure }));
         let mut head = out.head(kind, author);
         head.shape = shape;
-        if head.kind == ItemKind::Message {
+        if matches!(head.kind, ItemKind::Message) {
             head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
         }
         if let Some(id) = id.filter(|id| id.claimed() == Claim::Free) {

@@ -467,7 +467,7 @@ impl AssistantForm for OutputItems {
     }
 
     fn item(&mut self, head: &ItemHead<'_>) {
-        let reasons = head.kind == ItemKind::Reasoning;
+        let reasons = matches!(head.kind, ItemKind::Reasoning);
         let native_id = head.native_id.as_ref().filter(|_| self.purpose != Purpose::Request);
         self.head = Some((head.id, native_id.map(|id| id.clone().into_owned()), reasons));
     }
