@@ -272,6 +272,12 @@ fn p05_between_two_of_one_dialect_every_byte_stays_and_the_outcome_is_known() {
     let (out, outcome) = answer(&mut exchange, Role::Response, body);
     assert_eq!(out, body);
     assert_eq!((outcome.stop, outcome.usage.unwrap().output), (Some(StopClass::End), Some(2)));
+    // Unless another model is asked for.
+    let dialect = Dialect::named("anthropic").unwrap();
+    let options = Options { model: Some("claude-opus-4-5".to_owned()), ..Options::default() };
+    let mut out = Vec::new();
+    Exchange::new(dialect, dialect, &options).request(request.as_bytes(), &mut out).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["model"], "claude-opus-4-5");
 }
 
 #[test]

@@ -224,3 +224,11 @@ pub struct Options {
     /// Whether the report says what became of each single leaf.
     pub trace: bool,
 }
+
+impl Options {
+    /// Whether a request is to be another than its source wrote: whoever names a server, a model or a limit wants it obeyed,
+    /// also between two of one dialect.
+    pub(crate) const fn asks_for_more(&self) -> bool {
+        self.backend.is_some() || self.model.is_some() || self.max_tokens.is_some()
+    }
+}

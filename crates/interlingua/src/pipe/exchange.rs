@@ -247,7 +247,7 @@ impl Exchange {
     /// Whether both sides speak the same: then every byte stays, because state is bound to the bytes before it and caches
     /// are kept by them. State of others that we gave the client in another exchange must not come to this backend.
     fn copies(&self) -> bool {
-        let is_same = self.client.name == self.backend.name && self.options.backend.is_none();
+        let is_same = self.client.name == self.backend.name && !self.options.asks_for_more();
         is_same && !self.holds_foreign_state
     }
 }

@@ -159,9 +159,8 @@ impl Pipe {
         let (spec, reader) = source
             .and_then(|spec| Some((spec, spec.read?)))
             .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
-        // Whoever names a server or a model wants its rules obeyed.
-        let is_errand = options.backend.is_some() || options.model.is_some() || options.max_tokens.is_some();
-        if from.0.name == to.0.name && from.1 == to.1 && !(from.1 == Role::Request && is_errand) {
+        if from.0.name == to.0.name && from.1 == to.1 && !(from.1 == Role::Request && options.asks_for_more())
+        {
             return Ok(Self { stages: None, ledger: Ledger::default(), emit: JsonBuffer::default() });
         }
         let options = &Options { source: Some(from.0.name), ..options.clone() };
