@@ -244,7 +244,6 @@ const OVER_FLAVOURS: &[(&str, &str)] = &[
 /// What differs after a way there and back although nothing was lost: from, over, fixture and path (`+`: new, `-`: gone,
 /// `~`: in another order), why.
 const NOT_THE_SAME: &[Excuse] = &[
-    // One text and one state for a message do not tell thoughts apart.
     ("copilot", "*", "response/opaque.json +/object", "an answer says what it is"),
     ("copilot", C, "request/full.json +/reasoning_effort", "a budget is written as an effort"),
     ("kimi", "*", "response/tools.json +/usage/prompt_tokens_details/cached_tokens", "OpenAI's place for it"),
