@@ -36,6 +36,18 @@ fn sse(events: &[Value]) -> String {
 }
 
 #[test]
+fn claude_on_a_server_of_another_dialect_is_told_by_the_limit_that_anthropic_insists_on() {
+    let messages = json!([{"role": "user", "content": [{"type": "text", "text": "Where are the nets?"}]}]);
+    for (limit, dialect) in [(None, "openai-chat"), (Some(64), "anthropic")] {
+        let mut body = json!({"model": "lake-claude-3-7-sonnet", "stream": true, "messages": messages});
+        if let Some(limit) = limit {
+            body["max_tokens"] = json!(limit);
+        }
+        assert_eq!(detected(&body.to_string()), Some((dialect, Role::Request)));
+    }
+}
+
+#[test]
 fn errors_of_servers_that_have_their_own_form_are_detected_and_keep_their_message() {
     for (body, message) in [
         (json!({"detail": "Not authenticated"}), "Not authenticated"),
