@@ -85,3 +85,14 @@ fn p21_p22_what_stands_before_a_result_moves_after_it_and_the_report_says_so() {
         report.notes
     );
 }
+
+#[test]
+fn the_form_of_the_answer_may_stand_where_it_was_in_trial() {
+    let schema = json!({"type": "object", "properties": {"town": {"type": "string"}}, "required": ["town"]});
+    let request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Where?"}],
+        "output_format": {"type": "json_schema", "schema": schema}});
+    let (out, report) = convert(Role::Request, &request.to_string());
+    let out: Value = serde_json::from_str(&out).unwrap();
+    assert!(out["response_format"]["json_schema"]["schema"]["properties"]["town"].is_object(), "{out}");
+    assert!(report.lost_paths.is_empty(), "{:?}", report.lost_paths);
+}

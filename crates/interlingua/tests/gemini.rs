@@ -771,3 +771,53 @@ fn a_reason_by_its_number_is_the_word_and_no_success() {
         assert!(out.get("error").is_some(), "{number}: {out}");
     }
 }
+
+#[test]
+fn a_reason_that_only_another_api_knows_is_declared_lost() {
+    let message = json!({"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tea_time",
+        "content": [{"type": "text", "text": "Later."}], "usage": {"input_tokens": 3, "output_tokens": 1}});
+    let (out, report) = document(A, G, Role::Response, &message);
+    assert_eq!(out["candidates"][0]["finishReason"], "OTHER");
+    assert!(report.lost_paths.iter().any(|row| row.path == "/stop_reason"), "{:?}", report.lost_paths);
+}
+
+/// A question with bytes of that type.
+fn asked_about(media_type: &str, data: &str) -> Value {
+    json!({"contents": [{"role": "user", "parts": [
+        {"text": "What is this?"}, {"inlineData": {"mimeType": media_type, "data": data}}]}]})
+}
+
+#[test]
+fn bytes_in_the_letters_of_addresses_are_written_in_those_that_all_take() {
+    // Google's clients send `-` and `_` where others want `+` and `/`, and may leave out the end.
+    let request = asked_about("image/png", "iVBORw0KGgo-_w");
+    for (to, place) in [
+        (A, "/messages/0/content/1/source/data"),
+        (C, "/messages/0/content/1/image_url/url"),
+        ("openai-responses", "/input/0/content/1/image_url"),
+    ] {
+        let (out, report) = document(G, to, Role::Request, &request);
+        let data = out.pointer(place).and_then(Value::as_str).unwrap();
+        assert!(data.ends_with("iVBORw0KGgo+/w=="), "{to}: {data}");
+        assert!(report.lost_paths.is_empty(), "{to}: {:?}", report.lost_paths);
+    }
+}
+
+#[test]
+fn a_text_in_bytes_is_a_text_for_those_who_take_no_such_file() {
+    // "town,rain\nBonn,3\n"
+    let request = asked_about("text/csv", "dG93bixyYWluCkJvbm4sMwo=");
+    let (out, _) = document(G, A, Role::Request, &request);
+    let source = &out["messages"][0]["content"][1]["source"];
+    assert_eq!(*source, json!({"type": "text", "media_type": "text/plain", "data": "town,rain\nBonn,3\n"}));
+    let (out, report) = document(G, C, Role::Request, &request);
+    assert!(out["messages"][0]["content"].to_string().contains(r"town,rain\nBonn,3\n"), "{out}");
+    assert!(report.notes.iter().any(|(note, _)| *note == "text document written as text"));
+    // A file without a name is called after its type: by the name the server tells it.
+    let (out, _) = document(G, "openai-responses", Role::Request, &request);
+    let file = &out["input"][0]["content"][1];
+    assert_eq!((&file["type"], &file["filename"]), (&json!("input_file"), &json!("document.csv")));
+    // What says that it is text and is not stays a loss.
+    let (_, report) = document(G, A, Role::Request, &asked_about("text/plain", "/////w=="));
+    assert!(report.lost_paths.iter().any(|row| row.path.ends_with("/data")), "{:?}", report.lost_paths);
+}

@@ -9,7 +9,7 @@ use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
 use super::backends::{Backend, Capabilities, SystemPlaces};
 use super::content::WireContent;
-use super::media::{tidy_type, type_of_bytes};
+use super::media::{as_text, tidy_type, type_of_bytes, with_standard_bytes};
 use super::profile::{BlankText, Marks, Profile, client_runs};
 use super::settings::{CacheWords, PART_MARK};
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
@@ -340,8 +340,16 @@ impl<T: RequestForm> RequestWriter<T> {
                 write_document((*item, *part), media, content, out);
             }
             Part::Media(media) if !matches!(to, Destination::System { .. }) => {
+                let standard = with_standard_bytes(media);
+                let media = standard.as_ref().unwrap_or(media);
                 let known = with_known_type(media, out);
                 let media = known.as_ref().unwrap_or(media);
+                let takes_bytes = !self.profile.text_documents && takes_media(media, self.takes).is_ok();
+                let text = if takes_bytes { None } else { as_text(media) };
+                let media = text.as_ref().unwrap_or(media);
+                if text.is_some() && !self.profile.text_documents {
+                    return write_document((*item, *part), media, content, out);
+                }
                 let has_place =
                     to != Destination::Result || self.takes.media_in_results || self.takes.user_after_results;
                 let taken =

@@ -62,7 +62,14 @@ impl StopWords {
         // A refusal that stands apart says so itself.
         let exact =
             exact.or_else(|| Some(natural).filter(|_| stop.class == StopClass::Refusal && facts.refused));
-        if exact.is_none() {
+        let says_less = match exact {
+            None => true,
+            // A word for all others tells nothing of this one.
+            Some(word) => {
+                stop.class == StopClass::Other && !stop.raw.as_ref().is_some_and(|raw| raw.is(word))
+            }
+        };
+        if says_less {
             out.lose_some(Field::StopReason, stop.raw.as_ref(), Reason::Narrowed);
         }
         exact.or_else(|| self.nearest.word(stop.class)).unwrap_or(natural)

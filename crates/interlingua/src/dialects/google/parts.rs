@@ -11,6 +11,7 @@ use crate::model::{
 };
 use crate::pipe::{Events, Target};
 use crate::tape::{Kind, Member, Val, WantedNames};
+use crate::wire::media::standard_base64;
 use crate::wire::note_blanks;
 
 use super::gemini::citations::CountedText;
@@ -446,10 +447,8 @@ fn take_state(val: Val<'_>, kind: OpaqueKind) -> Option<Opaque<'_>> {
         let value = val.take_text(kind.field())?;
         return Some(Opaque { kind, issuer: Str::escaped(issuers::GOOGLE), value });
     }
-    // Clients write it anew: in the letters that addresses take, and without what fills it up.
-    let mut base64 = text.decode().trim_end_matches('=').replace('-', "+").replace('_', "/");
-    base64.push_str("===".get(..(4 - base64.len() % 4) % 4)?);
-    let plain = String::from_utf8(from_base64(&base64)?).ok()?;
+    // Clients write it anew, in letters of their own.
+    let plain = String::from_utf8(from_base64(standard_base64(&text).as_escaped())?).ok()?;
     let (issuer, value) = plain.strip_prefix(CARRIED_PLAIN)?.split_once(':')?;
     let known = [issuers::ANTHROPIC, issuers::OPENAI, issuers::XAI, issuers::COPILOT, issuers::GOOGLE];
     let issuer = known.into_iter().find(|known| *known == issuer)?;

@@ -250,9 +250,16 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
     let signs = [
         (
             8,
-            ["system", "output_config", "anthropic_version", "anthropic_beta", "cache_control"]
-                .iter()
-                .any(|name| has(name)),
+            [
+                "system",
+                "output_config",
+                "output_format",
+                "anthropic_version",
+                "anthropic_beta",
+                "cache_control",
+            ]
+            .iter()
+            .any(|name| has(name)),
         ),
         (8, contents.any(|content| content.elements().any(is_own_block))),
         (8, tools.any(is_own_tool)),

@@ -54,7 +54,9 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
         .filter(|_| may_call(request.tool_choice.as_ref(), &request.tools))
         .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::ParallelCalls))
         .map(|disabled| !disabled);
-    request.format = output.and_then(|output| output.get("format")).and_then(|format| {
+    // In trial it had a place of its own, and clients still send that.
+    let format = output.and_then(|output| output.get("format")).or_else(|| root.get("output_format"));
+    request.format = format.and_then(|format| {
         let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
         let schema = format.take_raw("schema", Field::FormatSchema)?;
         kind.note(Field::AnswerFormat);

@@ -244,7 +244,7 @@ fn write_media(
         }
         "file" => {
             if name.is_none() {
-                out.ledger.note("document without a name called `document.pdf`");
+                out.ledger.note("document without a name called after its type");
             }
             json.key("filename").str(&name.clone().unwrap_or(Str::escaped("document.pdf")));
             write_data_url(&media_type, data, json.key("file_data"));

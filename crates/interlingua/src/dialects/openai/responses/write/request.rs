@@ -12,7 +12,7 @@ use crate::pipe::Target;
 use crate::wire::assistant::AssistantForm;
 use crate::wire::backends::Capabilities;
 use crate::wire::content::WireContent;
-use crate::wire::media::write_data_url;
+use crate::wire::media::{usual_name, write_data_url};
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::turns::Speaker;
@@ -140,8 +140,8 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
         json.key("detail").str(&detail.clone().unwrap_or(Str::escaped("auto")));
     } else {
         if name.is_none() && matches!(source, MediaSource::Base64(_)) {
-            out.ledger.note("document without a name called `document.pdf`");
-            json.key("filename").literal("document.pdf");
+            out.ledger.note("document without a name called after its type");
+            json.key("filename").literal(usual_name(known.as_deref()));
         }
         json.opt_str("filename", name.as_ref()).opt_str("detail", detail.as_ref());
     }
