@@ -1,8 +1,8 @@
 //! The pass over a frame that makes the tape.
 //!
 //! Most of a frame is short names and short values, so what happens once per value is kept short: what is read of the
-//! container at hand stays out of memory, a string of up to fifteen bytes is one look at sixteen, and what is wrong is
-//! described aside ([`Broken`]).
+//! container at hand stays out of memory, a string or a whole number of up to fifteen bytes is one look at sixteen, and
+//! what is wrong is described aside ([`Broken`]).
 
 use std::cell::Cell;
 
@@ -31,11 +31,17 @@ pub(super) struct Broken;
 /// An open container.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenContainer {
-    node: u32,
-    object: bool,
     /// A bit set of the names seen.
     names: u64,
+    node: u32,
+    /// The bracket that ends it, or [`NO_BRACKET`]. As wide as its neighbours: no padding is copied.
+    bracket: u32,
 }
+
+const OBJECT_END: u32 = b'}' as u32;
+const ARRAY_END: u32 = b']' as u32;
+/// Around the document there is no container.
+const NO_BRACKET: u32 = 0;
 
 impl<'p> Parser<'p> {
     pub(super) fn new(
@@ -60,75 +66,97 @@ impl<'p> Parser<'p> {
 
     pub(super) fn document(&mut self) -> Result<(), Broken> {
         let bytes = self.bytes;
-        let mut at = space(bytes, 0);
-        // The innermost container; those around it are in `open`, and around the document there is none.
-        let mut inside = OpenContainer { node: 0, object: false, names: 0 };
+        // What has not been read.
+        let mut rest = after_space(bytes);
+        // The innermost container; those around it are in `open`.
+        let mut inside = OpenContainer { names: 0, node: 0, bracket: NO_BRACKET };
         loop {
-            // A member or an element stands at `at`.
-            let name = if inside.object {
-                let (value, name) = self.key(bytes, at, &mut inside)?;
-                at = value;
-                name
+            // A member or an element begins.
+            let name =
+                if inside.bracket == OBJECT_END { self.key(&mut rest, &mut inside)? } else { Name::NONE };
+            let start = bytes.len() - rest.len();
+            let first = rest.first().copied().unwrap_or(0);
+            let kind = if first == b'"' {
+                rest = match short_string(rest) {
+                    Ok(after) => after,
+                    Err(read) => self.long_string(start + 1 + read)?,
+                };
+                Kind::String
             } else {
-                Name::NONE
-            };
-            let (end, kind) = match byte_at(bytes, at) {
-                b'"' => {
-                    let plain = skip_plain(bytes, at + 1);
-                    let end = if byte_at(bytes, plain) == b'"' { plain + 1 } else { self.string_end(plain)? };
-                    (end, Kind::String)
-                }
-                bracket @ (b'{' | b'[') => {
-                    let object = bracket == b'{';
-                    let kind = if object { Kind::Object } else { Kind::Array };
-                    if self.open.len() >= self.depth {
-                        return Err(self.broken(Fault::TooDeep { at }));
+                match first {
+                    b'{' | b'[' => {
+                        let (kind, bracket) =
+                            if first == b'{' { (Kind::Object, OBJECT_END) } else { (Kind::Array, ARRAY_END) };
+                        if self.open.len() >= self.depth {
+                            return Err(self.broken(Fault::TooDeep { at: start }));
+                        }
+                        rest = after_space(&rest[1..]);
+                        match rest.split_first() {
+                            Some((&end, after)) if u32::from(end) == bracket => rest = after,
+                            _ => {
+                                let node = self.nodes.len() as u32;
+                                self.push(start, start + 1, name, kind)?;
+                                self.filled += 1;
+                                self.open.push(inside);
+                                inside = OpenContainer { names: 0, node, bracket };
+                                continue;
+                            }
+                        }
+                        kind
                     }
-                    let first = space(bytes, at + 1);
-                    if byte_at(bytes, first) != if object { b'}' } else { b']' } {
-                        let node = self.nodes.len() as u32;
-                        self.push(at, first, name, kind)?;
-                        self.filled += 1;
-                        self.open.push(inside);
-                        inside = OpenContainer { node, object, names: 0 };
-                        at = first;
-                        continue;
+                    b'-' | b'0'..=b'9' => {
+                        rest = match short_integer(rest) {
+                            Some(after) => after,
+                            None => self.number_end(start)?,
+                        };
+                        Kind::Number
                     }
-                    (first + 1, kind)
+                    b't' | b'f' => {
+                        let word = if first == b't' { "true" } else { "false" };
+                        rest = rest.strip_prefix(word.as_bytes()).ok_or_else(|| self.no_word(start, word))?;
+                        Kind::Bool
+                    }
+                    b'n' => {
+                        rest = rest.strip_prefix(b"null").ok_or_else(|| self.no_word(start, "null"))?;
+                        Kind::Null
+                    }
+                    _ => return Err(self.expected(start, "a value")),
                 }
-                b'-' | b'0'..=b'9' => (self.number_end(at)?, Kind::Number),
-                b't' => (self.word_end(at, b"true")?, Kind::Bool),
-                b'f' => (self.word_end(at, b"false")?, Kind::Bool),
-                b'n' => (self.word_end(at, b"null")?, Kind::Null),
-                _ => return Err(self.expected(at, "a value")),
             };
-            self.push(at, end, name, kind)?;
-            at = end;
-            // A value ended before `at`: close what closes, then go to the next value.
+            self.push(start, bytes.len() - rest.len(), name, kind)?;
+            // A value ended: close what closes, then go to the next value.
             loop {
-                if let Some(next) = directly_after(b',', bytes, at)
-                    && !self.open.is_empty()
+                // Most programs write no space.
+                if let [b',', after @ ..] = rest
+                    && let [b'!'..=0xff, ..] = after
+                    && inside.bracket != NO_BRACKET
                 {
-                    at = next;
+                    rest = after;
                     break;
                 }
-                at = space(bytes, at);
-                if self.open.is_empty() {
-                    let trailing = at < bytes.len();
+                rest = after_space(rest);
+                let at = bytes.len() - rest.len();
+                if inside.bracket == NO_BRACKET {
+                    let trailing = !rest.is_empty();
                     return if trailing { Err(self.broken(Fault::Trailing { at })) } else { Ok(()) };
                 }
-                let byte = byte_at(bytes, at);
-                if byte == b',' {
-                    at = space(bytes, at + 1);
-                    break;
-                }
-                if byte != if inside.object { b'}' } else { b']' } {
-                    let expected = if inside.object { "`,` or `}`" } else { "`,` or `]`" };
-                    return Err(self.expected(at, expected));
-                }
-                at = self.close(inside.node, at + 1);
-                if let Some(outside) = self.open.pop() {
-                    inside = outside;
+                match rest.split_first() {
+                    Some((&end, after)) if u32::from(end) == inside.bracket => {
+                        rest = after;
+                        self.close(inside.node, at + 1);
+                        if let Some(outside) = self.open.pop() {
+                            inside = outside;
+                        }
+                    }
+                    Some((b',', after)) => {
+                        rest = after_space(after);
+                        break;
+                    }
+                    _ => {
+                        let in_object = inside.bracket == OBJECT_END;
+                        let expected = if in_object { "`,` or `}`" } else { "`,` or `]`" };
+                        return Err(self.expected(at, expected));
+                    }
                 }
             }
         }
@@ -160,58 +188,65 @@ impl<'p> Parser<'p> {
 
     /// Closes a container; `end` is the byte after its bracket.
     #[inline]
-    fn close(&mut self, container: u32, end: usize) -> usize {
+    fn close(&mut self, container: u32, end: usize) {
         let next = self.nodes.len() as u32;
         let node = &mut self.nodes[container as usize];
         node.end = end as u32;
         node.next = next;
-        end
     }
 
-    /// Reads `"name" :` and returns where the value stands.
+    /// Reads `"name" :`, up to the value.
     #[expect(
         clippy::inline_always,
         reason = "called once, for every member: a call costs as much as the name"
     )]
     #[inline(always)]
-    fn key(
-        &mut self,
-        bytes: &[u8],
-        start: usize,
-        inside: &mut OpenContainer,
-    ) -> Result<(usize, Name), Broken> {
-        if byte_at(bytes, start) != b'"' {
-            return Err(self.expected(start, "a member name"));
-        }
-        let start = start + 1;
-        let short = bytes.get(start..).and_then(<[u8]>::first_chunk::<16>);
-        let short = short.and_then(|chunk| quote_in(*chunk).map(|len| (len, hash_of_short(*chunk, len))));
-        let (end, hash) = match short {
-            Some((len, hash)) => (start + len + 1, hash),
+    fn key(&mut self, rest: &mut &'p [u8], inside: &mut OpenContainer) -> Result<Name, Broken> {
+        let [b'"', text @ ..] = *rest else {
+            let at = self.bytes.len() - rest.len();
+            return Err(self.expected(at, "a member name"));
+        };
+        let start = self.bytes.len() - text.len();
+        let short = text.first_chunk::<16>().and_then(|chunk| Some((chunk, quote_in(chunk).ok()?)));
+        let (len, hash, after) = match short {
+            Some((chunk, len)) => (len, hash_of_short(*chunk, len), &text[len + 1..]),
             None => self.long_name(start)?,
         };
-        let name = Name { start: start as u32, len: (end - 1 - start) as u32, hash };
+        let name = Name { start: start as u32, len: len as u32, hash };
         let bit = 1u64 << (hash & 63);
         if inside.names & bit != 0 {
             self.watch_duplicates(name, inside.node);
         }
         inside.names |= bit;
-        self.most = self.most.saturating_sub(1);
-        if let Some(value) = directly_after(b':', bytes, end) {
-            return Ok((value, name));
+        // Not below zero: the value before this name was let in because there was room for one.
+        self.most -= 1;
+        if let [b':', value @ ..] = after
+            && let [b'!'..=0xff, ..] = value
+        {
+            *rest = value;
+            return Ok(name);
         }
-        let colon = space(bytes, end);
-        if byte_at(bytes, colon) != b':' {
-            return Err(self.expected(colon, "`:`"));
-        }
-        Ok((space(bytes, colon + 1), name))
+        let [b':', value @ ..] = after_space(after) else {
+            let at = self.bytes.len() - after_space(after).len();
+            return Err(self.expected(at, "`:`"));
+        };
+        *rest = after_space(value);
+        Ok(name)
     }
 
     #[inline(never)]
-    fn long_name(&mut self, at: usize) -> Result<(usize, u32), Broken> {
+    fn long_name(&mut self, at: usize) -> Result<(usize, u32, &'p [u8]), Broken> {
+        let after = self.long_string(at)?;
+        let len = self.bytes.len() - after.len() - 1 - at;
+        Ok((len, hash_of(&self.bytes[at..at + len]), after))
+    }
+
+    /// What follows the string whose text goes on at `at`.
+    #[inline(never)]
+    fn long_string(&mut self, at: usize) -> Result<&'p [u8], Broken> {
         let plain = skip_plain(self.bytes, at);
         let end = if byte_at(self.bytes, plain) == b'"' { plain + 1 } else { self.string_end(plain)? };
-        Ok((end, hash_of(&self.bytes[at..end - 1])))
+        Ok(&self.bytes[end..])
     }
 
     #[cold]
@@ -234,7 +269,7 @@ impl<'p> Parser<'p> {
 
     /// Where the string ends whose text goes on at `at`, its quote included. Text with one escape has more of them, and
     /// where the next one stands nobody can predict: 64 bytes are looked at without asking.
-    #[inline(never)]
+    #[inline]
     fn string_end(&mut self, mut at: usize) -> Result<usize, Broken> {
         // Whether the first of the next bytes is escaped.
         let mut carry = 0;
@@ -319,7 +354,8 @@ impl<'p> Parser<'p> {
         Ok(unit)
     }
 
-    fn number_end(&mut self, start: usize) -> Result<usize, Broken> {
+    #[inline(never)]
+    fn number_end(&mut self, start: usize) -> Result<&'p [u8], Broken> {
         let mut at = start + usize::from(byte_at(self.bytes, start) == b'-');
         at = match byte_at(self.bytes, at) {
             b'0' => at + 1,
@@ -340,7 +376,7 @@ impl<'p> Parser<'p> {
         if (whole > 18 || exponent) && self.number_overflow.is_none() {
             self.watch_overflow(start, at, at == start + whole);
         }
-        Ok(at)
+        Ok(&self.bytes[at..])
     }
 
     #[cold]
@@ -365,17 +401,13 @@ impl<'p> Parser<'p> {
         if at == start { Err(self.expected(at, "a digit")) } else { Ok(at) }
     }
 
-    fn word_end(&mut self, start: usize, word: &[u8]) -> Result<usize, Broken> {
-        let end = start + word.len();
-        let have = &self.bytes[start..end.min(self.bytes.len())];
-        if have != word {
-            return Err(if word.starts_with(have) {
-                self.broken(Fault::Torn { at: self.bytes.len() })
-            } else {
-                self.expected(start, "a value")
-            });
+    /// A value begins as that word does, and goes on otherwise.
+    #[cold]
+    fn no_word(&mut self, start: usize, word: &str) -> Broken {
+        if word.as_bytes().starts_with(&self.bytes[start..]) {
+            return self.broken(Fault::Torn { at: self.bytes.len() });
         }
-        Ok(end)
+        self.expected(start, "a value")
     }
 
     #[cold]
@@ -396,40 +428,65 @@ fn byte_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
 
+/// What follows the space that may stand at the beginning.
 #[inline]
-fn space(bytes: &[u8], mut at: usize) -> usize {
+fn after_space(mut bytes: &[u8]) -> &[u8] {
     // Few logs have any.
-    while byte_at(bytes, at) <= b' ' && matches!(byte_at(bytes, at), b' ' | b'\n' | b'\r' | b'\t') {
-        at += 1;
+    while let [first @ ..=b' ', rest @ ..] = bytes
+        && matches!(first, b' ' | b'\n' | b'\r' | b'\t')
+    {
+        bytes = rest;
     }
-    at
+    bytes
 }
 
-/// Where the next token stands, if `mark` stands at `at` and no space behind it, as most programs write JSON.
+/// What follows the string that stands at the beginning, if it is plain text of less than sixteen bytes. If it is not, how
+/// many of its bytes are plain.
 #[inline]
-fn directly_after(mark: u8, bytes: &[u8], at: usize) -> Option<usize> {
-    match bytes.get(at..).and_then(<[u8]>::first_chunk::<2>) {
-        Some([first, next]) if *first == mark && *next > b' ' => Some(at + 1),
-        Some(_) | None => None,
+fn short_string(quoted: &[u8]) -> Result<&[u8], usize> {
+    let Some([_, chunk @ ..]) = quoted.first_chunk::<17>() else { return Err(0) };
+    quote_in(chunk).map(|len| &quoted[len + 2..])
+}
+
+/// What follows the number that stands at the beginning, if it is a whole one of few digits without a sign.
+#[inline]
+fn short_integer(number: &[u8]) -> Option<&[u8]> {
+    let chunk = number.first_chunk::<16>()?;
+    // Digits are the only bytes that are less than ten when these bits are turned.
+    let turned = u8x16::new(*chunk) ^ u8x16::splat(b'0');
+    let digits = turned.min(u8x16::splat(9)).cmp_eq(turned).move_mask();
+    // There are sixteen places. No digit, or nothing but digits, is no short number.
+    let len = digits.trailing_ones() as usize & 15;
+    let has_zero_before = len > 1 && chunk[0] == b'0';
+    let goes_on = matches!(chunk[len], b'.' | b'e' | b'E');
+    (len > 0 && !has_zero_before && !goes_on).then(|| &number[len..])
+}
+
+/// Which of sixteen bytes are a quote, a backslash or a control character, as bits.
+#[inline]
+fn specials(chunk: [u8; 16]) -> u32 {
+    let chunk = u8x16::new(chunk);
+    (is_end(chunk) | chunk.cmp_eq(u8x16::splat(b'\\'))).move_mask().cast_unsigned()
+}
+
+/// Which bytes are a quote or a control character. With one bit turned a quote stands right behind the control characters,
+/// which stay among themselves.
+#[inline]
+fn is_end(chunk: u8x16) -> u8x16 {
+    let turned = chunk ^ u8x16::splat(b'"' ^ b' ');
+    turned.min(u8x16::splat(b' ')).cmp_eq(turned)
+}
+
+/// Where a quote ends the plain text that these bytes begin with. If none does, after how many bytes it must be looked for.
+#[inline]
+fn quote_in(chunk: &[u8; 16]) -> Result<usize, usize> {
+    let found = specials(*chunk);
+    if found == 0 {
+        return Err(16);
     }
-}
-
-/// Which of sixteen bytes are a quote, a backslash or a control character, as bits; and which are a quote.
-#[inline]
-fn specials(chunk: [u8; 16]) -> (i32, i32) {
-    let (chunk, last_control) = (u8x16::new(chunk), u8x16::splat(0x1f));
-    let quotes = chunk.cmp_eq(u8x16::splat(b'"'));
-    let others = chunk.cmp_eq(u8x16::splat(b'\\')) | chunk.max(last_control).cmp_eq(last_control);
-    ((quotes | others).move_mask(), quotes.move_mask())
-}
-
-/// Where a quote ends the plain text that these bytes begin with.
-#[inline]
-fn quote_in(chunk: [u8; 16]) -> Option<usize> {
-    let (special, quotes) = specials(chunk);
-    // The first of all is a quote if it is also the first quote.
-    let first = special & special.wrapping_neg();
-    (first & quotes != 0).then(|| first.trailing_zeros() as usize)
+    // There are sixteen places.
+    let first = found.trailing_zeros() as usize & 15;
+    if chunk[first] == b'"' { Ok(first) } else { Err(first) }
 }
 
 /// What stands in 64 bytes of a string, a bit for each.
@@ -448,13 +505,11 @@ impl StringBlock {
     #[inline]
     fn new(bytes: &[u8; 64], carry: u64) -> Self {
         let is = |chunk: u8x16, byte: u8| chunk.cmp_eq(u8x16::splat(byte));
-        let last_control = u8x16::splat(0x1f);
-        let ends = block_mask(bytes, |chunk| is(chunk, b'"') | chunk.max(last_control).cmp_eq(last_control));
+        let ends = block_mask(bytes, is_end);
         let slashes = block_mask(bytes, |chunk| is(chunk, b'\\'));
-        let usual =
-            block_mask(bytes, |chunk| is(chunk, b'"') | is(chunk, b'\\') | is(chunk, b'n') | is(chunk, b't'));
+        let others = block_mask(bytes, |chunk| is(chunk, b'"') | is(chunk, b'n') | is(chunk, b't'));
         let Escapes { escaped, next: carry } = Escapes::new(slashes, carry);
-        Self { ends, escaped, usual, carry }
+        Self { ends, escaped, usual: slashes | others, carry }
     }
 }
 
@@ -493,7 +548,7 @@ const ODD_BITS: u64 = 0xaaaa_aaaa_aaaa_aaaa;
 #[inline]
 fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = bytes[at..].first_chunk::<16>() {
-        let (found, _) = specials(*chunk);
+        let found = specials(*chunk);
         if found != 0 {
             return at + found.trailing_zeros() as usize;
         }
