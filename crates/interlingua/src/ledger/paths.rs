@@ -5,40 +5,58 @@ use std::hash::Hasher;
 
 use super::{Reason, Row};
 use crate::model::Field;
-use crate::tape::Name;
+use crate::tape::{Name, Val};
 
-/// The containers we are in.
+/// The containers around a value. They are found when the path is asked for: most values are mapped, and nobody asks.
 #[derive(Debug, Default)]
-pub(super) struct Names(Vec<Container>);
+pub(super) struct Names {
+    around: Vec<Container>,
+    /// The number of the first value that has not been passed.
+    next: u32,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Container {
     name: Name,
-    /// The node where the container around it ends.
-    outer: u32,
+    /// The number of the value after it.
+    end: u32,
     /// The hash of the path to it.
     hash: u64,
 }
 
 impl Names {
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
+    /// Begins with that document.
+    pub(super) fn begin(&mut self, root: Val<'_>) {
+        self.around.clear();
+        self.next = root.number();
     }
 
-    #[inline]
-    pub(super) fn enter(&mut self, name: Name, outer: u32) {
-        let hash = self.hash_of(name);
-        self.0.push(Container { name, outer, hash });
+    /// Goes on to a value of the document, which stands behind all those before. Each value is passed once at most.
+    pub(super) fn go_to(&mut self, value: Val<'_>) {
+        let place = value.number();
+        while self.next < place {
+            self.leave(self.next);
+            let passed = value.numbered(self.next);
+            let end = passed.number_after();
+            if end <= place {
+                self.next = end;
+            } else {
+                let hash = self.hash_of(passed.name());
+                self.around.push(Container { name: passed.name(), end, hash });
+                self.next += 1;
+            }
+        }
+        self.leave(place);
     }
 
-    #[inline]
-    pub(super) fn leave(&mut self) -> Option<u32> {
-        self.0.pop().map(|container| container.outer)
+    /// Leaves the containers that end before the value of that number.
+    fn leave(&mut self, next: u32) {
+        while self.around.pop_if(|container| container.end <= next).is_some() {}
     }
 
     #[inline]
     pub(super) fn hash_of(&self, name: Name) -> u64 {
-        match self.0.last() {
+        match self.around.last() {
             Some(container) => mix(container.hash, u64::from(name.hash)),
             // The document itself, whatever it is called where it stands.
             None => SEED,
@@ -48,11 +66,11 @@ impl Names {
     /// The path for people, built once per distinct path.
     pub(super) fn text_of(&self, frame: &str, last: Name) -> String {
         let mut text = String::new();
-        let names = self.0.iter().map(|container| container.name).chain([last]);
+        let names = self.around.iter().map(|container| container.name).chain([last]);
         // The document itself has no name.
-        let names = names.skip(1.min(self.0.len()));
+        let names = names.skip(1.min(self.around.len()));
         for name in names {
-            match name.text(frame).filter(|_| !self.0.is_empty()) {
+            match name.text(frame).filter(|_| !self.around.is_empty()) {
                 Some(name) => {
                     text.push('/');
                     text.push_str(name);

@@ -5,7 +5,7 @@ use super::paths::{Booking, HOLES_HASH, UNPARSED_HASH};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
 use crate::model::{Field, Says};
-use crate::tape::{Claim, Name, Val, Visit, Visited};
+use crate::tape::{Claim, Val, Visited};
 
 impl<'t> Leftover<'t> {
     /// The spacing around the document, such as the carriage return of a foreign line end. What follows the list of a
@@ -90,12 +90,12 @@ impl Ledger {
             }
             LeftoverBody::NoFinalNewline => return,
         };
-        self.names.clear();
+        self.names.begin(root);
         let mapped_before = self.mapped;
         let is_line = matches!(body, LeftoverBody::Kept { .. });
         let unclaimed = reason.map_or(Fate::Kept, Fate::Lost);
         let mut settle = Settle { ledger: self, unclaimed, is_line, structure: 0, mapped: 0, watcher };
-        root.walk(&mut settle);
+        root.walk(|seen| settle.value(seen));
         let Settle { structure, mapped, .. } = settle;
         self.mapped += mapped;
         if let LeftoverBody::Kept { line, .. } = body {
@@ -108,16 +108,14 @@ impl Ledger {
         if structure + holes == 0 || self.mapped > mapped_before || self.restores {
             self.mapped += holes;
             if self.trace.is_some() {
-                self.names.clear();
-                root.walk(&mut Tags { ledger: self, fate: Fate::Mapped });
+                self.book_tags(root, Fate::Mapped);
             } else {
                 self.mapped += structure;
             }
             return;
         }
         let (fate, why) = reason.map_or((Fate::Kept, Reason::NoSlot), |why| (Fate::Lost(why), why));
-        self.names.clear();
-        root.walk(&mut Tags { ledger: self, fate });
+        self.book_tags(root, fate);
         if holes > 0 {
             let row = Booking {
                 reason: why,
@@ -133,6 +131,16 @@ impl Ledger {
             *count += holes;
             paths.add(HOLES_HASH, row, || "(holes of a kept line)".to_owned());
         }
+    }
+
+    /// Books the tags of a document, whose fate is that of what stands beside them.
+    fn book_tags(&mut self, root: Val<'_>, fate: Fate) {
+        self.names.begin(root);
+        root.walk(|seen| {
+            if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = seen.claim() {
+                self.book(fate, Some(Field::Structure), seen);
+            }
+        });
     }
 
     /// Books one value.
@@ -152,6 +160,7 @@ impl Ledger {
         };
         *count += leaves;
         let row = Booking { reason, field, leaves, bytes: seen.span().len() as u64, frame: self.frames };
+        self.names.go_to(seen.val);
         let (names, key) = (&self.names, self.names.hash_of(seen.name()));
         paths.add(key, row, || names.text_of(seen.val.frame_text(), seen.name()));
     }
@@ -248,14 +257,9 @@ struct Settle<'l, W> {
     watcher: &'l mut W,
 }
 
-impl<'t, W: Watcher> Visit<'t> for Settle<'_, W> {
+impl<W: Watcher> Settle<'_, W> {
     #[inline]
-    fn enter(&mut self, name: Name, outer: u32) {
-        self.ledger.names.enter(name, outer);
-    }
-
-    #[inline]
-    fn value(&mut self, seen: Visited<'t>) {
+    fn value(&mut self, seen: Visited<'_>) {
         let (claim, given_up) = seen.claim();
         let field = claim.field();
         let fate = match field {
@@ -279,33 +283,6 @@ impl<'t, W: Watcher> Visit<'t> for Settle<'_, W> {
             Fate::Kept | Fate::Lost(_) if claim == Claim::Placed => {}
             Fate::Mapped | Fate::Kept | Fate::Lost(_) => self.ledger.book(fate, field, seen),
         }
-    }
-
-    #[inline]
-    fn leave(&mut self) -> Option<u32> {
-        self.ledger.names.leave()
-    }
-}
-
-/// Books the tags of a frame of which nothing was said.
-struct Tags<'l> {
-    ledger: &'l mut Ledger,
-    fate: Fate,
-}
-
-impl<'t> Visit<'t> for Tags<'_> {
-    fn enter(&mut self, name: Name, outer: u32) {
-        self.ledger.names.enter(name, outer);
-    }
-
-    fn value(&mut self, seen: Visited<'t>) {
-        if let (Claim::Taken(Field::Structure) | Claim::Noted(Field::Structure), None) = seen.claim() {
-            self.ledger.book(self.fate, Some(Field::Structure), seen);
-        }
-    }
-
-    fn leave(&mut self) -> Option<u32> {
-        self.ledger.names.leave()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::model::Field;
 use parse::{Broken, OpenContainer, Parser};
 pub(crate) use parse::{Escapes, block_mask, hash_of};
 pub use value::Val;
-pub(crate) use value::{Member, Visit, Visited, WantedNames};
+pub(crate) use value::{Member, Visited, WantedNames};
 
 /// How large a frame may get before it is passed through unread, and how much a source may ask for.
 #[derive(Clone, Copy, Debug)]

@@ -341,29 +341,41 @@ impl<'t> Val<'t> {
         value
     }
 
-    /// Shows the subtree to `visitor`, in order.
+    /// Shows what stands in this value in order, itself included: leaves, and containers that were claimed as a whole.
     #[inline]
-    pub(crate) fn walk(&self, visitor: &mut impl Visit<'t>) {
+    pub(crate) fn walk(&self, mut show: impl FnMut(Visited<'t>)) {
         let tape = self.tape;
-        // Where the innermost container ends; the visitor remembers those around it.
-        let mut inner = self.node.next;
         let mut at = self.node.at;
-        loop {
-            while at == inner {
-                let Some(outer) = visitor.leave() else { return };
-                inner = outer;
-            }
+        while at < self.node.next {
             let node = &tape.nodes[at as usize];
             let leaf = node.next == at + 1;
             if node.mark.get().claim == Claim::Free && !leaf {
-                visitor.enter(node.name, inner);
-                inner = node.next;
                 at += 1;
             } else {
-                visitor.value(Visited { val: Val { tape, node } });
+                show(Visited { val: Val { tape, node } });
                 at = node.next;
             }
         }
+    }
+
+    /// Its number among the values of the frame, in the order they begin.
+    pub(crate) fn number(&self) -> u32 {
+        self.node.at
+    }
+
+    /// The number of the value after it and all that stands in it.
+    pub(crate) fn number_after(&self) -> u32 {
+        self.node.next
+    }
+
+    /// The value of that number in the same frame.
+    pub(crate) fn numbered(&self, number: u32) -> Val<'t> {
+        Val { tape: self.tape, node: &self.tape.nodes[number as usize] }
+    }
+
+    /// What a member is called.
+    pub(crate) fn name(&self) -> Name {
+        self.node.name
     }
 }
 
@@ -487,18 +499,6 @@ impl WantedName {
     }
 }
 
-/// Whom [`Val::walk`] shows a document to.
-pub(crate) trait Visit<'t> {
-    /// A container with something free in it begins. The one around it ends at the node `outer`.
-    fn enter(&mut self, name: Name, outer: u32);
-
-    /// A leaf, or a container that was claimed as a whole.
-    fn value(&mut self, seen: Visited<'t>);
-
-    /// The innermost container ends, if one is open. Returns the `outer` that it began with.
-    fn leave(&mut self) -> Option<u32>;
-}
-
 /// A value on a walk.
 #[derive(Clone, Copy)]
 pub(crate) struct Visited<'t> {
@@ -509,7 +509,7 @@ impl Visited<'_> {
     /// What a member is called.
     #[inline]
     pub(crate) fn name(&self) -> Name {
-        self.val.node.name
+        self.val.name()
     }
 
     /// The claim on it, and why it could not be said, if it could not.
