@@ -3,7 +3,7 @@
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CallKind, Citation, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
+    Args, Author, CallKind, Citation, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
     Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, Words, issuers,
 };
 use crate::pipe::{Events, Target};
@@ -163,10 +163,9 @@ fn open_members(
             if is_str(id) || is_str(name) || said(input).is_some() =>
         {
             let call = named_call(block, id, name, kind);
-            let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+            let head = out.head(ItemKind::ToolCall(call), Author::Assistant);
             tag.note(Field::CallKind);
-            head.within = Some(message);
-            Some(out.start(head))
+            Some(out.start(ItemHead { within: Some(message), ..head }))
         }
         "image" | "document" | "search_result" => {
             let media = read_media(block, Of::Message)?;
@@ -193,9 +192,8 @@ fn open_thinking(
     message: ItemId,
     out: &mut Events<'_>,
 ) -> ItemId {
-    let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-    head.within = Some(message);
-    let item = out.start(head);
+    let head = out.head(ItemKind::Reasoning, Author::Assistant);
+    let item = out.start(ItemHead { within: Some(message), ..head });
     let text = block.take_str("thinking", Field::ReasoningText);
     // A signature is one of a text; without it, it would pass for encrypted thinking.
     let signature = text.as_ref().and_then(|_| take_opaque(block, "signature", OpaqueKind::Signature));
@@ -277,10 +275,9 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
         list.kind() == Kind::Array && list.elements().all(|part| is_text(part) || media_place(part).is_some())
     });
     let result = ToolResult { call_id: call.take_text(Field::ResultCallId), name: None };
-    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-    head.within = Some(message);
-    head.shape = if list { Shape::List } else { Shape::One };
-    let id = out.start(head);
+    let head = out.head(ItemKind::ToolResult(result), Author::Tool);
+    let shape = if list { Shape::List } else { Shape::One };
+    let id = out.start(ItemHead { within: Some(message), shape, ..head });
     let mut number = 0;
     if let Some(content) = content {
         if let Some(text) = content.take_text(Field::ResultText) {
@@ -308,7 +305,7 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
     let is_error = is_error.and_then(|flag| flag.bool().inspect(|_| _ = flag.take(Field::ResultIsError)));
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
     let ResultDetail { exit_code, duration } = detail;
-    out.event(&Event::ItemCompleted(ItemTail { is_error, exit_code, duration, ..ItemTail::new(id, status) }));
+    out.end(ItemTail { is_error, exit_code, duration, ..ItemTail::new(id, status) });
 }
 
 /// A member that says something: `null` and an empty list leave nothing to take.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::json::{JsonWriter, Str, base64, from_base64};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Opaque,
+    Args, Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Opaque,
     OpaqueKind, Part, Status, ToolCall, ToolResult, issuers,
 };
 use crate::pipe::{Events, Target};
@@ -320,7 +320,7 @@ impl PartReader {
             }
         }
         let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-        out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
+        out.end(ItemTail { is_error, ..ItemTail::new(item, status) });
     }
 
     pub(super) fn end_thought(&mut self, out: &mut Events<'_>) {
@@ -333,7 +333,7 @@ impl PartReader {
     fn end_partial(&mut self, out: &mut Events<'_>) {
         if let Some((item, mut arguments)) = self.partial.take() {
             arguments.say(item, out);
-            out.event(&Event::ItemCompleted(ItemTail::new(item, Status::Interrupted)));
+            out.end(ItemTail::new(item, Status::Interrupted));
         }
     }
 
@@ -366,9 +366,8 @@ fn start(
     answer: Option<u64>,
     out: &mut Events<'_>,
 ) -> ItemId {
-    let mut head = out.head(kind, author);
-    (head.within, head.answer) = (Some(message), answer);
-    out.start(head)
+    let head = out.head(kind, author);
+    out.start(ItemHead { within: Some(message), answer, ..head })
 }
 
 fn start_reasoning(message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -> ItemId {
@@ -432,7 +431,7 @@ fn server_result(
         Some(is_error)
     });
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-    out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
+    out.end(ItemTail { is_error, ..ItemTail::new(item, status) });
 }
 
 /// `interlingua:` in base64, which state on a part must be: so begins the state of another issuer that a client was given

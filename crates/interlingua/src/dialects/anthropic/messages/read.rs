@@ -10,7 +10,9 @@ use super::{ERRORS, ROLES, settings};
 use crate::error::Code;
 use crate::json::Str;
 use crate::ledger::Identity;
-use crate::model::{Args, Author, Event, Failure, Field, ItemId, ItemKind, Part, Stop, Turn, Usage};
+use crate::model::{
+    Args, Author, Event, Failure, Field, ItemHead, ItemId, ItemKind, Part, Stop, Turn, Usage,
+};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Val, WantedNames};
 use crate::wire::answer::CountsSoFar;
@@ -42,9 +44,9 @@ impl Reader for MessagesRequestReader {
 }
 
 fn said(content: Val<'_>, author: Author, out: &mut Events<'_>) {
-    let mut head = out.head(ItemKind::Message, author);
-    head.shape = blocks::shape(Some(content));
-    let item = out.start(head);
+    let shape = blocks::shape(Some(content));
+    let head = out.head(ItemKind::Message, author);
+    let item = out.start(ItemHead { shape, ..head });
     blocks::read_content(content, item, out);
     out.complete(item);
 }
@@ -79,9 +81,9 @@ fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Events<'_>) -> ItemId
         usage,
         ..Turn::default()
     }));
-    let mut head = out.head(ItemKind::Message, Author::Assistant);
-    head.shape = blocks::shape(message.get("content"));
-    out.start(head)
+    let shape = blocks::shape(message.get("content"));
+    let head = out.head(ItemKind::Message, Author::Assistant);
+    out.start(ItemHead { shape, ..head })
 }
 
 /// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.

@@ -9,7 +9,8 @@ use super::{STOPS, TO_COUNT, errors, settings};
 use crate::error::Code;
 use crate::json::{Raw, Str};
 use crate::model::{
-    Author, Event, Failure, FailureClass, Field, ItemKind, Part, Shape, Stop, StopClass, Turn, Usage,
+    Author, Event, Failure, FailureClass, Field, ItemHead, ItemKind, Part, Shape, Stop, StopClass, Turn,
+    Usage,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
@@ -130,11 +131,9 @@ fn said<'t>(
             all.push(parts);
         }
     }
-    let mut head = out.head(ItemKind::Message, author);
-    if all.len() > 1 {
-        head.shape = Shape::List;
-    }
-    reader.begin(out.start(head));
+    let shape = if all.len() > 1 { Shape::List } else { Shape::One };
+    let head = out.head(ItemKind::Message, author);
+    reader.begin(out.start(ItemHead { shape, ..head }));
     // The texts of a model that follow each other are the pieces of one, as a stream brought them.
     let goes_on = |at: usize| {
         author == Author::Assistant
@@ -424,9 +423,8 @@ struct CandidateReader {
 
 impl CandidateReader {
     fn begin(&mut self, answer: Option<u64>, streams: bool, out: &mut Events<'_>) {
-        let mut head = out.head(ItemKind::Message, Author::Assistant);
-        head.answer = answer;
-        let message = out.start(head);
+        let head = out.head(ItemKind::Message, Author::Assistant);
+        let message = out.start(ItemHead { answer, ..head });
         (self.parts.answer, self.parts.streams, self.parts.cites) = (answer, streams, true);
         self.parts.begin(message);
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::message::Holder;
 use crate::json::Str;
-use crate::model::{Args, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, ToolCall};
+use crate::model::{Args, CallKind, Field, ItemId, ItemKind, ItemTail, Part, Status, ToolCall};
 use crate::pipe::Events;
 use crate::tape::{Kind, Member, Val};
 use crate::wire::is_blank;
@@ -241,7 +241,7 @@ impl CallReader {
     /// Completes all calls; `last` is how the last one ended.
     pub(super) fn end(&mut self, last: Status, holder: Holder, out: &mut Events<'_>) {
         if let Some(call) = self.last.take() {
-            out.event(&Event::ItemCompleted(ItemTail::new(call, last)));
+            out.end(ItemTail::new(call, last));
         }
         let count = self.calls.len();
         for (number, mut call) in self.calls.drain(..).enumerate() {
@@ -251,7 +251,7 @@ impl CallReader {
             }
             let id = call.start(holder, out);
             let status = if number + 1 == count { last } else { Status::Completed };
-            out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
+            out.end(ItemTail::new(id, status));
         }
         self.ready.clear();
         self.by_index.clear();

@@ -5,7 +5,7 @@ use super::calls::{CallReader, is_placeholder};
 use super::content::parts_of;
 use super::thoughts::{ThoughtReader, claim_list};
 use crate::json::Str;
-use crate::model::{Author, Citation, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, Status};
+use crate::model::{Author, Citation, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, Shape, Status};
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
 use crate::wire::words::AnswerFacts;
@@ -37,13 +37,14 @@ pub(super) struct Holder {
 
 impl Holder {
     /// The head of an item within the message.
+    #[inline]
     pub(super) fn head<'a>(self, kind: ItemKind<'a>, out: &mut Events<'_>) -> ItemHead<'a> {
-        let mut head = out.head(kind, Author::Assistant);
-        (head.within, head.answer) = (Some(self.message), self.answer);
-        head
+        let head = out.head(kind, Author::Assistant);
+        ItemHead { within: Some(self.message), answer: self.answer, ..head }
     }
 
     /// Adds a part, or a piece of one if there are more to come.
+    #[inline]
     pub(super) fn grow(self, item: ItemId, part: u32, value: Part<'_>, out: &mut Events<'_>) {
         if self.whole {
             out.delta(item, part, value);
@@ -162,18 +163,19 @@ impl MessageReader {
     /// Starts the assistant's message, if it has not begun.
     pub(super) fn begin(&mut self, out: &mut Events<'_>) {
         if self.message.is_none() {
-            let head = out.head(ItemKind::Message, Author::Assistant);
-            self.begin_with(head, out);
+            self.begin_with(Author::Assistant, Shape::One, out);
         }
     }
 
     /// Starts the message.
-    pub(super) fn begin_with(&mut self, mut head: ItemHead<'_>, out: &mut Events<'_>) {
-        head.answer = self.answer;
-        self.message = Some(out.start(head));
+    pub(super) fn begin_with(&mut self, author: Author, shape: Shape, out: &mut Events<'_>) -> ItemId {
+        let head = out.head(ItemKind::Message, author);
+        let id = out.start(ItemHead { answer: self.answer, shape, ..head });
+        self.message = Some(id);
         (self.facts, self.said) = (AnswerFacts::default(), SaidText::default());
         self.thoughts.reset();
         self.calls.reset();
+        id
     }
 
     /// What its stop reason depends on.

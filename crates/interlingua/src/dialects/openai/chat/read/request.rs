@@ -5,7 +5,9 @@ use super::content::{MARKS, read_content, shape};
 use super::message::MessageReader;
 use crate::error::Code;
 use crate::json::Str;
-use crate::model::{Author, Event, Field, ItemId, ItemKind, ItemTail, Of, Part, Status, ToolResult};
+use crate::model::{
+    Author, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status, ToolResult,
+};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Member, Val, WantedNames};
 use crate::wire::note_blanks;
@@ -23,7 +25,8 @@ impl Reader for ChatRequestReader {
         let mut reader = MessageReader::whole();
         let mut rest = messages.elements().peekable();
         while let Some(message) = rest.next() {
-            let [role, call, name, content, marks @ ..] = message.find(&MEMBERS);
+            let [role, call, name, content, first, second, third] = message.find(&MEMBERS);
+            let marks = [first, second, third];
             // A role we do not know stays where it is, with all it says.
             let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
                 continue;
@@ -37,10 +40,7 @@ impl Reader for ChatRequestReader {
                 continue;
             }
             role.note(Field::ItemAuthor);
-            let mut head = out.head(ItemKind::Message, author);
-            head.shape = shape(content, &marks);
-            let id = head.id;
-            reader.begin_with(head, out);
+            let id = reader.begin_with(author, shape(content, &marks), out);
             reader.read(message, out);
             mark(content, marks, id, out);
             if author == Author::Assistant && rest.peek().is_none() {
@@ -74,9 +74,9 @@ fn tool_result(
     marks: [Option<Val<'_>>; 3],
     out: &mut Events<'_>,
 ) {
-    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
-    head.shape = shape(content, &marks);
-    let id = out.start(head);
+    let shape = shape(content, &marks);
+    let head = out.head(ItemKind::ToolResult(result), Author::Tool);
+    let id = out.start(ItemHead { shape, ..head });
     let mut is_error = None;
     if let Some(content) = content {
         read_content(content, Of::Result, out, &mut |number, part, out| match part {
@@ -92,7 +92,7 @@ fn tool_result(
     }
     mark(content, marks, id, out);
     let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-    out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(id, status) }));
+    out.end(ItemTail { is_error, ..ItemTail::new(id, status) });
 }
 
 /// A mark for the cache on a whole message is one on its last part.

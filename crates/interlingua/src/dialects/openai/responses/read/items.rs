@@ -7,8 +7,8 @@ use super::super::{ROLES, read_state};
 use super::content::{Slot, citation, is_part, mark, shape_of, take_media, text_member};
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Shape, Status,
-    ToolCall, ToolResult,
+    Args, Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Shape, Status, ToolCall,
+    ToolResult,
 };
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Member, Val, WantedNames};
@@ -157,6 +157,7 @@ impl ItemReader {
         self.start(out.head(kind, Author::Assistant), out);
     }
 
+    #[inline]
     fn start(&mut self, head: ItemHead<'_>, out: &mut Events<'_>) {
         let of = Of::item(&head.kind);
         self.facts.calls |= matches!(
@@ -207,14 +208,14 @@ impl ItemReader {
         }
         self.read_status(members.status, &mut tail);
         if !std::mem::replace(&mut self.is_complete, true) {
-            out.event(&Event::ItemCompleted(tail));
+            out.end(tail);
         }
     }
 
     /// Ends an item that nobody ended.
     pub(super) fn end(&mut self, status: Status, out: &mut Events<'_>) {
         if let Some((id, _)) = self.item.filter(|_| !std::mem::replace(&mut self.is_complete, true)) {
-            out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
+            out.end(ItemTail::new(id, status));
         }
     }
 
@@ -281,18 +282,14 @@ impl ItemReader {
         };
         let is_call = matches!(kind, ItemKind::ToolCall(_));
         tag.map(|tag| tag.note(if is_call { Field::CallKind } else { Field::Structure }));
-        let mut head = out.head(kind, author);
-        head.shape = shape;
-        if matches!(head.kind, ItemKind::Message) {
-            head.phase = phase.and_then(|phase| phase.take_text(Field::ItemPhase));
-        }
-        if let Some(id) = id.filter(|id| id.claimed() == Claim::Free) {
-            head.native_id = id.take_text(Field::ItemId).filter(|id| !id.is_empty());
-        }
+        let phase = phase.filter(|_| matches!(kind, ItemKind::Message)).take_text(Field::ItemPhase);
+        let native_id = id.filter(|id| id.claimed() == Claim::Free).take_text(Field::ItemId);
+        let native_id = native_id.filter(|id| !id.is_empty());
         if self.place == Where::Stream {
             self.head = HEAD.map(|(name, _)| item.get(name).map_or("", |val| val.text()).to_owned());
         }
-        self.start(head, out);
+        let head = out.head(kind, author);
+        self.start(ItemHead { native_id, phase, shape, ..head }, out);
     }
 
     fn read_message(&mut self, content: Option<Val<'_>>, out: &mut Events<'_>) {
