@@ -277,7 +277,7 @@ fn unescape_into(text: &str, out: &mut String) {
     let mut rest = text;
     out.reserve(text.len());
     while let Some(at) = find_backslash(rest.as_bytes()) {
-        out.push_str(&rest[..at]);
+        push_beginning(rest, at, out);
         let tail = &rest[at + 1..];
         let (plain, used) = match tail.as_bytes().first() {
             Some(b'n') => ('\n', 1),
@@ -295,6 +295,19 @@ fn unescape_into(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
+/// Appends the first bytes of a text. A few are copied with those behind them, which costs less than to count them.
+#[inline]
+fn push_beginning(text: &str, bytes: usize, out: &mut String) {
+    match text.get(..16) {
+        Some(more) if bytes <= 16 => {
+            let end = out.len() + bytes;
+            out.push_str(more);
+            out.truncate(end);
+        }
+        _ => out.push_str(&text[..bytes]),
+    }
+}
+
 /// Where the next backslash stands. In text that has some they stand close together: a call for each would cost more.
 #[inline]
 fn find_backslash(bytes: &[u8]) -> Option<usize> {
@@ -306,7 +319,13 @@ fn find_backslash(bytes: &[u8]) -> Option<usize> {
         }
     }
     let seen = (chunks.len() * 16).min(64);
-    memchr::memchr(b'\\', bytes.get(seen..)?).map(|at| seen + at)
+    let rest = bytes.get(seen..)?;
+    let found = if rest.len() < 16 {
+        rest.iter().position(|byte| *byte == b'\\')
+    } else {
+        memchr::memchr(b'\\', rest)
+    };
+    found.map(|at| seen + at)
 }
 
 /// Reads `uXXXX` (and the second half of a pair); returns the character and how many bytes of `tail` it took.

@@ -10,9 +10,9 @@ use crate::tape::{Limits, TapeBuf};
 pub(crate) struct ArgumentObject {
     /// Pieces of the text, escaped once.
     text: String,
-    json: Option<String>,
-    /// The text, decoded in memory that is used again.
+    /// The arguments as a value, if they came as one; else the text, decoded in memory that is used again.
     plain: String,
+    is_value: bool,
     tape: TapeBuf,
 }
 
@@ -23,8 +23,9 @@ impl ArgumentObject {
     /// Adds a piece.
     pub(crate) fn add(&mut self, args: &Args<'_>) {
         match args {
-            Args::Json(json) if self.text.is_empty() && self.json.is_none() => {
-                self.json = Some(json.as_str().to_owned());
+            Args::Json(json) if self.text.is_empty() && !self.is_value => {
+                json.as_str().clone_into(&mut self.plain);
+                self.is_value = true;
             }
             Args::Text(text) => self.more(text),
             Args::Json(json) => self.more(&Str::plain(json.as_str())),
@@ -33,24 +34,24 @@ impl ArgumentObject {
 
     /// Adds text, after the value if one came before it.
     fn more(&mut self, text: &Str<'_>) {
-        if let Some(json) = self.json.take() {
-            self.text.push_str(Str::plain(&json).as_escaped());
+        if std::mem::take(&mut self.is_value) {
+            self.text.push_str(Str::plain(&self.plain).as_escaped());
         }
         self.text.push_str(text.as_escaped());
     }
 
     /// Writes the object and forgets it. Arguments that are none (cut off, or damaged) become its one member.
     pub(crate) fn write(&mut self, json: &mut JsonWriter<'_>, ledger: &mut Ledger) {
-        self.plain.clear();
-        match self.json.take() {
-            Some(json) => self.plain = json,
-            None => Str::escaped(&self.text).decode_into(&mut self.plain),
+        let is_value = std::mem::take(&mut self.is_value);
+        if !is_value {
+            self.plain.clear();
+            Str::escaped(&self.text).decode_into(&mut self.plain);
         }
         let text = &*self.plain;
         let trimmed = text.trim();
         if trimmed.is_empty() {
             json.object().end_object();
-        } else if is_object(&mut self.tape, trimmed) {
+        } else if is_value && trimmed.starts_with('{') || is_object(&mut self.tape, trimmed) {
             json.raw(&Raw::new(trimmed));
         } else {
             ledger.note("arguments that are no JSON object became the member `_raw_arguments`");
