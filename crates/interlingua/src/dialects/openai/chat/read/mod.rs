@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::STOPS;
 use crate::error::Code;
 use crate::framing::FrameKind;
-use crate::json::Raw;
+use crate::json::{Raw, same};
 use crate::model::{Event, Field, Status, Stop, StopClass, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
@@ -55,9 +55,6 @@ pub(super) struct ChunkReader {
     others: BTreeMap<u64, ChoiceReader>,
     counts: CountsSoFar,
 }
-
-/// The fields of [`ChunkReader::head`].
-const HEAD: [Field; 3] = [Field::TurnId, Field::TurnModel, Field::TurnTime];
 
 impl Reader for ChunkReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
@@ -127,15 +124,10 @@ impl ChunkReader {
             self.begin([id, model, created], out);
         } else {
             // What a later chunk says differently stays where it is.
-            for ((val, known), field) in [id, model, created].into_iter().zip(&self.head).zip(HEAD) {
-                let Some(val) = val else { continue };
-                if val.text() == known {
-                    val.note(field);
-                } else if val.is("") || val.text() == "0" {
-                    // Azure's first chunk, which has only filters, says nothing else.
-                    val.note(Field::Structure);
-                }
-            }
+            let [known_id, known_model, known_time] = &self.head;
+            note_repeated(id, known_id, Field::TurnId);
+            note_repeated(model, known_model, Field::TurnModel);
+            note_repeated(created, known_time, Field::TurnTime);
             object.filter(|object| object.is("")).map(|tag| tag.note(Field::Structure));
         }
         for (place, choice) in choices().enumerate() {
@@ -216,6 +208,18 @@ impl ChunkReader {
         }
         let stop = Some(self.first.end(out));
         out.event(&Event::TurnEnded(Turn { stop, usage: self.counts.take(), ..Turn::default() }));
+    }
+}
+
+/// Notes a member of the head that a later chunk repeats.
+#[inline]
+fn note_repeated(val: Option<Val<'_>>, known: &str, field: Field) {
+    let Some(val) = val else { return };
+    if same(val.text().as_bytes(), known.as_bytes()) {
+        val.note(field);
+    } else if val.is("") || val.text() == "0" {
+        // Azure's first chunk, which has only filters, says nothing else.
+        val.note(Field::Structure);
     }
 }
 
