@@ -7,7 +7,7 @@ use super::citations::{AnswerSoFar, Grounding};
 use super::parts::{GatheredCall, PartList, STATE};
 use super::{BACKEND, CLIENT, TEXTS, TO_COUNT, errors, settings};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str, is_rfc3339};
-use crate::ledger::Reason;
+use crate::ledger::{Ledger, Reason};
 use crate::model::{Author, Citation, Delta, Failure, Field, ItemId, Of, Opaque, Request, Usage};
 use crate::pipe::Target;
 use crate::tape::TapeBuf;
@@ -28,8 +28,8 @@ pub(super) struct GenerateRequest {
     contents: bool,
     system: WireContent,
     assistant: PartList,
-    /// The results that the user's turn begins with.
-    results: JsonBuffer,
+    /// The user's turn is open: it begins with results.
+    in_user: bool,
     /// What else it says.
     said: WireContent,
     /// The result that is open: a value that is all of it, and media.
@@ -58,7 +58,7 @@ impl Default for GenerateRequest {
             contents: false,
             system: WireContent::new(TEXTS),
             assistant: PartList::default(),
-            results: JsonBuffer::default(),
+            in_user: false,
             said: WireContent::new(TEXTS),
             value: None,
             media: JsonBuffer::default(),
@@ -149,7 +149,7 @@ impl RequestForm for GenerateRequest {
             // A message that says nothing is left out.
             return;
         }
-        let begun = self.contents || !self.said.is_empty() || !self.results.bytes().is_empty();
+        let begun = self.contents || !self.said.is_empty();
         if author == Author::System && !begun && self.takes.system != SystemPlaces::Nowhere {
             return self.system.absorb(content);
         }
@@ -176,32 +176,34 @@ impl RequestForm for GenerateRequest {
         if is_error == Some(false) {
             out.lose(Field::ResultIsError, Reason::Redundant);
         }
+        let mut value = self.value.take().map(Raw::owned);
+        if !content.is_empty()
+            && let Some(value) = value.take()
+        {
+            out.ledger.note("JSON content written as text");
+            content.text(ItemId(0), u32::MAX, &Str::plain(value.as_str()), out);
+            content.end(out);
+        }
+        self.open_user(out);
         let name = self.assistant.calls.of(id);
-        let mut json = self.results.hold();
+        let mut json = if self.takes.call_state.is_some() { self.recent.hold() } else { out.json.reborrow() };
         json.up_to_value(r#"{"functionResponse":{"id":"#)
             .literal(id)
             .key("name")
             .literal(name)
             .key("response");
         let key = if is_failed { "error" } else { "output" };
-        let value = self.value.take().map(Raw::owned);
         match &value {
             // An object that says itself that it is an error, or what it is.
-            Some(object) if content.is_empty() && is_object(&mut self.tape, object.as_str()) => {
+            Some(object) if is_object(&mut self.tape, object.as_str()) => {
                 if is_failed && !object.as_str().contains("\"error\"") {
                     json.object().key(key).raw(object).end_object();
                 } else {
                     json.raw(object);
                 }
             }
-            Some(value) if content.is_empty() => _ = json.object().key(key).raw(value).end_object(),
-            Some(value) => {
-                out.ledger.note("JSON content written as text");
-                content.text(ItemId(0), u32::MAX, &Str::plain(value.as_str()), out);
-                content.end(out);
-                write_output(key, content, &mut json, out);
-            }
-            None => write_output(key, content, &mut json, out),
+            Some(value) => _ = json.object().key(key).raw(value).end_object(),
+            None => write_output(key, content, &mut json, out.ledger),
         }
         if !self.media.bytes().is_empty() {
             json.key("parts").array().values(self.media.bytes()).end_array();
@@ -242,9 +244,9 @@ impl RequestForm for GenerateRequest {
 }
 
 /// `{"output":"…"}` or `{"error":"…"}`
-fn write_output(key: &str, content: &mut WireContent, json: &mut JsonWriter<'_>, out: &mut Target<'_>) {
+fn write_output(key: &str, content: &mut WireContent, json: &mut JsonWriter<'_>, ledger: &mut Ledger) {
     if content.write_lines(json.object().key(key)) > 1 {
-        out.ledger.note("texts of one result joined");
+        ledger.note("texts of one result joined");
     }
     json.end_object();
 }
@@ -254,20 +256,29 @@ impl GenerateRequest {
         self.media_count = 0;
         // Results answered the calls of the turn before.
         self.assistant.calls.clear();
-        if self.results.bytes().is_empty() && self.said.is_empty() {
+        if !self.in_user && self.said.is_empty() {
             return;
         }
-        self.open_contents(out);
-        if !self.said.is_empty() {
+        self.open_user(out);
+        let speaks = !self.said.is_empty();
+        let mut json = if self.takes.call_state.is_some() { self.recent.hold() } else { out.json.reborrow() };
+        self.said.write_parts(&mut json);
+        json.end_array().end_object();
+        self.in_user = false;
+        if speaks {
             // Only the calls since the user last spoke need state.
             self.pour(out);
         }
-        let needs = self.takes.call_state.is_some();
-        let mut json = if needs { self.recent.hold() } else { out.json.reborrow() };
-        json.up_to_value(r#"{"role":"user","parts":["#);
-        self.results.pour_members(&mut json);
-        self.said.write_parts(&mut json);
-        json.end_array().end_object();
+    }
+
+    /// Opens the user's turn, if it is not.
+    fn open_user(&mut self, out: &mut Target<'_>) {
+        if !std::mem::replace(&mut self.in_user, true) {
+            self.open_contents(out);
+            let needs = self.takes.call_state.is_some();
+            let mut json = if needs { self.recent.hold() } else { out.json.reborrow() };
+            json.up_to_value(r#"{"role":"user","parts":["#);
+        }
     }
 
     /// Writes the contents that were held back.
