@@ -15,7 +15,7 @@ use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 /// Whole parts, gathered.
 #[derive(Default)]
 pub(super) struct PartList {
-    /// The parts one after the other, each without the brace that ends it.
+    /// The parts as a list has them, but for their states.
     bytes: JsonBuffer,
     parts: Vec<WrittenPart>,
     states: Vec<HeldState>,
@@ -83,9 +83,9 @@ impl CallNames {
     }
 }
 
-/// A part that is written, but for its state and its end.
+/// A part that is written, but for its state.
 struct WrittenPart {
-    /// Where it ends in the bytes.
+    /// Where in the bytes the brace stands that ends it.
     end: usize,
     sort: PartSort,
     state: Option<String>,
@@ -126,11 +126,11 @@ impl AssistantForm for PartList {
         self.open = match opening {
             Opening::Text(..) => {
                 self.said.open();
-                self.begin().up_to_value(r#"{"text":"#).open_string();
+                self.bytes.hold().up_to_value(r#"{"text":"#).open_string();
                 OpenPart::Text(PartSort::Text)
             }
             Opening::Thinking => {
-                self.begin().up_to_value(r#"{"thought":true,"text":"#).open_string();
+                self.bytes.hold().up_to_value(r#"{"thought":true,"text":"#).open_string();
                 OpenPart::Text(PartSort::Thought)
             }
             Opening::Encrypted(opaque) => {
@@ -140,7 +140,7 @@ impl AssistantForm for PartList {
                 OpenPart::Nothing
             }
             Opening::Call(CallOpening { id, name, .. }) => {
-                self.begin().up_to_value(r#"{"functionCall":{"id":"#).str(id).key("name").str(name);
+                self.bytes.hold().up_to_value(r#"{"functionCall":{"id":"#).str(id).key("name").str(name);
                 self.calls.add(id, name);
                 OpenPart::Call
             }
@@ -199,12 +199,6 @@ impl PartList {
         self.parts.iter().position(|part| part.sort == PartSort::Call)
     }
 
-    fn begin(&mut self) -> JsonWriter<'_> {
-        let mut json = self.bytes.hold();
-        json.frame("");
-        json
-    }
-
     /// Ends a part whose string is open.
     fn end_part(&mut self, sort: PartSort, state: Option<&Opaque<'_>>) {
         self.bytes.hold().close_string();
@@ -213,6 +207,7 @@ impl PartList {
 
     fn push_part(&mut self, sort: PartSort, state: Option<String>) {
         self.parts.push(WrittenPart { end: self.bytes.bytes().len(), sort, state });
+        self.bytes.hold().end_object();
     }
 
     /// Puts state on the parts it belongs to: each on the text or call behind it, and several that come at once one after
@@ -277,6 +272,27 @@ impl PartList {
         ledger: &mut Ledger,
     ) -> Option<u64> {
         let lone = self.place_states(calls_need, ledger);
+        let bytes = self.bytes.bytes();
+        let gap = if !calls_need && lone.is_empty() && self.parts.iter().all(|part| part.state.is_none()) {
+            if !bytes.is_empty() {
+                json.values(bytes);
+            }
+            None
+        } else {
+            self.write_with_states(lone, calls_need, json)
+        };
+        self.bytes.clear();
+        self.parts.clear();
+        gap
+    }
+
+    /// The same, part by part.
+    fn write_with_states(
+        &self,
+        lone: Vec<(usize, String)>,
+        calls_need: bool,
+        json: &mut JsonWriter<'_>,
+    ) -> Option<u64> {
         let first_call = self.first_call().filter(|_| calls_need);
         let (mut lone, mut begins, mut gap) = (lone.into_iter().peekable(), 0, None);
         let bytes = self.bytes.bytes();
@@ -285,20 +301,20 @@ impl PartList {
                 write_lone(&state, json);
             }
             json.begin_raw();
-            json.bytes(bytes.get(begins..part.end).unwrap_or_default());
+            let own = bytes.get(begins..part.end).unwrap_or_default();
+            json.bytes(own.strip_prefix(b",").unwrap_or(own));
             match &part.state {
                 Some(state) => _ = json.key(STATE).literal(state),
                 None if first_call == Some(at) => gap = Some(json.total()),
                 None => {}
             }
             json.end_object();
-            begins = part.end;
+            // The brace at its end is written.
+            begins = part.end + 1;
         }
         for (_, state) in lone {
             write_lone(&state, json);
         }
-        self.bytes.clear();
-        self.parts.clear();
         gap
     }
 
