@@ -162,6 +162,11 @@ impl OutputItems {
         json.key("part");
         self.write_part(kind, json);
         json.end_object().frame("\n\n");
+        let index = if kind == PartKind::Summary { "summary_index" } else { "content_index" };
+        let mut head = std::mem::take(&mut self.open.piece_head);
+        head.clear();
+        self.place(&mut head.hold()).key(index).u64(self.index_of(kind)).key("delta").open_string();
+        self.open.piece_head = head;
     }
 
     /// The number of the open part among those of its list.
@@ -179,15 +184,15 @@ impl OutputItems {
         if !self.streams() || text.is_empty() {
             return;
         }
-        let (index, json) = match kind {
-            PartKind::Text => ("content_index", begin_event!(self, "response.output_text.delta", out)),
-            PartKind::Refusal => ("content_index", begin_event!(self, "response.refusal.delta", out)),
-            PartKind::Thought => ("content_index", begin_event!(self, "response.reasoning_text.delta", out)),
-            PartKind::Summary => {
-                ("summary_index", begin_event!(self, "response.reasoning_summary_text.delta", out))
-            }
+        let json = match kind {
+            PartKind::Text => begin_event!(self, "response.output_text.delta", out),
+            PartKind::Refusal => begin_event!(self, "response.refusal.delta", out),
+            PartKind::Thought => begin_event!(self, "response.reasoning_text.delta", out),
+            PartKind::Summary => begin_event!(self, "response.reasoning_summary_text.delta", out),
         };
-        self.place(json).key(index).u64(self.index_of(kind)).key("delta").str(text);
+        json.begin_raw();
+        json.bytes(self.open.piece_head.bytes());
+        json.piece(text).close_string();
         if kind == PartKind::Text {
             json.with_value(r#""logprobs":[]"#);
         }

@@ -15,6 +15,8 @@ pub(super) struct OpenOutput {
     /// The part that is open, by its number in the source; its text, escaped, and what belongs to it.
     pub(super) part: Option<(PartKind, u32)>,
     pub(super) text: String,
+    /// What each event of its pieces says of where it stands, up to the piece.
+    pub(super) piece_head: JsonBuffer,
     /// How far its characters are counted, and how many there are up to there.
     pub(super) counted: (usize, u64),
     pub(super) plain: String,
