@@ -33,8 +33,8 @@ pub(super) struct ItemReader {
     place: Where,
     /// The item, once it has begun.
     item: Option<(ItemId, Of)>,
-    /// What its head said, as it is written there.
-    head: [String; HEAD.len()],
+    /// What its head said, as it is written there, each as [`HEAD`] has it; nothing where no end will repeat it.
+    head: Vec<String>,
     /// The texts that were told; the number of each is that of its part.
     told: Vec<ToldText>,
     /// Where each stands, and how many there are of each sort; texts and refusals are one list.
@@ -143,7 +143,7 @@ impl ItemReader {
 
     /// Whether that is the id that the item said it has.
     pub(super) fn is_called(&self, id: Val<'_>) -> bool {
-        self.head[0] == id.text()
+        self.head.first().is_some_and(|known| known == id.text())
     }
 
     /// Starts the item, of which a server told nothing before its first piece.
@@ -286,7 +286,8 @@ impl ItemReader {
         let native_id = id.filter(|id| id.claimed() == Claim::Free).take_text(Field::ItemId);
         let native_id = native_id.filter(|id| !id.is_empty());
         if self.place == Where::Stream {
-            self.head = HEAD.map(|(name, _)| item.get(name).map_or("", |val| val.text()).to_owned());
+            let head = HEAD.iter().map(|(name, _)| item.get(name).map_or("", |val| val.text()).to_owned());
+            self.head = head.collect();
         }
         let head = out.head(kind, author);
         self.start(ItemHead { native_id, phase, shape, ..head }, out);
