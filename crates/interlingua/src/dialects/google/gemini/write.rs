@@ -484,16 +484,21 @@ impl ResponseChunks {
 
     /// A text, with the state that waits for one.
     fn text(&mut self, member: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
-        self.chunk(out, |candidate, out| {
-            out.json.frame("").up_to_value(member).str(text);
-            if let Some(state) = candidate.state.take() {
-                out.json.key(STATE).literal(&state);
-            }
-        });
+        self.chunk(out, |candidate, out| candidate.write_text(member, text, out));
     }
 
     fn hold_state(&mut self, opaque: &Opaque<'_>) {
         self.candidate().state = Some(carried(opaque).as_escaped().to_owned());
+    }
+}
+
+impl StreamedCandidate {
+    /// The members of a text, with the state that waits for one.
+    fn write_text(&mut self, member: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
+        out.json.frame("").up_to_value(member).str(text);
+        if let Some(state) = self.state.take() {
+            out.json.key(STATE).literal(&state);
+        }
     }
 }
 
@@ -532,8 +537,10 @@ impl AssistantForm for ResponseChunks {
         match growth {
             // Refusals do not stand apart here.
             Growth::Text(text) | Growth::Refusal(text) => {
-                self.candidate().said.add(text);
-                self.text(r#""text":"#, text, out);
+                self.chunk(out, |candidate, out| {
+                    candidate.said.add(text);
+                    candidate.write_text(r#""text":"#, text, out);
+                });
             }
             // Reasoning that is only signed has an empty text.
             Growth::Thinking(text) if text.is_empty() => {}
