@@ -800,6 +800,11 @@ fn bytes_in_the_letters_of_addresses_are_written_in_those_that_all_take() {
         let data = out.pointer(place).and_then(Value::as_str).unwrap();
         assert!(data.ends_with("iVBORw0KGgo+/w=="), "{to}: {data}");
         assert!(report.lost_paths.is_empty(), "{to}: {:?}", report.lost_paths);
+        assert!(
+            report.notes.iter().any(|(note, _)| note.contains("letters of base64")),
+            "{:?}",
+            report.notes
+        );
     }
 }
 
@@ -813,6 +818,7 @@ fn a_text_in_bytes_is_a_text_for_those_who_take_no_such_file() {
     let (out, report) = document(G, C, Role::Request, &request);
     assert!(out["messages"][0]["content"].to_string().contains(r"town,rain\nBonn,3\n"), "{out}");
     assert!(report.notes.iter().any(|(note, _)| *note == "text document written as text"));
+    assert!(report.notes.iter().any(|(note, _)| *note == "file of text in base64 written as text"));
     // A file without a name is called after its type: by the name the server tells it.
     let (out, _) = document(G, "openai-responses", Role::Request, &request);
     let file = &out["input"][0]["content"][1];

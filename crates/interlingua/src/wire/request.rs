@@ -341,11 +341,17 @@ impl<T: RequestForm> RequestWriter<T> {
             }
             Part::Media(media) if !matches!(to, Destination::System { .. }) => {
                 let standard = with_standard_bytes(media);
+                if standard.is_some() {
+                    out.ledger.note("bytes written in the letters of base64 that all APIs take");
+                }
                 let media = standard.as_ref().unwrap_or(media);
                 let known = with_known_type(media, out);
                 let media = known.as_ref().unwrap_or(media);
                 let takes_bytes = !self.profile.text_documents && takes_media(media, self.takes).is_ok();
                 let text = if takes_bytes { None } else { as_text(media) };
+                if text.is_some() {
+                    out.ledger.note("file of text in base64 written as text");
+                }
                 let media = text.as_ref().unwrap_or(media);
                 if text.is_some() && !self.profile.text_documents {
                     return write_document((*item, *part), media, content, out);
