@@ -58,21 +58,22 @@ const PARTING: [(&str, &str); 3] = [("%", "%25"), (";", "%3B"), (",", "%2C")];
 
 /// What `reasoning_opaque` says of the thoughts of a message, if anything has to be said.
 pub(super) fn pack(thoughts: &[PackedThought<'_>]) -> Option<Str<'static>> {
+    let come_first = thoughts.iter().all(|thought| thought.place == ThoughtPlace::default());
     match thoughts {
-        _ if thoughts.iter().any(|thought| thought.place != ThoughtPlace::default()) => {}
-        // The text of a message says it.
-        [] | [PackedThought { state: None, .. }] => return None,
-        [PackedThought { state: Some(state), .. }] => return Some(pack_one(state)),
+        [] => None,
+        // The text of the message is all of its text.
+        [thought] if come_first => thought.state.as_ref().map(pack_one),
         // A summary, and the state that it sums up.
         [PackedThought { state: None, .. }, PackedThought { state: Some(state), characters: 0, .. }]
-            if state.kind == OpaqueKind::Encrypted =>
+            if come_first && state.kind == OpaqueKind::Encrypted =>
         {
-            return Some(pack_one(state));
+            Some(pack_one(state))
         }
-        _ => {}
+        _ => {
+            let list: Vec<String> = thoughts.iter().map(pack_thought).collect();
+            Some(Str::from_plain(&format!("{LIST}{}", list.join(";"))))
+        }
     }
-    let list: Vec<String> = thoughts.iter().map(pack_thought).collect();
-    Some(Str::from_plain(&format!("{LIST}{}", list.join(";"))))
 }
 
 fn pack_thought(thought: &PackedThought<'_>) -> String {
