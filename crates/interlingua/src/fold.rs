@@ -26,8 +26,8 @@ use crate::error::Error;
 use crate::json::Str;
 use crate::ledger::{Leftover, Report};
 use crate::model::{
-    Args, Author, Circumstances, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail, ModelInfo,
-    Part, Permission, Question, Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
+    Args, Author, Circumstances, Compaction, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail,
+    ModelInfo, Part, Permission, Question, Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
 };
 use crate::pipe::{Pipe, Target, Writer};
 
@@ -40,6 +40,8 @@ pub struct Transcript {
     pub end: Option<SessionEnd<'static>>,
     /// Where the conversation went back.
     pub rewinds: Vec<Rewind<'static>>,
+    /// Where it was compacted.
+    pub compactions: Vec<Compaction<'static>>,
     /// Models on offer.
     pub models: Vec<ModelInfo<'static>>,
     /// The settings of each model call.
@@ -131,6 +133,7 @@ impl Fold {
             }
             Event::SessionEnded(end) => transcript.end = Some(end),
             Event::Rewound(rewind) => transcript.rewinds.push(rewind),
+            Event::Compacted(compaction) => transcript.compactions.push(compaction),
             Event::Model(model) => transcript.models.push(model),
             // Items have their own times, and a transcript has no others.
             Event::Clock(_) => {}
@@ -288,10 +291,12 @@ fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {
 
 /// What is said later of a turn counts; what is not said again stays.
 fn go_on(known: &mut Turn<'static>, later: Turn<'static>) {
-    let Turn { id: _, model, time, answer, stop, usage, cost } = later;
+    let Turn { id: _, model, time, request_id, effort, answer, stop, usage, cost } = later;
     known.answer = answer.or(known.answer);
     known.model = model.or(known.model.take());
     known.time = time.or(known.time.take());
+    known.request_id = request_id.or(known.request_id.take());
+    known.effort = effort.or(known.effort.take());
     known.stop = stop.or(known.stop.take());
     known.cost = cost.or(known.cost.take());
     if let Some(usage) = usage {

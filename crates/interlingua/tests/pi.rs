@@ -43,7 +43,7 @@ fn state_belongs_to_the_provider_that_the_message_names() {
     for provider in ["anthropic", "google", "someone-else"] {
         let entries = entries(&said_by(provider, "c2ln"));
         let thought = &entries[0]["children"][0];
-        assert_eq!((&thought["issuer"], &thought["encrypted"]), (&provider.into(), &"c2ln".into()));
+        assert_eq!((&thought["issuer"], &thought["signature"]), (&provider.into(), &"c2ln".into()));
     }
     let (claude, _) = convert("pi", "claude-code", &said_by("anthropic", "c2ln"));
     assert!(claude.contains(r#""signature":"c2ln""#), "{claude}");
@@ -55,7 +55,7 @@ fn state_belongs_to_the_provider_that_the_message_names() {
 fn the_name_of_a_member_is_no_state() {
     for name in ["reasoning_content", "reasoning", r#"{\"type\":\"reasoning\",\"id\":\"rs_1\"}"#] {
         let entries = entries(&said_by("openai", name));
-        assert_eq!(entries[0]["children"][0].get("encrypted"), None, "{name}");
+        assert_eq!(entries[0]["children"][0].get("signature"), None, "{name}");
     }
 }
 

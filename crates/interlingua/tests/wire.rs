@@ -918,7 +918,7 @@ fn interleaved_pieces_of_a_stream_all_reach_a_record() {
     let thought = children(&fixture(A, "stream/tools.sse"), A);
     assert_eq!(thought[0]["type"], "reasoning");
     assert_ne!(thought[0]["content"], "");
-    assert_ne!(thought[0]["encrypted"], "");
+    assert!(thought[0]["signature"].as_str().is_some_and(|signature| !signature.is_empty()));
 }
 
 #[test]

@@ -21,6 +21,7 @@ macro_rules! said_by_no_log {
     () => {
         crate::model::settings!()
             | crate::model::turns!()
+            | crate::model::attempts!()
             | crate::model::usage!()
             | crate::model::notices!()
             | crate::model::oversight!()
@@ -54,6 +55,9 @@ macro_rules! said_by_kept_frames {
             | crate::model::Field::SessionAgent
             | crate::model::Field::ApprovalPolicy
             | crate::model::Field::SandboxPolicy
+            | crate::model::Field::SessionEffort
+            | crate::model::Field::SessionLeaf
+            | crate::model::Field::SessionUnrecorded
     };
 }
 pub(crate) use said_by_kept_frames;

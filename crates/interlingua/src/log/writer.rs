@@ -168,6 +168,7 @@ impl<F: LogForm> LogWriter<F> {
             | Event::TurnEnded(_)
             | Event::SessionEnded(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::Model(_)
             | Event::Request(_)
             | Event::PermissionRequested(_)

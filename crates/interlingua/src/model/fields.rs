@@ -138,6 +138,12 @@ fields! {
         ApprovalPolicy = Oversight "session/approval_policy",
         /// [`super::Session::sandbox_policy`]
         SandboxPolicy = Oversight "session/sandbox_policy",
+        /// [`super::Session::effort`]
+        SessionEffort = Session "session/effort",
+        /// [`super::Session::leaf`]
+        SessionLeaf = Session "session/leaf",
+        /// [`super::Session::unrecorded`]
+        SessionUnrecorded = Session "session/unrecorded",
         /// [`super::SessionEnd::status`]
         SessionEndStatus = Session "session/end/status",
         /// [`super::SessionEnd::message`]
@@ -271,6 +277,13 @@ fields! {
         StopSequence = Conversation "turn/stop_sequence",
         /// [`super::Stop::detail`]
         StopDetail = Conversation "turn/stop_detail",
+    }
+
+    attempts {
+        /// [`super::Turn::request_id`]
+        TurnRequestId = Bookkeeping "turn/request_id",
+        /// [`super::Turn::effort`]
+        TurnEffort = Session "turn/effort",
     }
 
     usage {
@@ -427,10 +440,24 @@ fields! {
     revisions {
         /// [`super::ItemHead::replaces`]
         ItemReplaces = Bookkeeping "item/replaces",
+        /// [`super::ItemHead::copied_from`]
+        ItemCopiedFrom = Bookkeeping "item/copied_from",
         /// [`super::Rewind::to`]
         RewindTo = Conversation "rewind/to",
         /// [`super::Rewind::turns`]
         RewindTurns = Conversation "rewind/turns",
+        /// [`super::Compaction::trigger`]
+        CompactionTrigger = Conversation "compaction/trigger",
+        /// [`super::Compaction::before`]
+        CompactionBefore = Conversation "compaction/before",
+        /// [`super::Compaction::after`]
+        CompactionAfter = Conversation "compaction/after",
+        /// [`super::Compaction::summary`]
+        CompactionSummary = Conversation "compaction/summary",
+        /// [`super::Compaction::history`]
+        CompactionHistory = Conversation "compaction/history",
+        /// [`super::Compaction::kept_from`]
+        CompactionKeptFrom = Conversation "compaction/kept_from",
     }
 
     notices {
@@ -438,6 +465,8 @@ fields! {
         NoticeType = Bookkeeping "notice/type",
         /// [`super::Part::Text`] of a notice
         NoticeText = Bookkeeping "notice/text",
+        /// [`super::Part::Json`] of a notice
+        NoticeData = Bookkeeping "notice/data",
     }
 
     oversight {
@@ -586,7 +615,8 @@ impl Of {
     pub const fn json(self) -> Field {
         match self {
             Of::Result => Field::ResultJson,
-            Of::Message | Of::Call | Of::Reasoning | Of::Notice => Field::MessageJson,
+            Of::Notice => Field::NoticeData,
+            Of::Message | Of::Call | Of::Reasoning => Field::MessageJson,
         }
     }
 }

@@ -67,6 +67,8 @@ pub struct ItemHead<'a> {
     pub answer: Option<u64>,
     /// Whether an assistant's message is a comment on the way or the answer, in the provider's own word.
     pub phase: Option<Str<'a>>,
+    /// The session it was copied from: a fork begins with what its parent had said.
+    pub copied_from: Option<Str<'a>>,
     /// What its content will look like, so that no writer has to wait and see.
     pub shape: Shape,
 }
@@ -89,6 +91,7 @@ impl<'a> ItemHead<'a> {
             model: None,
             answer: None,
             phase: None,
+            copied_from: None,
             shape: Shape::One,
         }
     }
@@ -114,6 +117,8 @@ said! {
         pub answer: Option<u64> => ItemAnswer,
         /// [`ItemHead::phase`]
         pub phase: Option<Str<'a>> => ItemPhase,
+        /// [`ItemHead::copied_from`]
+        pub copied_from: Option<Str<'a>> => ItemCopiedFrom,
     }
 }
 
@@ -123,7 +128,7 @@ impl<'a> ItemHead<'a> {
         #[rustfmt::skip]
         let Self {
             id: _, kind: _, author: _, origin, within: _, native_id: _, parent: _, replaces, agent, parent_call, time,
-            model, answer, phase, shape: _,
+            model, answer, phase, copied_from, shape: _,
         } = self;
         Circumstances {
             origin: *origin,
@@ -134,22 +139,23 @@ impl<'a> ItemHead<'a> {
             model: model.clone(),
             answer: *answer,
             phase: phase.clone(),
+            copied_from: copied_from.clone(),
         }
     }
 
     /// The same head with these.
     #[must_use]
     pub(crate) fn with(self, circumstances: Circumstances<'a>) -> Self {
-        let Circumstances { origin, replaces, agent, parent_call, time, model, answer, phase } =
+        let Circumstances { origin, replaces, agent, parent_call, time, model, answer, phase, copied_from } =
             circumstances;
-        Self { origin, replaces, agent, parent_call, time, model, answer, phase, ..self }
+        Self { origin, replaces, agent, parent_call, time, model, answer, phase, copied_from, ..self }
     }
 }
 
 #[rustfmt::skip]
 owned!(ItemHead {
     id, kind, author, origin, within, native_id, parent, replaces, agent, parent_call, time, model, answer, phase,
-    shape
+    copied_from, shape
 });
 
 impl EachField for ItemHead<'_> {
@@ -158,7 +164,7 @@ impl EachField for ItemHead<'_> {
         #[rustfmt::skip]
         let Self {
             id: _, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model,
-            answer, phase, shape: _,
+            answer, phase, copied_from, shape: _,
         } = self;
         match kind {
             ItemKind::Message => author.show(Field::ItemAuthor, show),
@@ -177,6 +183,7 @@ impl EachField for ItemHead<'_> {
         model.show(Field::ItemModel, show);
         answer.show(Field::ItemAnswer, show);
         phase.show(Field::ItemPhase, show);
+        copied_from.show(Field::ItemCopiedFrom, show);
     }
 }
 

@@ -22,8 +22,8 @@ mod value;
 
 pub use fields::{Field, Fields, Group, Of, Says, SaysTable, says_everything};
 pub(crate) use fields::{
-    caches, citations, failures, listings, media, notices, oversight, results, revisions, session, settings,
-    turns, usage,
+    attempts, caches, citations, failures, listings, media, notices, oversight, results, revisions, session,
+    settings, turns, usage,
 };
 pub use item::{
     Author, CallKind, Circumstances, ItemHead, ItemId, ItemKind, ItemTail, Notice, Origin, Shape, Status,
@@ -39,7 +39,7 @@ pub use part::{
 pub use request::{
     Format, Reasoning, Request, SchemaFormat, Service, SettingMut, SettingRef, Tool, ToolChoice,
 };
-pub use session::{Rewind, Session, SessionEnd, Time};
+pub use session::{Compaction, Rewind, Session, SessionEnd, Time};
 pub use turn::{Failure, FailureClass, Stop, StopClass, Turn, Usage};
 pub use value::{Show, Value};
 
@@ -75,6 +75,8 @@ said_enum! {
         ItemCompleted(ItemTail<'a>),
         /// The conversation went back: what was said after that point no longer counts.
         Rewound(Rewind<'a>),
+        /// The conversation was compacted: what was said before is replaced by less.
+        Compacted(Compaction<'a>),
         /// An agent asks whether it may do something.
         PermissionRequested(Permission<'a>),
         /// Someone answered.
@@ -105,6 +107,7 @@ impl Event<'_> {
             | Event::Usage(_)
             | Event::Model(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)
@@ -126,6 +129,7 @@ impl Event<'_> {
             Event::ItemDelta(delta) => delta.value.each_field(of, show),
             Event::ItemCompleted(tail) => tail.each_field(show),
             Event::Rewound(rewind) => rewind.each_field(show),
+            Event::Compacted(compaction) => compaction.each_field(show),
             Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
                 permission.each_field(show);
             }

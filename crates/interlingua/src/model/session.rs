@@ -45,6 +45,13 @@ said! {
         pub approval_policy: Option<Raw<'a>> => ApprovalPolicy,
         /// What commands may touch, in the agent's own terms.
         pub sandbox_policy: Option<Raw<'a>> => SandboxPolicy,
+        /// How hard the model is to think, in the agent's own word.
+        pub effort: Option<Str<'a>> => SessionEffort,
+        /// The native id of the last item of the branch that counts: what hangs on none of its ancestors was left behind.
+        pub leaf: Option<Str<'a>> => SessionLeaf,
+        /// What the agent does not write down at all, so that nobody takes its absence for a fact: our words, separated
+        /// by commas.
+        pub unrecorded: Option<Str<'a>> => SessionUnrecorded,
     }
 
     /// How a session ended.
@@ -63,6 +70,23 @@ said! {
         pub to: Option<Str<'a>> => RewindTo,
         /// How many turns of the user were taken back.
         pub turns: Option<u64> => RewindTurns,
+    }
+
+    /// Earlier parts of the conversation were replaced by less.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Compaction<'a> {
+        /// What set it off (`auto`, `manual`), in the agent's own word.
+        pub trigger: Option<Str<'a>> => CompactionTrigger,
+        /// How many tokens the conversation had before.
+        pub before: Option<u64> => CompactionBefore,
+        /// How many it has now.
+        pub after: Option<u64> => CompactionAfter,
+        /// What stands for what was taken out, unless a message says it ([`super::Origin::Summary`]).
+        pub summary: Option<Str<'a>> => CompactionSummary,
+        /// The conversation that takes the place of the old one, in the agent's own terms.
+        pub history: Option<Raw<'a>> => CompactionHistory,
+        /// The native id of the first earlier item that still counts.
+        pub kept_from: Option<Str<'a>> => CompactionKeptFrom,
     }
 }
 
@@ -101,5 +125,5 @@ macro_rules! each_fact {
 #[rustfmt::skip]
 each_fact!(
     id, parent, parent_call, cwd, cli_version, model, provider, branch, commit, repository, title, start, agent,
-    permission_mode, approval_policy, sandbox_policy,
+    permission_mode, approval_policy, sandbox_policy, effort, leaf, unrecorded,
 );

@@ -16,6 +16,10 @@ said! {
         pub model: Option<Str<'a>> => TurnModel,
         /// When it was made, as written.
         pub time: Option<Time<'a>> => TurnTime,
+        /// The id of the request it answers, as the provider names it.
+        pub request_id: Option<Str<'a>> => TurnRequestId,
+        /// How hard the model was to think, in the agent's own word.
+        pub effort: Option<Str<'a>> => TurnEffort,
         /// Which of several answers this is about, from 0; `None` where there is one.
         pub answer: Option<u64> => TurnAnswer,
         /// Why it stopped.

@@ -492,6 +492,7 @@ impl Writer for Teacher {
             | Event::Clock(_)
             | Event::Request(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::Model(_)
             | Event::PermissionRequested(_)
             | Event::PermissionResolved(_)

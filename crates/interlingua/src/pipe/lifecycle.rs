@@ -66,6 +66,7 @@ impl Lifecycle {
             | Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::Model(_)
             | Event::Request(_)
             | Event::Usage(_)

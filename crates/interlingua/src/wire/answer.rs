@@ -361,6 +361,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
             | Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::Model(_)
             | Event::Request(_)
             | Event::PermissionRequested(_)

@@ -572,6 +572,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
             | Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::Model(_)
             | Event::TurnStarted(_)
             | Event::TurnEnded(_)

@@ -15,6 +15,7 @@ macro_rules! kit_in_both {
             | crate::model::oversight!()
             | crate::model::notices!()
             | crate::model::revisions!()
+            | crate::model::attempts!()
             | crate::model::listings!()
             | crate::model::Field::ItemAuthor
             | crate::model::Field::ItemOrigin

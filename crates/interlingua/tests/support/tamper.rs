@@ -159,6 +159,7 @@ impl Tamper {
             | Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::Model(_)
             | Event::Request(_)
             | Event::TurnStarted(_)

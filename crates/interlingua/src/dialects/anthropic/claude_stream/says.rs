@@ -2,7 +2,8 @@
 
 use crate::ledger::Reason;
 use crate::model::{
-    Field, Says, caches, citations, failures, listings, notices, revisions, session, settings, usage,
+    Field, Says, attempts, caches, citations, failures, listings, notices, revisions, session, settings,
+    usage,
 };
 
 pub(super) const fn says(field: Field) -> Says {
@@ -81,5 +82,6 @@ pub(super) const fn says(field: Field) -> Says {
         citations!() => Says::No(Reason::NoSlot),
         caches!() => Says::No(Reason::NoSlot),
         revisions!() => Says::No(Reason::NoSlot),
+        attempts!() => Says::No(Reason::NoSlot),
     }
 }

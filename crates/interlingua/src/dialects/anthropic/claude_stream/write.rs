@@ -77,6 +77,7 @@ impl Writer for StdinWriter {
             | Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
+            | Event::Compacted(_)
             | Event::Model(_)
             | Event::Request(_)
             | Event::Error(_) => {}

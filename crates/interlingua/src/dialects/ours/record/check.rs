@@ -95,9 +95,14 @@ const RESULT: &[Rule] = &[
     may("call-id", Type::Text),
     may("status", Type::Text),
     may("is-error", Type::Bool),
+    may("files", Type::Array),
 ];
-const REASONING: &[Rule] =
-    &[must("content", Type::Any), may("encrypted", Type::Text), may("subject", Type::Text)];
+const REASONING: &[Rule] = &[
+    must("content", Type::Any),
+    may("encrypted", Type::Text),
+    may("signature", Type::Text),
+    may("subject", Type::Text),
+];
 const EVENT: &[Rule] = &[must("event-type", Type::Text), may("data", Type::Map)];
 const EXT: &[Rule] = &[
     must("vendor", Type::Text),

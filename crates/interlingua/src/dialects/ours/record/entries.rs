@@ -378,7 +378,7 @@ impl Entries {
 
     /// What a response has used belongs to the entry at hand, if that is complete and still open to it.
     fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut Target<'_>) {
-        let Turn { id, model, time, answer, stop, usage, cost } = turn;
+        let Turn { id, model, time, request_id, effort, answer, stop, usage, cost } = turn;
         if let Some(model) = model {
             self.summary.overview.model(model);
         }
@@ -386,7 +386,8 @@ impl Entries {
         let mut more = *usage;
         if let Some(id) = id {
             let (response, first) = self.tally.response(id);
-            news |= first || stop.as_ref().is_some_and(|stop| response.stops(stop));
+            news |= first | response.attempt(request_id.as_ref(), effort.as_ref());
+            news |= stop.as_ref().is_some_and(|stop| response.stops(stop));
             if let Some(usage) = usage {
                 shrunk(usage, &response.usage).for_each(|field| out.lose(field, Reason::Merged));
                 more = Some(response.increase(usage));
@@ -395,7 +396,8 @@ impl Entries {
         if let Some(more) = &more {
             self.tally.add(more);
         }
-        let names_nothing = id.is_none() && model.is_none() && stop.is_none();
+        let names_nothing =
+            id.is_none() && model.is_none() && stop.is_none() && request_id.is_none() && effort.is_none();
         let counts_alone = names_nothing && time.is_none() && answer.is_none() && cost.is_none();
         if counts_alone && more.as_ref().is_some_and(|more| !is_some(more)) {
             // Nothing used is nothing to write; the line still has its zeros.

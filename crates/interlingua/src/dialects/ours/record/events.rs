@@ -19,6 +19,7 @@ pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
         Event::SessionUpdated(session) => put("session-updated", session, json),
         Event::SessionEnded(end) => put("session-ended", end, json),
         Event::Rewound(rewind) => put("rewound", rewind, json),
+        Event::Compacted(compaction) => put("compacted", compaction, json),
         Event::Model(model) => put("model", model, json),
         Event::Request(request) => put("request", &**request, json),
         Event::TurnStarted(turn) => put("turn-started", &Turn { cost: None, ..turn.clone() }, json),
@@ -53,6 +54,7 @@ pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally) -> Option
         "session-updated" => Event::SessionUpdated(read(data)?),
         "session-ended" => Event::SessionEnded(read(data)?),
         "rewound" => Event::Rewound(read(data)?),
+        "compacted" => Event::Compacted(read(data)?),
         "model" => Event::Model(read(data)?),
         "request" => Event::Request(Box::new(read(data)?)),
         "turn-started" => {
@@ -88,8 +90,9 @@ pub(super) fn taken<'t, T: Neutral<'t>>(map: Val<'t>, name: &str, field: Field) 
 /// Writes which response an entry's usage is of and why it stopped: shortly, as nearly all are, and the rest in the
 /// model's own words. `model` is the one that answers, unless the entry names it.
 pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &mut JsonWriter<'_>) {
-    let Turn { id, model: _, time, answer, stop, usage: _, cost: _ } = response;
-    json.opt_str("response-id", id.as_ref()).opt_str("model-id", model);
+    let Turn { id, model: _, time, request_id, effort, answer, stop, usage: _, cost: _ } = response;
+    json.opt_str("response-id", id.as_ref()).opt_str("request-id", request_id.as_ref());
+    json.opt_str("model-id", model).opt_str("effort", effort.as_ref());
     let usual_word = stop.as_ref().and_then(usual_word);
     json.opt_str("stop-reason", usual_word);
     let stop = stop.as_ref().filter(|_| usual_word.is_none());
@@ -104,15 +107,19 @@ pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &
 pub(super) fn read_response<'t>(usage: Val<'t>, entry: &ReadEntry<'t>, tally: &mut Tally) -> Turn<'t> {
     let more = read_counts(usage);
     let rest = usage.get("response").filter(|rest| rest.kind() == Kind::Object);
-    let rest = rest.map(|rest| Turn::read_members(rest, &["id", "model", USAGE, COST], Spelling::Kebab));
+    let rest = rest.map(|rest| {
+        Turn::read_members(rest, &["id", "model", "request_id", "effort", USAGE, COST], Spelling::Kebab)
+    });
     let rest = rest.unwrap_or_default();
     let id = usage.take_str("response-id", Field::TurnId);
+    let request_id = usage.take_str("request-id", Field::TurnRequestId);
+    let effort = usage.take_str("effort", Field::TurnEffort);
     let counts = (more != Usage::default()).then(|| tally.report(id.as_ref(), &more));
     // A response that does not say otherwise is of the entry's model.
     let model =
         usage.take_str("model-id", Field::TurnModel).or_else(|| entry.model.and_then(|model| model.str()));
     let stop = rest.stop.or_else(|| usage.take_str("stop-reason", Field::StopReason).map(usual_stop));
-    Turn { id, model, stop, usage: counts, cost: cost(usage), ..rest }
+    Turn { id, model, request_id, effort, stop, usage: counts, cost: cost(usage), ..rest }
 }
 
 fn whole_turn<'t>(data: Val<'t>, entry: &ReadEntry<'t>) -> Turn<'t> {

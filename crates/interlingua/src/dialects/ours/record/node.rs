@@ -14,8 +14,8 @@ use crate::json::JsonWriter;
 use crate::json::{Raw, Str, escape_into, is_rfc3339};
 use crate::ledger::{Identity, hash};
 use crate::model::{
-    Args, Author, CallKind, Delta, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Neutral as _,
-    Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
+    Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
 };
 use crate::tape::{Limits, TapeBuf};
 
@@ -111,10 +111,10 @@ enum ContentSoFar {
     List(Option<(u32, &'static str)>),
     /// The content is complete, and `encrypted` is a string that is still being added to.
     Opaque,
-    /// Complete. Whether it is text decides what state beside it is taken for.
-    Closed {
-        text: bool,
-    },
+    /// The content is complete, and `files` is a list that is still being added to.
+    Files,
+    /// Complete.
+    Closed,
 }
 
 /// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
@@ -167,7 +167,7 @@ impl EntryNode {
         #[rustfmt::skip]
         let ItemHead {
             id, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model, answer, phase,
-            shape,
+            copied_from, shape,
         } = head;
         let node_kind = NodeKind::of(head);
         let mut called = None;
@@ -206,7 +206,7 @@ impl EntryNode {
         json.opt_str("id", native_id.as_ref());
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
-        let has_more = origin.is_some() || replaces.is_some() || agent.is_some();
+        let has_more = origin.is_some() || replaces.is_some() || agent.is_some() || copied_from.is_some();
         if has_more || parent_call.is_some() || answer.is_some() || phase.is_some() {
             // These two have the schema's own names.
             head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
@@ -312,6 +312,9 @@ impl EntryNode {
                 return self.add_arguments(args, delta.part, json);
             }
             (Part::Opaque(opaque), _) => return self.add_opaque(opaque, delta.part, json),
+            (Part::File(file), _) if self.kind == NodeKind::ToolResult && !self.later => {
+                self.add_file(file, delta.part, json);
+            }
             (_, _) if matches!(self.kind, NodeKind::ToolCall(_)) => return false,
             (Part::Text(text), ContentSoFar::None) if self.shape == Shape::One => {
                 self.number(delta.part);
@@ -324,10 +327,13 @@ impl EntryNode {
                 self.begin(json);
                 json.raw(value);
                 self.end_wrapper(json);
-                self.content = ContentSoFar::Closed { text: false };
+                self.content = ContentSoFar::Closed;
             }
             (value, ContentSoFar::None | ContentSoFar::List(_)) => self.add_to_list(value, delta.part, json),
-            (_, ContentSoFar::Text(_) | ContentSoFar::Opaque | ContentSoFar::Closed { .. }) => return false,
+            (
+                _,
+                ContentSoFar::Text(_) | ContentSoFar::Opaque | ContentSoFar::Files | ContentSoFar::Closed,
+            ) => return false,
         }
         true
     }
@@ -351,7 +357,8 @@ impl EntryNode {
                 ContentSoFar::None
                 | ContentSoFar::Text(_)
                 | ContentSoFar::Opaque
-                | ContentSoFar::Closed { .. },
+                | ContentSoFar::Files
+                | ContentSoFar::Closed,
                 _,
             ) => {
                 self.begin(json);
@@ -373,6 +380,19 @@ impl EntryNode {
             json.opt_u64("part", number.map(u64::from)).end_object();
             self.content = ContentSoFar::List(None);
         }
+    }
+
+    /// A file that a tool changed stands beside its output.
+    fn add_file(&mut self, file: &FileRef<'_>, part: u32, json: &mut JsonWriter<'_>) {
+        if self.content != ContentSoFar::Files {
+            self.end_content(json);
+            json.key("files").array();
+            self.content = ContentSoFar::Files;
+        }
+        let number = self.number(part);
+        json.object();
+        file.write_members(&[], Spelling::Kebab, json);
+        json.opt_u64("part", number.map(u64::from)).end_object();
     }
 
     /// Arguments are one value. Text that is to be an object is gathered until it is whole.
@@ -404,7 +424,7 @@ impl EntryNode {
                     json.key("input-form").literal("json");
                 }
                 self.say_kind(false, json);
-                self.content = ContentSoFar::Closed { text: false };
+                self.content = ContentSoFar::Closed;
             }
             (Args::Text(_) | Args::Json(_), _, _) => return false,
         }
@@ -458,11 +478,7 @@ impl EntryNode {
 
     fn open_opaque(&mut self, value: &Str<'_>, json: &mut JsonWriter<'_>) {
         let Some((_, kind, issuer)) = &self.opaque else { return };
-        let beside_text = self.content == ContentSoFar::Closed { text: true };
-        if words::usual_opaque(issuer, beside_text) != *kind {
-            json.key("encrypted-kind").literal(kind.word());
-        }
-        json.key("issuer").str(issuer).key("encrypted").open_string().piece(value);
+        json.key("issuer").str(issuer).key(kind.word()).open_string().piece(value);
         self.content = ContentSoFar::Opaque;
     }
 
@@ -493,22 +509,19 @@ impl EntryNode {
 
     /// Ends the content, giving what the schema requires.
     fn end_content(&mut self, json: &mut JsonWriter<'_>) {
-        let text = match self.content {
+        match self.content {
             ContentSoFar::None => {
                 self.end_without_content(json);
-                false
             }
             ContentSoFar::Text(_) => {
                 json.close_string();
                 self.end_wrapper(json);
-                true
             }
             ContentSoFar::Opaque => {
                 json.close_string();
                 if self.arguments.is_some() {
                     self.end_without_content(json);
                 }
-                false
             }
             ContentSoFar::List(part) => {
                 if part.is_some() {
@@ -516,11 +529,13 @@ impl EntryNode {
                 }
                 json.end_array();
                 self.end_wrapper(json);
-                false
             }
-            ContentSoFar::Closed { .. } => return,
-        };
-        self.content = ContentSoFar::Closed { text };
+            ContentSoFar::Files => {
+                json.end_array();
+            }
+            ContentSoFar::Closed => return,
+        }
+        self.content = ContentSoFar::Closed;
     }
 
     fn end_without_content(&mut self, json: &mut JsonWriter<'_>) {
@@ -671,8 +686,7 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
         Part::Citation(citation) => citation.write(kebab, json.key("citation")),
         // Beside the content, not in it: see `EntryNode::add_opaque`.
         Part::Opaque(Opaque { kind, issuer, value }) => {
-            json.key("encrypted-kind").literal(kind.word());
-            json.key("issuer").str(issuer).key("encrypted").str(value);
+            json.key("issuer").str(issuer).key(kind.word()).str(value);
         }
     }
 }

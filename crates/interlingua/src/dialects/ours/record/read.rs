@@ -15,8 +15,8 @@ use crate::framing::FrameKind;
 use crate::json::{Raw, Str};
 use crate::model::{
     Args, Author, CacheMark, CallKind, Circumstances, Citation, Event, Field, FileRef, ItemId, ItemKind,
-    ItemTail, Media, MediaSource, Neutral as _, Notice, Of, Opaque, Part, Session, Shape, Spelling, Status,
-    ToolCall, ToolResult,
+    ItemTail, Media, MediaSource, Neutral as _, Notice, Of, Opaque, OpaqueKind, Part, Session, Shape,
+    Spelling, Status, ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -49,7 +49,9 @@ entry_members! {
     input = "input",
     input_form = "input-form",
     output = "output",
+    files = "files",
     encrypted = "encrypted",
+    signature = "signature",
     children = "children",
     part = "part",
     id = "id",
@@ -367,6 +369,9 @@ impl Heard {
         self.model(head.model.as_ref());
         let id = out.start(head);
         let mut next = read_content(content, entry, (id, 0), of, vendor, out);
+        if let Some(files) = entry.files.filter(|_| of == Of::Result) {
+            next = read_files(files, (id, next), out);
+        }
         for child in entry.children() {
             if let Some(part) = child.part.and_then(|part| part.u64()) {
                 next = later_part(&child, (id, part as u32), of, vendor, out).max(next);
@@ -384,6 +389,18 @@ impl Heard {
         out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error, ..tail }));
         self.used(entry, out);
     }
+}
+
+/// Says the files that a tool changed, as parts of `item` from `next` on; returns the number after the last.
+fn read_files(files: Val<'_>, (item, mut next): (ItemId, u32), out: &mut Events<'_>) -> u32 {
+    let is_file = |file: &Val<'_>| ["path", "action"].iter().all(|name| file.get(name).is_some());
+    for file in files.elements().filter(is_file) {
+        let told = file.take_u64("part", Field::Structure);
+        next += u32::from(told.is_none());
+        let number = told.map_or(next - 1, |part| part as u32);
+        out.delta(item, number, Part::File(FileRef::read_members(file, &[], Spelling::Kebab)));
+    }
+    next
 }
 
 /// What a `vendor-ext` of ours holds.
@@ -487,13 +504,15 @@ fn later_part(
 }
 
 /// State that only its issuer can read.
-fn opaque<'t>(entry: &ReadEntry<'t>, content: Option<Val<'_>>, vendor: &str) -> Option<Part<'t>> {
-    let value = entry.encrypted.filter(|value| value.kind() == Kind::String)?;
+fn opaque<'t>(entry: &ReadEntry<'t>, vendor: &str) -> Option<Part<'t>> {
+    let [signature, encrypted] =
+        [entry.signature, entry.encrypted].map(|value| value.filter(|value| value.kind() == Kind::String));
+    let (kind, value) = match signature {
+        Some(value) => (OpaqueKind::Signature, value),
+        None => (OpaqueKind::Encrypted, encrypted?),
+    };
     let usual = || Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or(UNKNOWN);
     let issuer = entry.map.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
-    let beside_text = content.is_some_and(|content| content.kind() == Kind::String);
-    let kind = taken(entry.map, "encrypted-kind", Field::Structure)
-        .unwrap_or_else(|| words::usual_opaque(&issuer, beside_text));
     let value = value.take_text(kind.field())?;
     Some(Part::Opaque(Opaque { kind, issuer, value }))
 }
@@ -529,7 +548,7 @@ fn read_content(
     out: &mut Events<'_>,
 ) -> u32 {
     let next = content.map_or(first, |content| read_value(content, entry, (item, first), of, out));
-    match opaque(entry, content, vendor) {
+    match opaque(entry, vendor) {
         Some(state) => {
             out.delta(item, next, state);
             next + 1

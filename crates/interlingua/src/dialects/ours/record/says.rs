@@ -2,7 +2,7 @@
 //! what it says leaves a hole in the line, so everything here must be read back by [`super::read`] into the same field.
 
 use crate::model::{
-    Field, Says, citations, failures, listings, oversight, revisions, session, settings, turns,
+    Field, Says, attempts, citations, failures, listings, oversight, revisions, session, settings, turns,
 };
 
 pub(super) const fn says(field: Field) -> Says {
@@ -19,6 +19,7 @@ pub(super) const fn says(field: Field) -> Says {
         failures!() => Says::Exactly,
         citations!() => Says::Exactly,
         revisions!() => Says::Exactly,
+        attempts!() => Says::Exactly,
         listings!() => Says::Exactly,
         Field::Cost => Says::Exactly,
         Field::UsageInput
@@ -70,6 +71,6 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ResultIsError
         | Field::ResultExitCode
         | Field::ResultDuration => Says::Exactly,
-        Field::NoticeType | Field::NoticeText => Says::Exactly,
+        Field::NoticeType | Field::NoticeText | Field::NoticeData => Says::Exactly,
     }
 }

@@ -108,11 +108,14 @@ impl SessionSummary {
             (&mut first.repository, &mut news.repository, placed),
             (&mut first.title, &mut news.title, false),
             (&mut first.agent, &mut news.agent, false),
+            (&mut first.unrecorded, &mut news.unrecorded, false),
         ] {
             if place.is_none() && !closed {
                 *place = fact.take();
             }
         }
+        // Where the branch that counts ends is known at the end: the last word stands there.
+        news.leaf = None;
         if first.start.is_none() && news.start.as_ref().is_some_and(is_time) {
             first.start = news.start.take();
         }
@@ -168,8 +171,9 @@ impl SessionSummary {
         json.opt_raw("session-end", told(&self.overview.last_time).as_ref());
         self.write_agent(json);
         // The schema has no place for these, and wants a working directory beside the repository.
-        let Session { parent, branch, commit, repository, .. } = self.first.clone();
-        let mut ours = Session { parent, title: self.known.title.clone(), ..Session::default() };
+        let Session { parent, branch, commit, repository, unrecorded, .. } = self.first.clone();
+        let Session { title, leaf, .. } = self.known.clone();
+        let mut ours = Session { parent, title, leaf, unrecorded, ..Session::default() };
         if !placed {
             (ours.branch, ours.commit, ours.repository) = (branch, commit, repository);
         }

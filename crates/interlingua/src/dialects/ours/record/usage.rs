@@ -101,6 +101,8 @@ pub(super) struct Response {
     stop_word: String,
     /// What it said of that beyond a word, which is rare.
     stop_rest: Option<Box<Stop<'static>>>,
+    /// A hash of how it was asked for.
+    attempt: u64,
 }
 
 impl Response {
@@ -109,6 +111,13 @@ impl Response {
         let more = usage.increase_over(&self.usage);
         self.usage = self.usage.and(&more);
         more
+    }
+
+    /// Takes in how the response was asked for. Returns whether that is news.
+    pub(super) fn attempt(&mut self, request_id: Option<&Str<'_>>, effort: Option<&Str<'_>>) -> bool {
+        let text = |text: Option<&Str<'_>>| text.map_or(0, |text| hash(1, text.as_escaped().as_bytes()));
+        let attempt = text(request_id) ^ text(effort).rotate_left(1);
+        attempt != 0 && std::mem::replace(&mut self.attempt, attempt) != attempt
     }
 
     /// Takes in why the response stopped. Returns whether that is news.
@@ -149,7 +158,7 @@ impl Tally {
             let slot = &mut self.recent[at];
             slot.id.clear();
             slot.id.push_str(id.as_escaped());
-            (slot.usage, slot.stop, slot.stop_rest) = (Usage::default(), None, None);
+            (slot.usage, slot.stop, slot.stop_rest, slot.attempt) = (Usage::default(), None, None, 0);
             self.keys[at] = key;
             at
         });

@@ -1,7 +1,7 @@
 //! What follows from other words of a record, and so is only said where it does not.
 
 use crate::json::Str;
-use crate::model::{Author, OpaqueKind, Status, Stop, StopClass, Words, issuers};
+use crate::model::{Author, Status, Stop, StopClass, Words};
 
 /// What providers' own words for a stop mean. Only a word that was used in another sense needs its class beside it.
 const NATIVE_STOPS: Words<StopClass> = Words(&[
@@ -41,10 +41,4 @@ pub(super) fn usual_status(native: Option<&Str<'_>>, is_error: Option<bool>) -> 
         Some(_) | None if is_error == Some(true) => Status::Failed,
         Some(_) | None => Status::Completed,
     }
-}
-
-/// What opaque state is, if nothing else is said of it: Anthropic signs the thinking that it shows, others encrypt what
-/// they hide.
-pub(super) fn usual_opaque(issuer: &Str<'_>, beside_text: bool) -> OpaqueKind {
-    if issuer.is(issuers::ANTHROPIC) && beside_text { OpaqueKind::Signature } else { OpaqueKind::Encrypted }
 }

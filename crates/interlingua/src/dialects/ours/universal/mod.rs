@@ -52,6 +52,7 @@ const SESSION_UPDATED: &str = "session.updated";
 const USAGE: &str = "usage";
 const REQUEST: &str = "request";
 const REWOUND: &str = "rewound";
+const COMPACTED: &str = "compacted";
 /// A model on offer.
 const MODEL: &str = "model";
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::data::{read_failure, read_permission, read_question, read_turn};
 use super::read_parts::{read_marks, read_part, read_reasoning, repeat_part};
-use super::{EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, inside, note_if};
+use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, inside, note_if};
 use crate::error::Code;
 use crate::json::{Str, from_base64};
 use crate::model::{
@@ -184,6 +184,7 @@ impl UniversalReader {
             SESSION_UPDATED => read(value).map(Event::SessionUpdated),
             USAGE => read(value).map(Event::Usage),
             REWOUND => read(value).map(Event::Rewound),
+            COMPACTED => read(value).map(Event::Compacted),
             MODEL => read(value).map(Event::Model),
             _ => read(value).map(|request| Event::Request(Box::new(request))),
         };
@@ -356,7 +357,7 @@ fn is_status_of_ours(content: Option<Val<'_>>, done: bool) -> bool {
     let mut parts = content.into_iter().flat_map(|content| content.elements());
     let label = parts.next().map_or("", |part| part.str_or_empty("label"));
     let has_value = parts.next().is_some_and(|part| part.get("json").is_some());
-    matches!(label, SESSION_UPDATED | USAGE | REQUEST | REWOUND | MODEL) && (has_value || !done)
+    matches!(label, SESSION_UPDATED | USAGE | REQUEST | REWOUND | COMPACTED | MODEL) && (has_value || !done)
 }
 
 /// What item it is: the first part of its content tells the rest.

@@ -1,6 +1,6 @@
 //! What universal events say: nearly everything.
 
-use crate::model::{Field, Says, citations, failures, listings, oversight, settings};
+use crate::model::{Field, Says, attempts, citations, failures, listings, oversight, settings};
 
 pub(super) const fn says(field: Field) -> Says {
     match field {
@@ -13,7 +13,8 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemTime
         | Field::ItemModel
         | Field::ItemAnswer
-        | Field::ItemPhase => Says::Less("reasoning within a message has none of its own"),
+        | Field::ItemPhase
+        | Field::ItemCopiedFrom => Says::Less("reasoning within a message has none of its own"),
         Field::ItemStatus => {
             Says::Less("reasoning, and a message that only holds items, have none of their own")
         }
@@ -37,6 +38,12 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::UsageOutputAudio => Says::Emulated("a status item `usage`, or in `turn.ended`"),
         listings!() => Says::Emulated("a status item `model`"),
         Field::RewindTo | Field::RewindTurns => Says::Emulated("a status item `rewound`"),
+        Field::CompactionTrigger
+        | Field::CompactionBefore
+        | Field::CompactionAfter
+        | Field::CompactionSummary
+        | Field::CompactionHistory
+        | Field::CompactionKeptFrom => Says::Emulated("a status item `compacted`"),
         Field::Structure | Field::Padding => Says::Exactly,
         Field::SessionId
         | Field::SessionParent
@@ -53,7 +60,10 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionAgent
         | Field::PermissionMode
         | Field::ApprovalPolicy
-        | Field::SandboxPolicy => Says::Exactly,
+        | Field::SandboxPolicy
+        | Field::SessionEffort
+        | Field::SessionLeaf
+        | Field::SessionUnrecorded => Says::Exactly,
         Field::TurnId
         | Field::TurnModel
         | Field::TurnAnswer
@@ -61,6 +71,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::StopSequence
         | Field::StopDetail
         | Field::Cost => Says::Exactly,
+        attempts!() => Says::Exactly,
         failures!() => Says::Exactly,
         citations!() => Says::Exactly,
         Field::ItemAuthor
@@ -91,6 +102,6 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ResultText
         | Field::ResultMedia
         | Field::ResultJson => Says::Exactly,
-        Field::NoticeType | Field::NoticeText => Says::Exactly,
+        Field::NoticeType | Field::NoticeText | Field::NoticeData => Says::Exactly,
     }
 }

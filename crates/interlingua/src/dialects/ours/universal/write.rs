@@ -7,7 +7,7 @@ use std::hash::BuildHasherDefault;
 use super::data::{put_failure, put_permission, put_question, put_turn};
 use super::item::{ShownItem, item_id, opt_word};
 use super::parts::PartForm;
-use super::{EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
+use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
 use crate::dialects::Options;
 use crate::dialects::ours::lose_tail;
 use crate::json::{JsonBuffer, JsonWriter};
@@ -475,6 +475,7 @@ impl Writer for UniversalWriter {
             }
             Event::Clock(time) => self.tick_alone(Field::EventTime, time, out),
             Event::Rewound(rewind) => self.status_of(REWOUND, rewind, out),
+            Event::Compacted(compaction) => self.status_of(COMPACTED, compaction, out),
             Event::Model(model) => self.status_of(MODEL, model, out),
             Event::Request(request) => self.status_of(REQUEST, &**request, out),
             Event::TurnStarted(turn) => self.turn_started(turn, Made::ByAgent, out),
