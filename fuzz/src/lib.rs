@@ -168,7 +168,7 @@ fn events(data: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
     events
 }
 
-const PATH: Framing = Framing::Elements(&["session", "entries"]);
+const PATH: Framing = Framing::Documents(&["session", "entries"]);
 
 /// Any chunking of a document gives the same pieces; those of a sound document are its elements, with the space around
 /// them.

@@ -172,10 +172,10 @@ pub(crate) fn frame_name(framing: Framing, frame: u64) -> String {
     match (framing, frame) {
         (_, 0) | (Framing::Whole, _) => "the input".to_owned(),
         (Framing::Lines, line) => format!("line {line}"),
-        (Framing::Documents, document) => format!("document {document}"),
+        (Framing::LinesOrDocuments(_), part) => format!("part {part}"),
         (Framing::Sse | Framing::EventsOrArray, event) => format!("event {event}"),
-        (Framing::Elements(_), 1) => "the head".to_owned(),
-        (Framing::Elements(_), part) => format!("entry {}", part - 2),
+        (Framing::Documents(_), 1) => "the head".to_owned(),
+        (Framing::Documents(_), part) => format!("entry {}", part - 2),
     }
 }
 
@@ -242,11 +242,12 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
         (Framing::Lines, 1) => "1 line".to_owned(),
         (Framing::Lines, lines) => format!("{} lines", number(lines)),
         (Framing::Sse | Framing::EventsOrArray, events) => format!("{} events", number(events)),
-        (Framing::Whole, _) | (Framing::Documents, 1) => "1 document".to_owned(),
-        (Framing::Documents, documents) => format!("{} documents", number(documents)),
+        (Framing::Whole, _) => "1 document".to_owned(),
+        (Framing::LinesOrDocuments(_), 1) => "1 part".to_owned(),
+        (Framing::LinesOrDocuments(_), parts) => format!("{} parts", number(parts)),
         // The head and the tail are no entries.
-        (Framing::Elements(_), 3) => "1 entry".to_owned(),
-        (Framing::Elements(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),
+        (Framing::Documents(_), 3) => "1 entry".to_owned(),
+        (Framing::Documents(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),
     };
     let _ = writeln!(
         text,

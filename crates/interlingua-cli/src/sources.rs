@@ -234,9 +234,9 @@ impl Taken {
     /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that is an input.
     pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, framing: Framing) -> PathBuf {
         let extension = match framing {
-            Framing::Lines => "jsonl",
+            Framing::Lines | Framing::LinesOrDocuments(_) => "jsonl",
             Framing::Sse | Framing::EventsOrArray => "sse",
-            Framing::Whole | Framing::Documents | Framing::Elements(_) => "json",
+            Framing::Whole | Framing::Documents(_) => "json",
         };
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 1;

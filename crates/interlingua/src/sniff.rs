@@ -58,13 +58,17 @@ pub fn guesses(head: &[u8], complete: bool) -> Vec<Guess> {
         ask_all(head, FrameKind::Whole, &mut guesses);
     }
     if guesses.is_empty() {
-        // A document with a long array, of which we may only have the beginning.
+        // Documents over several lines, or one with a long list, of which we may only have the beginning.
+        let mut paths = Vec::new();
         for spec in DIALECTS.iter().flat_map(|dialect| dialect.roles) {
-            if let Framing::Elements(_) = spec.framing {
-                let mut framer = spec.framing.framer(head.len());
-                framer.push(head, &mut |frame| {
-                    if frame.kind == FrameKind::Head {
-                        ask_all(frame.bytes, FrameKind::Head, &mut guesses);
+            if let Framing::Documents(path) | Framing::LinesOrDocuments(path) = spec.framing
+                && !paths.contains(&path)
+            {
+                paths.push(path);
+                let mut seen = 0;
+                Framing::Documents(path).framer(head.len()).push(head, &mut |frame| {
+                    if seen < 20 && matches!(frame.kind, FrameKind::Head | FrameKind::Document) {
+                        seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
                     }
                 });
             }

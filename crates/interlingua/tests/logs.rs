@@ -15,7 +15,7 @@ use interlingua::model::{
     says_everything,
 };
 use interlingua::pipe::{Doc, Events, Pipe, Reader, Target, Writer};
-use interlingua::tape::Val;
+use interlingua::tape::{Limits, Val};
 use serde_json::Value;
 
 fn named(name: &str) -> &'static Dialect {
@@ -76,11 +76,13 @@ fn sessions(dialect: &str, log: &str) -> Vec<Session<'static>> {
     sessions.collect()
 }
 
-/// A log that is all messages, in any framing: 0 elements of a list, 1 documents, 2 one document, 3 lines.
+/// A log that is all messages, in any framing: 0 documents with a list, 1 those or lines, 2 one document, 3 lines.
 struct ThreadForm<const FRAMING: usize>;
 
+const PATH: &[&str] = &["thread", "messages"];
+
 const FRAMINGS: [Framing; 4] =
-    [Framing::Elements(&["thread", "messages"]), Framing::Documents, Framing::Whole, Framing::Lines];
+    [Framing::Documents(PATH), Framing::LinesOrDocuments(PATH), Framing::Whole, Framing::Lines];
 
 impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     const RULES: LogRules = LogRules {
@@ -198,6 +200,106 @@ fn documents_of_any_spacing_come_back_byte_for_byte() {
     comes_back(thread!(1), two);
     comes_back(thread!(2), " {\n\t\"text\" : \"x\", \"more\":[ ]\n}\n\n");
     comes_back(thread!(3), "{\"text\":\"x\"} \r\n\n{\"text\":\"y\"}");
+}
+
+#[test]
+fn anything_comes_back_byte_for_byte_from_documents() {
+    const WORDS: &[&str] = &[
+        "{\"thread\":{\"messages\":[",
+        "{\n  \"thread\": {\n    \"messages\": [\n      ",
+        "{\"id\":\"a\",\"text\":\"x\"}",
+        "{\n        \"id\": \"b\",\n        \"text\": \"y\"\n      }",
+        "{\"text\":\"~\"}",
+        ",",
+        ",\n      ",
+        "]}}",
+        "\n    ],\n    \"end\": 1\n  },\n  \"last\": {}\n}",
+        "]",
+        "}",
+        "{",
+        "[",
+        "\"",
+        "\\",
+        ",\"more\":[1,{}]",
+        "\n",
+        "\r\n",
+        "  ",
+        "word",
+        "\0",
+        "\u{feff}",
+        "1",
+        "{\"v\":1}",
+        "{\n  \"v\": 1\n}\n",
+    ];
+    let mut state = 1u64;
+    let mut next = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for round in 0..6_000 {
+        let mut text: Vec<u8> = Vec::new();
+        for _ in 0..1 + next(14) {
+            text.extend_from_slice(WORDS[next(WORDS.len())].as_bytes());
+        }
+        if round % 5 == 0 {
+            let at = next(text.len());
+            text[at] = 0xff;
+        }
+        for dialect in [thread!(0), thread!(1)] {
+            let options = Options {
+                limits: Limits { bytes: 20 + next(200), ..Limits::default() },
+                ..Options::default()
+            };
+            let run = |options: &Options, chunk: usize| {
+                let to = (named("record"), Role::Log);
+                let mut pipe = Pipe::new((dialect, Role::Log), to, options).expect("a pair");
+                let mut record = Vec::new();
+                text.chunks(chunk).for_each(|piece| pipe.push(piece, &mut record));
+                pipe.finish(&mut record);
+                record
+            };
+            for options in [Options::default(), options] {
+                let record = run(&options, text.len());
+                assert_eq!(record, run(&options, 1 + next(9)), "chunks matter");
+                let to = (dialect, Role::Log);
+                let mut pipe =
+                    Pipe::new((named("record"), Role::Log), to, &Options::default()).expect("a pair");
+                let mut back = Vec::new();
+                pipe.finish_with(&record, &mut back);
+                let (back, text) = (String::from_utf8_lossy(&back), String::from_utf8_lossy(&text));
+                assert_eq!(back, text, "from {}", String::from_utf8_lossy(&record));
+            }
+        }
+    }
+}
+
+#[test]
+fn records_may_follow_one_another() {
+    let log = |session: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{session}1","sessionId":"{session}","message":{{"role":"user","content":"one"}}}}"#
+        ) + "\n"
+    };
+    let record = |log: &str| {
+        convert((named("claude-code"), Role::Log), (named("record"), Role::Log), log.as_bytes()).0
+    };
+    let both = record(&log("a")) + " \n" + &record(&log("b"));
+    let (back, report) =
+        convert((named("record"), Role::Log), (named("claude-code"), Role::Log), both.as_bytes());
+    assert_eq!((back, report.errors), (log("a") + &log("b"), 0));
+    assert_eq!(report.notes, [("a further session follows in the same file", 1)]);
+    // A source of several sessions becomes as many records.
+    let stream = |record: &str| {
+        convert((named("record"), Role::Log), (named("universal"), Role::Live), record.as_bytes()).0
+    };
+    let events = stream(&record(&log("a"))) + &stream(&record(&log("b")));
+    let (records, _) =
+        convert((named("universal"), Role::Live), (named("record"), Role::Log), events.as_bytes());
+    let ids: Vec<String> = serde_json::Deserializer::from_str(&records)
+        .into_iter::<Value>()
+        .map(|record| record.expect("a record")["id"].to_string())
+        .collect();
+    assert_eq!(ids, ["\"a\"", "\"b\""]);
 }
 
 #[test]

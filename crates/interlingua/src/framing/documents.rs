@@ -1,44 +1,512 @@
-//! Documents one after the other. The space before a document belongs to it; what follows the last is a frame of its own.
+//! Documents one after the other; a long list in one of them is cut into its elements, so that nobody holds the document.
+//!
+//! `{"a":1,"list":[X, Y],"b":2}` becomes the head `{"a":1,"list":[]}`, the elements `X` and ` Y`, and the tail
+//! `{"b":2}`: each a document of its own, so readers need no second grammar. What the framer adds and leaves out is
+//! always the same: the brackets that close a head and open a tail, and the comma before a frame. A frame knows what
+//! stood there instead ([`Frame::source`]), so that what cannot be read is kept as it was. The space after a document
+//! belongs to it.
+//!
+//! A document whose end is missing would swallow all that follow. In a file that is indented, as most are that have
+//! several lines, a line says by its indent where the next document or element begins: what is open then is torn, and
+//! ends there.
 
 use super::nesting::{Nesting, NestingMark};
-use super::{Frame, FrameKind, Framer, Gathered};
+use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered};
 
 /// The framer of documents.
 #[derive(Debug)]
 pub struct DocumentFramer {
-    /// The beginning of a document whose end has not come yet.
-    partial: Gathered,
+    path: &'static [&'static str],
+    state: State,
+    /// The frame being gathered, byte for byte, or the last document with the space after it.
+    buffer: Gathered,
+    /// A comma stood before the element being gathered.
+    comma: bool,
+    /// Open brackets on the way to the list, as they must be closed.
+    open: Vec<u8>,
+    /// How many names of the path the open brackets match.
+    matched: usize,
+    /// In a string outside the list, and whether the last byte was a backslash.
+    string: Option<bool>,
+    /// Where the last string outside the list stands in the buffer, quotes included.
+    last_string: std::ops::Range<usize>,
+    /// The scan through an element, or through a value that the list is not in.
     nesting: Nesting,
+    /// A tail that is being made a document of its own.
+    tail: Vec<u8>,
+    layout: Layout,
+    mark: ByteOrderMark,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Between documents. The last one waits for the space after it.
+    Between(Option<FrameKind<'static>>),
+    /// In a document, before its list.
+    Head,
+    /// In a value before the list that the list is not in.
+    HeadValue,
+    /// After the list's bracket, where an element may follow or not.
+    Begun,
+    /// In an element, or in the space around it.
+    Element,
+    /// After the list, before anything else.
+    Ended,
+    /// After the list.
+    Tail,
+    /// In a value after the list.
+    TailValue,
+    /// In a line between documents that begins like none.
+    Stray,
+}
+
+/// How lines begin, in as much as it tells where frames do.
+#[derive(Debug, Default)]
+struct Layout {
+    /// The bytes that come next begin a line.
+    begins_line: bool,
+    /// Its indent so far.
+    indent: Vec<u8>,
+    /// Whether the document at hand indents its members, once that is known.
+    indented: Option<bool>,
+    /// The indent of elements, if they have lines of their own.
+    element: Option<Vec<u8>>,
+    /// Documents before this one: whether there were any, and whether one of them had members at the beginning of a line.
+    seen: bool,
+    flat: bool,
+}
+
+/// What a torn frame was cut off by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tear {
+    Element,
+    Document,
 }
 
 impl DocumentFramer {
-    /// A framer that gathers at most `limit` bytes.
-    pub fn new(limit: usize) -> Self {
-        Self { partial: Gathered::new(limit), nesting: Nesting::default() }
+    /// Cuts the list at `path`, gathering at most `limit` bytes at a time.
+    pub fn new(path: &'static [&'static str], limit: usize) -> Self {
+        Self {
+            path,
+            state: State::Between(None),
+            buffer: Gathered::literal(limit),
+            comma: false,
+            open: Vec::new(),
+            matched: 0,
+            string: None,
+            last_string: 0..0,
+            nesting: Nesting::default(),
+            tail: Vec::new(),
+            layout: Layout::default(),
+            mark: ByteOrderMark::default(),
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        if self.buffer.add(bytes, each) {
+            // What a name was compared with has been passed on.
+            self.last_string = 0..0;
+        }
+    }
+
+    /// Takes bytes of one line.
+    fn feed(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        while let Some(&byte) = bytes.first() {
+            let done = match self.state {
+                State::Between(kind) => self.between(kind, bytes, each),
+                State::Head | State::Tail => self.outside(bytes, each),
+                State::HeadValue | State::TailValue => self.value(bytes, each),
+                State::Begun if byte.is_ascii_whitespace() => {
+                    self.add(&[byte], each);
+                    1
+                }
+                State::Begun => self.end_head(byte, each),
+                State::Element => self.inside(bytes, each),
+                State::Ended => self.after(byte, each),
+                State::Stray => {
+                    self.add(bytes, each);
+                    bytes.len()
+                }
+            };
+            bytes = bytes.get(done..).unwrap_or_default();
+        }
+    }
+
+    /// Takes the indent of the line at hand.
+    fn feed_indent(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        self.layout.begins_line = false;
+        let mut indent = std::mem::take(&mut self.layout.indent);
+        self.feed(&indent, each);
+        indent.clear();
+        self.layout.indent = indent;
+    }
+
+    /// The space after a document is its own; anything else begins the next one.
+    fn between(
+        &mut self,
+        kind: Option<FrameKind<'static>>,
+        bytes: &[u8],
+        each: &mut dyn FnMut(Frame<'_>),
+    ) -> usize {
+        let space = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.add(bytes.get(..space).unwrap_or_default(), each);
+        if space < bytes.len() {
+            if let Some(kind) = kind {
+                self.end_document(kind, each);
+            }
+            self.begin_document(bytes.get(space).copied());
+        }
+        space
+    }
+
+    fn begin_document(&mut self, first: Option<u8>) {
+        let bracket = matches!(first, Some(b'{' | b'['));
+        self.state = if bracket { State::Head } else { State::Stray };
+        self.open.clear();
+        self.matched = 0;
+        self.string = None;
+        self.layout.indented = None;
+        self.layout.element = None;
+    }
+
+    /// Hands out a document that is complete, or torn.
+    fn end_document(&mut self, kind: FrameKind<'static>, each: &mut dyn FnMut(Frame<'_>)) {
+        self.state = State::Between(None);
+        self.layout.seen = true;
+        self.layout.flat |= self.layout.indented == Some(false);
+        if kind == FrameKind::Tail && !self.buffer.oversized {
+            self.make_tail();
+            let frame = Frame::cut(&self.tail, &self.buffer.bytes, kind);
+            each(frame);
+            self.buffer.bytes.clear();
+        } else if !self.buffer.is_empty() {
+            self.buffer.end(kind, each);
+        }
+    }
+
+    /// Bytes outside the list: up to a string, a bracket, or their end. Returns how many are dealt with.
+    fn outside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        if let Some(escaped) = self.string {
+            return self.in_string(escaped, bytes, each);
+        }
+        let Some(at) = bytes.iter().position(|byte| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']')) else {
+            self.add(bytes, each);
+            return bytes.len();
+        };
+        self.add(bytes.get(..at).unwrap_or_default(), each);
+        match bytes.get(at) {
+            Some(b'"') => {
+                self.string = Some(false);
+                self.last_string = self.buffer.bytes.len()..usize::MAX;
+                self.add(b"\"", each);
+            }
+            Some(b'{' | b'[') => return at + self.opens(bytes.get(at..).unwrap_or_default(), each),
+            Some(&byte) => {
+                self.open.pop();
+                self.matched = self.matched.min(self.open.len().saturating_sub(1));
+                self.add(&[byte], each);
+                if self.open.is_empty() {
+                    let tail = self.state == State::Tail;
+                    self.state =
+                        State::Between(Some(if tail { FrameKind::Tail } else { FrameKind::Document }));
+                }
+            }
+            None => {}
+        }
+        at + 1
+    }
+
+    fn in_string(&mut self, escaped: bool, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        let end =
+            if escaped { 1 } else { memchr::memchr2(b'"', b'\\', bytes).map_or(bytes.len(), |at| at + 1) };
+        let part = bytes.get(..end).unwrap_or_default();
+        self.add(part, each);
+        self.string = match part.last() {
+            Some(b'"') if !escaped => None,
+            Some(b'\\') if !escaped => Some(true),
+            _ => Some(false),
+        };
+        if self.string.is_none() && self.last_string.end == usize::MAX {
+            self.last_string.end = self.buffer.bytes.len();
+        }
+        end
+    }
+
+    /// An opening bracket outside the list: the document's own, one on the way to the list, the list's, or another's.
+    fn opens(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        let byte = bytes.first().copied().unwrap_or_default();
+        let closing = if byte == b'{' { b'}' } else { b']' };
+        if self.open.is_empty() {
+            self.open.push(closing);
+            self.add(&[byte], each);
+            return 1;
+        }
+        let named = self.path.get(self.matched).is_some_and(|name| self.follows_name(name));
+        if self.state == State::Head && named && self.open.len() == self.matched + 1 {
+            let last = self.matched + 1 == self.path.len();
+            if last && byte == b'[' {
+                self.add(b"[", each);
+                self.state = State::Begun;
+                return 1;
+            }
+            if !last && byte == b'{' {
+                self.matched += 1;
+                self.open.push(closing);
+                self.add(b"{", each);
+                return 1;
+            }
+        }
+        self.nesting = Nesting::default();
+        self.state = if self.state == State::Tail { State::TailValue } else { State::HeadValue };
+        self.value(bytes, each)
+    }
+
+    /// Whether the buffer ends with `"name":`, spacing aside.
+    fn follows_name(&self, name: &str) -> bool {
+        let quoted = self.buffer.bytes.get(self.last_string.clone()).unwrap_or_default();
+        let between = self.buffer.bytes.get(self.last_string.end..).unwrap_or_default();
+        quoted.len() == name.len() + 2
+            && quoted.get(1..=name.len()) == Some(name.as_bytes())
+            && between.iter().filter(|byte| !byte.is_ascii_whitespace()).eq([&b':'])
+    }
+
+    /// Goes on in a value that the list is not in.
+    fn value(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        let mut at = 0;
+        while let Some((found, mark)) = self.nesting.find(bytes, at) {
+            at = found + 1;
+            if mark != NestingMark::Comma {
+                self.state = if self.state == State::TailValue { State::Tail } else { State::Head };
+                self.add(bytes.get(..at).unwrap_or_default(), each);
+                return at;
+            }
+        }
+        self.add(bytes, each);
+        bytes.len()
+    }
+
+    /// The first byte after the list's bracket that is no space.
+    fn end_head(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        let ends = byte == b']';
+        // The space in an empty list is the head's, any other is the first element's.
+        let space = self.buffer.bytes.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let space = if ends || self.buffer.oversized { 0 } else { space };
+        let head = self.buffer.bytes.len() - space;
+        let space = self.buffer.bytes.split_off(head);
+        if self.buffer.oversized {
+            self.buffer.end(FrameKind::Head, each);
+        } else {
+            self.buffer.bytes.push(b']');
+            self.buffer.bytes.extend(self.open.iter().rev());
+            let bytes = &self.buffer.bytes;
+            each(Frame::cut(bytes, bytes.get(..head).unwrap_or_default(), FrameKind::Head));
+            self.buffer.bytes.clear();
+        }
+        if ends {
+            self.state = State::Ended;
+            self.add(b"]", each);
+            return 1;
+        }
+        let line = space.iter().rposition(|byte| *byte == b'\n');
+        self.layout.element = line.map(|at| space.get(at + 1..).unwrap_or_default().to_vec());
+        self.state = State::Element;
+        self.comma = false;
+        self.nesting = Nesting::default();
+        self.add(&space, each);
+        0
+    }
+
+    /// Goes on in an element. Returns how many of the bytes are dealt with.
+    fn inside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        let mut at = 0;
+        while let Some((found, mark)) = self.nesting.find(bytes, at) {
+            at = found + 1;
+            let ends_list = mark == NestingMark::Outer && bytes.get(found) == Some(&b']');
+            // A bracket that closes nothing is part of what cannot be read.
+            if mark != NestingMark::Comma && !ends_list {
+                continue;
+            }
+            self.end_element(bytes.get(..found).unwrap_or_default(), each);
+            self.comma = !ends_list;
+            if ends_list {
+                self.state = State::Ended;
+                self.add(b"]", each);
+            }
+            return at;
+        }
+        self.add_to_element(bytes, each);
+        bytes.len()
+    }
+
+    fn add_to_element(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        // What comes in pieces has its comma among them.
+        let overflows = self.buffer.bytes.len() + bytes.len() > self.buffer.limit;
+        if overflows && !self.buffer.oversized && std::mem::take(&mut self.comma) {
+            let so_far = std::mem::take(&mut self.buffer.bytes);
+            self.add(b",", each);
+            self.add(&so_far, each);
+        }
+        self.add(bytes, each);
+    }
+
+    fn end_element(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        if self.buffer.bytes.len() + bytes.len() > self.buffer.limit || self.buffer.oversized {
+            self.add_to_element(bytes, each);
+        }
+        let kind = FrameKind::Element { comma: self.comma };
+        if self.buffer.oversized {
+            self.buffer.end(kind, each);
+        } else {
+            self.buffer.end_with(bytes, kind, each);
+        }
+        self.nesting = Nesting::default();
+    }
+
+    /// One byte between the list's end and what follows.
+    fn after(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> usize {
+        let comma = self.buffer.bytes.contains(&b',');
+        if byte.is_ascii_whitespace() || byte == b',' && !comma {
+            self.add(&[byte], each);
+            return 1;
+        }
+        self.state = State::Tail;
+        self.string = None;
+        0
+    }
+
+    /// Makes the tail a document of its own: `]`, space and a comma become the brackets that the head has closed. What
+    /// does not go on like a document is left as it is, and so is no document.
+    fn make_tail(&mut self) {
+        self.tail.clear();
+        let bytes = self.buffer.bytes.as_slice();
+        let rest = bytes.strip_prefix(b"]").unwrap_or(bytes);
+        let space = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let (space, rest) = rest.split_at(space);
+        let first = rest.trim_ascii_start().first();
+        let after_comma = rest.strip_prefix(b",").filter(|rest| rest.trim_ascii_start().starts_with(b"\""));
+        let rest = match (first, after_comma) {
+            (Some(b'}'), _) => rest,
+            (_, Some(rest)) => rest,
+            _ => return self.tail.extend_from_slice(bytes),
+        };
+        self.tail.extend_from_slice(space);
+        self.tail.push(b'{');
+        for name in self.path.iter().rev().skip(1).rev() {
+            self.tail.extend_from_slice(format!("\"{name}\":{{").as_bytes());
+        }
+        self.tail.extend_from_slice(rest);
+    }
+
+    /// Whether a line that begins with that byte, after the indent at hand, cannot be part of what is open.
+    fn tears(&mut self, first: u8) -> Option<Tear> {
+        let Layout { indent, indented, element, seen, flat, .. } = &mut self.layout;
+        if matches!(self.state, State::Head | State::Tail) && indented.is_none() && first != b'{' {
+            *indented = match (indent.is_empty(), first) {
+                (false, _) => Some(true),
+                (true, b'}' | b']') => None,
+                (true, _) => Some(false),
+            };
+        }
+        if first != b'{' {
+            return None;
+        }
+        // A document of one line says nothing of its layout; its neighbours do.
+        let at_margin = indent.is_empty() && indented.unwrap_or(*seen && !*flat);
+        match self.state {
+            State::Between(_) | State::Stray => None,
+            State::Head | State::HeadValue | State::Tail | State::TailValue if at_margin => {
+                Some(Tear::Document)
+            }
+            State::Begun | State::Element | State::Ended if at_margin && *indented == Some(true) => {
+                Some(Tear::Document)
+            }
+            State::Element if element.as_ref() == Some(indent) && self.nesting.is_open() => {
+                Some(Tear::Element)
+            }
+            State::Head
+            | State::HeadValue
+            | State::Begun
+            | State::Element
+            | State::Ended
+            | State::Tail
+            | State::TailValue => None,
+        }
+    }
+
+    /// Ends what is open, as it is.
+    fn tear(&mut self, tear: Tear, each: &mut dyn FnMut(Frame<'_>)) {
+        match (tear, self.state) {
+            (Tear::Element, _) => {
+                self.end_element(b"", each);
+                self.comma = false;
+            }
+            (Tear::Document, State::Element) => {
+                self.end_element(b"", each);
+                self.end_document(FrameKind::Document, each);
+            }
+            (Tear::Document, State::Ended | State::Tail | State::TailValue) => {
+                self.end_document(FrameKind::Tail, each);
+            }
+            (Tear::Document, _) => self.end_document(FrameKind::Document, each),
+        }
     }
 }
 
 impl Framer for DocumentFramer {
     fn memory(&mut self) -> &mut Vec<u8> {
-        &mut self.partial.bytes
+        &mut self.buffer.bytes
     }
 
-    fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
-        let mut at = 0;
-        while let Some((found, mark)) = self.nesting.find(bytes, at) {
-            at = found + 1;
-            if mark != NestingMark::Comma {
-                let (document, rest) = bytes.split_at(at);
-                self.partial.end_with(document, FrameKind::Whole, each);
-                (bytes, at) = (rest, 0);
+    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        let (kept, mut bytes) = self.mark.skip(bytes, each);
+        self.feed(kept, each);
+        while !bytes.is_empty() {
+            if self.layout.begins_line {
+                let space = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+                let (space, rest) = bytes.split_at(space);
+                self.layout.indent.extend_from_slice(space);
+                bytes = rest;
+                let first = bytes.first().copied();
+                if first.is_none() && self.layout.indent.len() < LONGEST_INDENT {
+                    return;
+                }
+                if let Some(tear) = first.and_then(|first| self.tears(first)) {
+                    self.tear(tear, each);
+                }
+                self.feed_indent(each);
+                continue;
             }
+            let line = memchr::memchr(b'\n', bytes).map(|at| at + 1);
+            let (line, rest) = bytes.split_at(line.unwrap_or(bytes.len()));
+            self.feed(line, each);
+            if line.ends_with(b"\n") {
+                // No string goes on in the next line.
+                self.nesting.end_string();
+                self.string = None;
+                if self.state == State::Stray {
+                    self.state = State::Between(Some(FrameKind::Document));
+                }
+                self.layout.begins_line = true;
+            }
+            bytes = rest;
         }
-        self.partial.add(bytes, each);
     }
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        if !self.partial.is_empty() {
-            self.partial.end(FrameKind::Whole, each);
+        let kept = self.mark.finish();
+        self.feed(kept, each);
+        self.feed_indent(each);
+        match self.state {
+            State::Between(kind) => self.end_document(kind.unwrap_or(FrameKind::Document), each),
+            State::Head | State::HeadValue | State::Begun | State::Stray => {
+                self.end_document(FrameKind::Document, each);
+            }
+            State::Element if self.buffer.is_empty() && !self.comma => {}
+            State::Element => self.end_element(b"", each),
+            State::Ended | State::Tail | State::TailValue => self.end_document(FrameKind::Tail, each),
         }
     }
 }
+
+/// No line is indented further; where one is, nothing is looked for after it.
+const LONGEST_INDENT: usize = 1 << 12;

@@ -44,7 +44,7 @@ impl EventsOrArrayFramer {
         if mark == NestingMark::End {
             // A document is handed out when it is complete, not when the next one begins.
             let document = bytes.get(..=found).unwrap_or_default();
-            self.element.end_with(document, FrameKind::Element, each);
+            self.element.end_with(document, FrameKind::Element { comma: false }, each);
         } else {
             self.end_element(bytes.get(..found).unwrap_or_default(), each);
         }
@@ -59,7 +59,7 @@ impl EventsOrArrayFramer {
         if self.element.is_blank() && bytes.trim_ascii().is_empty() {
             self.element.bytes.clear();
         } else {
-            self.element.end_with(bytes, FrameKind::Element, each);
+            self.element.end_with(bytes, FrameKind::Element { comma: false }, each);
         }
     }
 }
@@ -102,7 +102,7 @@ impl Framer for EventsOrArrayFramer {
             StreamForm::Unknown | StreamForm::Events => self.events.finish(each),
             StreamForm::Array | StreamForm::AfterArray => {
                 if !self.element.is_blank() {
-                    self.element.end(FrameKind::Element, each);
+                    self.element.end(FrameKind::Element { comma: false }, each);
                 }
             }
         }

@@ -4,17 +4,20 @@
 //! gathered: it passes through in pieces, so memory stays bounded whatever comes in.
 
 mod documents;
-mod elements;
 mod events_or_array;
 mod lines;
+mod lines_or_documents;
+mod mark;
 mod nesting;
 mod sse;
 
 pub use documents::DocumentFramer;
-pub use elements::ElementFramer;
 pub use events_or_array::EventsOrArrayFramer;
 pub use lines::LineFramer;
+pub use lines_or_documents::LinesOrDocumentsFramer;
 pub use sse::SseFramer;
+
+use mark::ByteOrderMark;
 
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,44 @@ pub struct Frame<'f> {
     pub bytes: &'f [u8],
     /// What part of the source it is.
     pub kind: FrameKind<'f>,
+    source: Source<'f>,
+}
+
+/// What stood in the source where a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source<'f> {
+    /// The bytes of the frame, and what its framing always has between frames.
+    Frame,
+    /// The bytes of the frame, and nothing else.
+    Literal,
+    /// Others, and nothing else: a document was cut, and its brackets closed.
+    Cut(&'f [u8]),
+}
+
+impl<'f> Frame<'f> {
+    /// A frame that stands between others as its framing wants it.
+    pub const fn new(bytes: &'f [u8], kind: FrameKind<'f>) -> Self {
+        Self { bytes, kind, source: Source::Frame }
+    }
+
+    const fn cut(bytes: &'f [u8], source: &'f [u8], kind: FrameKind<'f>) -> Self {
+        Self { bytes, kind, source: Source::Cut(source) }
+    }
+
+    /// Whether the frame has all that stands in the source between the one before it and the one after: nothing else is
+    /// needed to give the source back.
+    pub fn is_literal(&self) -> bool {
+        self.source != Source::Frame
+    }
+
+    /// What stood in the source, if that is not the frame itself.
+    pub fn source(&self) -> Option<std::borrow::Cow<'f, [u8]>> {
+        match (self.source, self.kind) {
+            (Source::Cut(source), _) => Some(source.into()),
+            (_, FrameKind::Element { comma: true }) => Some([b",", self.bytes].concat().into()),
+            (Source::Frame | Source::Literal, _) => None,
+        }
+    }
 }
 
 /// What part of the source a frame is.
@@ -32,15 +73,20 @@ pub enum FrameKind<'f> {
     Line,
     /// The last line, without its newline.
     LastLine,
-    /// The whole input, or one of the documents in it.
+    /// The whole input.
     Whole,
+    /// One of the documents in it, with the space after it.
+    Document,
     /// One server-sent event, with its name.
     Sse(Option<&'f str>),
-    /// A document before its array, closed so that it is a document of its own.
+    /// A document before its list, closed so that it is a document of its own.
     Head,
-    /// An element of that array.
-    Element,
-    /// The document after its array, likewise closed.
+    /// An element of that list.
+    Element {
+        /// A comma stood before it.
+        comma: bool,
+    },
+    /// The document after its list, likewise closed.
     Tail,
     /// A piece of something that cannot be read, and why.
     Piece {
@@ -62,10 +108,11 @@ pub enum Framing {
     EventsOrArray,
     /// One document.
     Whole,
-    /// Documents one after the other, with or without space between them.
-    Documents,
-    /// One document with a long array at this path, cut into its elements.
-    Elements(&'static [&'static str]),
+    /// Documents one after the other, with or without space between them. A long list at this path is cut into its
+    /// elements.
+    Documents(&'static [&'static str]),
+    /// One document a line, or such documents over several lines: the first one tells.
+    LinesOrDocuments(&'static [&'static str]),
 }
 
 impl Framing {
@@ -76,8 +123,8 @@ impl Framing {
             Framing::Sse => Box::new(SseFramer::new(limit)),
             Framing::EventsOrArray => Box::new(EventsOrArrayFramer::new(limit)),
             Framing::Whole => Box::new(WholeFramer(Gathered::new(limit))),
-            Framing::Documents => Box::new(DocumentFramer::new(limit)),
-            Framing::Elements(path) => Box::new(ElementFramer::new(path, limit)),
+            Framing::Documents(path) => Box::new(DocumentFramer::new(path, limit)),
+            Framing::LinesOrDocuments(path) => Box::new(LinesOrDocumentsFramer::new(path, limit)),
         }
     }
 
@@ -88,8 +135,8 @@ impl Framing {
             Framing::Sse => "sse",
             Framing::EventsOrArray => "sse or array",
             Framing::Whole => "whole",
-            Framing::Documents => "documents",
-            Framing::Elements(_) => "elements",
+            Framing::Documents(_) => "documents",
+            Framing::LinesOrDocuments(_) => "lines or documents",
         }
     }
 }
@@ -132,7 +179,7 @@ impl Framer for WholeFramer {
 
     fn last(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         if self.0.is_empty() && !bytes.is_empty() && bytes.len() <= self.0.limit {
-            each(Frame { bytes, kind: FrameKind::Whole });
+            each(Frame::new(bytes, FrameKind::Whole));
         } else {
             self.push(bytes, each);
             self.finish(each);
@@ -147,11 +194,17 @@ struct Gathered {
     bytes: Vec<u8>,
     limit: usize,
     oversized: bool,
+    /// What stands between frames is in them.
+    source: Source<'static>,
 }
 
 impl Gathered {
     fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), limit: limit.max(1), oversized: false }
+        Self { bytes: Vec::new(), limit: limit.max(1), oversized: false, source: Source::Frame }
+    }
+
+    fn literal(limit: usize) -> Self {
+        Self { source: Source::Literal, ..Self::new(limit) }
     }
 
     fn is_empty(&self) -> bool {
@@ -164,7 +217,8 @@ impl Gathered {
         while bytes.len() > self.limit - self.bytes.len() {
             let (fits, rest) = bytes.split_at(self.limit - self.bytes.len());
             self.append(fits);
-            each(Frame { bytes: &self.bytes, kind: FrameKind::Piece { why: "too-large", more: true } });
+            let kind = FrameKind::Piece { why: "too-large", more: true };
+            each(Frame { bytes: &self.bytes, kind, source: self.source });
             self.bytes.clear();
             self.oversized = true;
             passed = true;
@@ -182,7 +236,7 @@ impl Gathered {
     /// Ends the frame with these bytes. What came in one piece is not copied.
     fn end_with(&mut self, bytes: &[u8], kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
         if self.is_empty() && bytes.len() <= self.limit {
-            each(Frame { bytes, kind });
+            each(Frame { bytes, kind, source: self.source });
         } else {
             self.add(bytes, each);
             self.end(kind, each);
@@ -197,7 +251,7 @@ impl Gathered {
         } else {
             kind
         };
-        each(Frame { bytes: &self.bytes, kind });
+        each(Frame { bytes: &self.bytes, kind, source: self.source });
         self.bytes.clear();
         // A huge frame's memory is given back; a usual one's is used again.
         self.bytes.shrink_to(1 << 20);
@@ -234,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_over_the_limit_comes_in_the_same_pieces_however_it_was_cut() {
-        let path = Framing::Elements(&["session", "entries"]);
+        let path = Framing::Documents(&["session", "entries"]);
         for (framing, text) in [
             (Framing::Lines, "short\nexactly 10\nrather longer than ten\n\nno newline at the end"),
             (Framing::Whole, "rather longer than ten"),
@@ -257,11 +311,61 @@ mod tests {
     }
 
     #[test]
-    fn a_comma_too_many_is_a_frame_of_its_own() {
-        let found = frames(Framing::Elements(&["a"]), 100, 3, r#"{"a":[,1,,2,]}"#);
-        let elements: Vec<&str> =
-            found.iter().filter(|(_, kind)| kind == "Element").map(|(text, _)| text.as_str()).collect();
-        assert_eq!(elements, [",", "1", ",", "2", ","]);
+    fn a_comma_too_many_is_an_empty_frame() {
+        let found = frames(Framing::Documents(&["a"]), 100, 3, r#"{"a":[,1,,2,]}"#);
+        let elements: Vec<&str> = found
+            .iter()
+            .filter(|(_, kind)| kind.starts_with("Element"))
+            .map(|(text, _)| text.as_str())
+            .collect();
+        assert_eq!(elements, ["", "1", "", "2", ""]);
+    }
+
+    #[test]
+    fn a_torn_document_ends_where_the_next_one_begins() {
+        let path = Framing::LinesOrDocuments(&["a"]);
+        let whole = "{\n  \"x\": {\n    \"y\": 1\n  }\n}\n";
+        let texts = |text: &str| -> Vec<String> {
+            let found = frames(path, 1000, text.len(), text);
+            for chunk in 1..text.len() {
+                assert_eq!(frames(path, 1000, chunk, text), found, "in chunks of {chunk}");
+            }
+            found.into_iter().map(|(text, _)| text).collect()
+        };
+        for cut in 3..whole.len() - 3 {
+            let torn = &whole[..cut];
+            let line = if torn.ends_with('\n') { "" } else { "\n" };
+            let found = texts(&format!("{whole}{torn}{line}{whole}{whole}"));
+            assert_eq!(found[found.len() - 2..], [whole, whole], "{torn}");
+        }
+        // So does a torn element.
+        let element = "\n    {\n      \"b\": [\n        {}\n      ]\n    }";
+        for cut in 8..element.len() {
+            let found = texts(&format!(
+                "{{\n  \"a\": [{element},{}\n{},{element}\n  ]\n}}",
+                &element[..cut],
+                &element[1..]
+            ));
+            assert!(found.iter().filter(|text| text.trim() == element.trim()).count() >= 3, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_document_tells_lines_from_documents() {
+        let kinds = |text: &str| -> Vec<String> {
+            frames(Framing::LinesOrDocuments(&["a"]), 100, 5, text)
+                .into_iter()
+                .map(|(_, kind)| kind)
+                .collect()
+        };
+        assert_eq!(kinds("{\"x\":1}\n{\"a\":[1]}"), ["Line", "LastLine"]);
+        assert_eq!(kinds("{\"a\":[1]}\n"), ["Head", "Element { comma: false }", "Tail"]);
+        assert_eq!(kinds("{\n \"a\":[1]}\n"), ["Head", "Element { comma: false }", "Tail"]);
+        assert_eq!(kinds("{\n \"x\":1}\n{}"), ["Document", "Document"]);
+        assert_eq!(kinds("{\"x\":1}{\"x\":2}"), ["Document", "Document"]);
+        // A first line that is torn.
+        assert_eq!(kinds("{\"x\":\n{\"x\":2}\n"), ["Line", "Line"]);
+        assert_eq!(kinds("\n# text\n"), ["Line", "Line"]);
     }
 
     #[test]

@@ -27,6 +27,16 @@ pub(super) enum NestingMark {
 }
 
 impl Nesting {
+    /// Whether a bracket is open.
+    pub(super) const fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// What comes next is in no string: none goes on after the end of a line.
+    pub(super) const fn end_string(&mut self) {
+        (self.string, self.escaped) = (0, 0);
+    }
+
     /// Finds the next mark from `at` on; `None` if the bytes end before one.
     pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, NestingMark)> {
         let mut padded = [b' '; 64];

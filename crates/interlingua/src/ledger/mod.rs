@@ -229,8 +229,8 @@ pub struct Leftover<'t> {
     pub owner: &'t str,
     /// What there is.
     pub body: LeftoverBody<'t>,
-    /// What stood before a frame and is no document, if that is more than space.
-    pub before: &'t str,
+    /// What stands before and after a frame, if that is more than its own space.
+    pub around: (&'t str, &'t str),
 }
 
 /// What there is to keep.

@@ -8,14 +8,15 @@ use crate::model::{Field, Says};
 use crate::tape::{Claim, Val, Visited};
 
 impl<'t> Leftover<'t> {
-    /// The spacing around the document, such as the carriage return of a foreign line end. What follows the list of a
-    /// document that was cut begins with the bracket that ends the list.
+    /// The spacing around the document, such as the carriage return of a foreign line end. Of documents that were cut it
+    /// has the brackets and commas between the pieces, too.
     pub fn space(&self) -> (&'t str, &'t str) {
         match self.body {
             LeftoverBody::Frame(tape) => {
                 let span = tape.root().span();
-                let before = if self.before.is_empty() { &tape.text()[..span.start] } else { self.before };
-                (before, &tape.text()[span.end..])
+                let (before, after) = self.around;
+                let or = |mark: &'t str, space: &'t str| if mark.is_empty() { space } else { mark };
+                (or(before, &tape.text()[..span.start]), or(after, &tape.text()[span.end..]))
             }
             LeftoverBody::Kept { space, .. } => space,
             LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => ("", ""),

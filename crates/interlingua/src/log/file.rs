@@ -12,7 +12,7 @@ use crate::json::{JsonBuffer, Raw, Str, is_rfc3339};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{EachField as _, Field, Session};
 use crate::pipe::Target;
-use crate::tape::{Kind, Val};
+use crate::tape::Val;
 
 /// The frames of a log being written.
 #[derive(Debug)]
@@ -37,14 +37,14 @@ pub(super) struct LogFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Nothing,
-    /// A frame.
-    Frame,
-    /// A piece of a frame that goes on.
-    Piece,
-    /// The head of a document, up to its list.
+    /// A line: a newline is due before the next.
+    Line,
+    /// Something after which nothing is due: a piece that goes on, or a frame that was given back with all that stood around it.
+    Literal,
+    /// The head of a document that was built, up to its list.
     Head,
-    /// The end of such a document.
-    Tail,
+    /// An element of that list: a comma is due before the next.
+    Element,
 }
 
 /// What is known of the session.
@@ -97,6 +97,10 @@ impl LogFile {
         self.separate(out);
         out.json.frame("");
         value.write(&mut out.json);
+        self.end = match self.end {
+            End::Head | End::Element => End::Element,
+            End::Nothing | End::Line | End::Literal => End::Line,
+        };
     }
 
     /// What is known of the session, for a frame that says it.
@@ -163,20 +167,24 @@ impl LogFile {
         // It says what was known of the session when it was written.
         self.facts.pending.clear();
         self.restored += 1;
-        let part = self.part_of_document(kept, before);
-        if part == End::Frame {
+        let literal = [before, after].iter().any(|mark| mark.contains(['\n', ',', ']', '[', '|']));
+        if !literal {
             self.separate(out);
         }
-        out.json.bytes(before.as_bytes());
-        let missing = if part == End::Frame {
-            fill(kept, native, class_of, said, &mut out.json)
-        } else {
+        out.json.bytes(before.strip_prefix('|').unwrap_or(before).as_bytes());
+        let (is_head, is_tail) = (after == "[", before.starts_with(']'));
+        let missing = if is_head || is_tail {
             self.cut.clear();
             let missing = fill(kept, native, class_of, said, &mut self.cut.hold());
-            self.restore_cut(part, out);
+            self.write_cut(is_head, out);
             missing
+        } else {
+            fill(kept, native, class_of, said, &mut out.json)
         };
-        out.json.bytes(after.as_bytes());
+        if !is_head {
+            out.json.bytes(after.as_bytes());
+        }
+        self.end = if literal { End::Literal } else { End::Line };
         for place in missing {
             let place = out.ledger.place(None, Some(place));
             let (code, detail, window) = (Code::UnfilledHole, String::new(), Window::default());
@@ -184,35 +192,27 @@ impl LogFile {
         }
     }
 
-    /// Which part of a document with a list a kept frame is: an element of the list is a frame like any other.
-    fn part_of_document(&self, kept: Val<'_>, before: &str) -> End {
-        let Framing::Elements(path) = self.rules.framing else { return End::Frame };
-        let list = || path.iter().try_fold(kept, |val, name| val.get(name));
-        if before.starts_with(']') {
-            End::Tail
-        } else if self.end == End::Nothing && list().is_some_and(|list| list.kind() == Kind::Array) {
-            End::Head
-        } else {
-            End::Frame
+    /// The way to the list that documents are cut at.
+    const fn path(&self) -> &'static [&'static str] {
+        match self.rules.framing {
+            Framing::Documents(path) | Framing::LinesOrDocuments(path) => path,
+            Framing::Lines | Framing::Sse | Framing::EventsOrArray | Framing::Whole => &[],
         }
     }
 
     /// Writes a head without the brackets that close it, or a tail without those that open it: the framer added them.
-    fn restore_cut(&mut self, part: End, out: &mut Target<'_>) {
-        let Framing::Elements(path) = self.rules.framing else { return };
-        let text = self.cut.bytes();
-        if part == End::Head {
+    fn write_cut(&self, is_head: bool, out: &mut Target<'_>) {
+        let (text, path) = (self.cut.bytes(), self.path());
+        if is_head {
             let end = text.len().saturating_sub(path.len() + 1);
-            out.json.bytes(&text[..end]);
-        } else {
-            let opened: usize = path.iter().rev().skip(1).map(|name| name.len() + 4).sum();
-            let rest = text.get(1 + opened..).unwrap_or_default();
-            if rest.trim_ascii_start().first() == Some(&b'"') {
-                out.json.bytes(b",");
-            }
-            out.json.bytes(rest);
+            return out.json.bytes(text.get(..end).unwrap_or_default());
         }
-        self.end = part;
+        let opened: usize = path.iter().rev().skip(1).map(|name| name.len() + 4).sum();
+        let rest = text.get(1 + opened..).unwrap_or_default();
+        if rest.trim_ascii_start().first() == Some(&b'"') {
+            out.json.bytes(b",");
+        }
+        out.json.bytes(rest);
     }
 
     /// Gives back what was no document of the source; anything else that is left has no place in these frames, nor has
@@ -224,9 +224,7 @@ impl LogFile {
             {
                 self.separate(out);
                 out.json.bytes(bytes);
-                if more {
-                    self.end = End::Piece;
-                }
+                self.end = if more { End::Literal } else { End::Line };
                 leftover.mark_kept(out.ledger);
             }
             LeftoverBody::NoFinalNewline => self.no_final_newline = true,
@@ -245,13 +243,13 @@ impl LogFile {
                 out.ledger.lose_late(field, Reason::NoSlot, 1, bytes as u64);
             }
         }
-        match (self.rules.framing, self.end) {
-            (Framing::Lines, End::Frame) if !self.no_final_newline => _ = out.json.frame("\n"),
-            (Framing::Elements(path), End::Head | End::Frame) if self.restored == 0 => {
+        match self.end {
+            End::Line if self.ends_lines() && !self.no_final_newline => _ = out.json.frame("\n"),
+            End::Head | End::Element => {
                 out.json.frame("]");
-                out.json.frame(&"}".repeat(path.len()));
+                out.json.frame(&"}".repeat(self.path().len()));
             }
-            _ => {}
+            End::Line | End::Literal | End::Nothing => {}
         }
     }
 
@@ -260,18 +258,21 @@ impl LogFile {
         self.cut.clear();
         head.write(&mut self.cut.hold());
         self.built += 1;
-        self.restore_cut(End::Head, out);
+        self.write_cut(true, out);
+        self.end = End::Head;
     }
 
-    /// Nothing before the first frame, nothing inside a frame that came in pieces.
-    fn separate(&mut self, out: &mut Target<'_>) {
-        let separator = match self.rules.framing {
-            Framing::Lines => "\n",
-            Framing::Elements(_) => ",",
-            Framing::Sse | Framing::EventsOrArray | Framing::Whole | Framing::Documents => "",
-        };
-        if std::mem::replace(&mut self.end, End::Frame) == End::Frame {
-            out.json.frame(separator);
+    /// Whether a frame is a line.
+    const fn ends_lines(&self) -> bool {
+        matches!(self.rules.framing, Framing::Lines | Framing::LinesOrDocuments(_))
+    }
+
+    /// What is due before the next frame.
+    fn separate(&self, out: &mut Target<'_>) {
+        match self.end {
+            End::Line if self.ends_lines() => _ = out.json.frame("\n"),
+            End::Element => _ = out.json.frame(","),
+            End::Line | End::Head | End::Literal | End::Nothing => {}
         }
     }
 }

@@ -221,24 +221,26 @@ impl Events<'_> {
     /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
     pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
         let body = LeftoverBody::Kept { line, space };
-        self.writer.leftover(Leftover { owner, body, before: "" }, &mut self.out);
+        self.writer.leftover(Leftover { owner, body, around: ("", "") }, &mut self.out);
         if line.claimed() != Claim::Placed {
-            Leftover { owner, body, before: "" }.lose(self.out.ledger, Reason::NoSlot);
+            Leftover { owner, body, around: ("", "") }.lose(self.out.ledger, Reason::NoSlot);
         }
     }
 
     /// Hands on bytes that could not be read in an earlier conversion.
     pub fn kept_bytes(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) {
         self.writer.leftover(
-            Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more }, before: "" },
+            Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more }, around: ("", "") },
             &mut self.out,
         );
     }
 
     /// Says that the source of an earlier conversion had no final newline.
     pub fn kept_no_final_newline(&mut self, owner: &str) {
-        self.writer
-            .leftover(Leftover { owner, body: LeftoverBody::NoFinalNewline, before: "" }, &mut self.out);
+        self.writer.leftover(
+            Leftover { owner, body: LeftoverBody::NoFinalNewline, around: ("", "") },
+            &mut self.out,
+        );
     }
 
     /// Books something that is wrong with the input.

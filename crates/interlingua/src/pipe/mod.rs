@@ -299,8 +299,11 @@ impl Stages {
         let goes_on = self.goes_on.take();
         out.ledger.frame(goes_on.is_some());
         self.no_final_newline = frame.kind == FrameKind::LastLine;
+        // After what is literal no separator is due.
+        let literal = frame.is_literal();
         if let FrameKind::Piece { why, more } = frame.kind {
             self.goes_on = more.then_some(why);
+            let more = more || literal;
             if why == "bom" {
                 out.ledger.note("byte order mark set aside");
                 return self.unreadable(frame.bytes, why, more, out);
@@ -316,34 +319,32 @@ impl Stages {
             }
             return self.unreadable(frame.bytes, why, more, out);
         }
-        if frame.bytes.trim_ascii().is_empty() {
-            return self.unreadable(frame.bytes, "blank", false, out);
+        if frame.bytes.trim_ascii().is_empty() && !matches!(frame.kind, FrameKind::Element { .. }) {
+            return self.unreadable(frame.bytes, "blank", literal, out);
         }
         self.content = true;
         let Ok(text) = simdutf8::basic::from_utf8(frame.bytes) else {
             // The quick check does not say where.
             let valid =
                 simdutf8::compat::from_utf8(frame.bytes).map_or_else(|error| error.valid_up_to(), str::len);
-            return self.damaged(frame.bytes, Code::InvalidUtf8, valid, "UTF-8", out);
+            return self.damaged(frame, Code::InvalidUtf8, valid, "UTF-8", out);
         };
         match self.tape.parse(text, &self.limits) {
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
-                // Nothing but this bracket tells the tail of a document from the elements before it.
-                let before = match frame.kind {
-                    FrameKind::Tail => format!("]{}", &text[..tape.root().span().start]),
-                    _ => String::new(),
-                };
+                let span = tape.root().span();
+                let around = marks_around(&frame, &text[..span.start], &text[span.end..]);
+                let around = (around.0.as_str(), around.1);
                 let (writer, order) = (&mut *self.writer, &mut self.order);
                 let at_frame = Target { frame: Some(&tape), ..out.reborrow() };
                 let mut events = Events { writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut events);
                 self.writer.leftover(
-                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), before: &before },
+                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), around },
                     &mut out,
                 );
                 if !out.ledger.is_settled() {
-                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), before: &before }
+                    Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), around }
                         .lose(out.ledger, Reason::NoSlot);
                 }
                 out.ledger.frame_read();
@@ -355,24 +356,25 @@ impl Stages {
                     out.ledger.frame_read();
                 } else {
                     let (code, at, expected) = describe(fault, frame.bytes);
-                    self.damaged(frame.bytes, code, at, expected, out);
+                    self.damaged(frame, code, at, expected, out);
                 }
             }
         }
     }
 
-    fn damaged(&mut self, bytes: &[u8], code: Code, at: usize, expected: &str, out: Target<'_>) {
+    fn damaged(&mut self, frame: Frame<'_>, code: Code, at: usize, expected: &str, out: Target<'_>) {
         let place = out.ledger.place(Some(at), None);
         let detail = format!("expected {expected}");
-        out.ledger.problem(Problem { code, place, detail, window: Window::around(bytes, at) });
-        self.unreadable(bytes, code.name(), false, out);
+        out.ledger.problem(Problem { code, place, detail, window: Window::around(frame.bytes, at) });
+        let source = frame.source();
+        self.unreadable(source.as_deref().unwrap_or(frame.bytes), code.name(), frame.is_literal(), out);
     }
 
     fn unreadable(&mut self, bytes: &[u8], why: &'static str, more: bool, mut out: Target<'_>) {
         let body = LeftoverBody::Unparsed { bytes, why, more };
-        self.writer.leftover(Leftover { owner: self.owner, body, before: "" }, &mut out);
+        self.writer.leftover(Leftover { owner: self.owner, body, around: ("", "") }, &mut out);
         if !out.ledger.is_settled() {
-            Leftover { owner: self.owner, body, before: "" }.lose(out.ledger, Reason::Invalid);
+            Leftover { owner: self.owner, body, around: ("", "") }.lose(out.ledger, Reason::Invalid);
         }
     }
 
@@ -393,12 +395,25 @@ impl Stages {
         }
         if self.no_final_newline {
             writer.leftover(
-                Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline, before: "" },
+                Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline, around: ("", "") },
                 &mut out,
             );
         }
         writer.finish(&mut out);
     }
+}
+
+/// What stands around a document, where more than its space is needed to put it back: a log that is documents has no
+/// separator that goes without saying. The bar says that nothing stood there.
+fn marks_around(frame: &Frame<'_>, before: &str, after: &str) -> (String, &'static str) {
+    let before = match frame.kind {
+        FrameKind::Tail => format!("]{before}"),
+        FrameKind::Element { comma: true } => format!(",{before}"),
+        _ if frame.is_literal() && !before.contains('\n') && !after.contains('\n') => format!("|{before}"),
+        _ => String::new(),
+    };
+    let after = if frame.kind == FrameKind::Head { "[" } else { "" };
+    (before, after)
 }
 
 /// Legal, but someone should know.

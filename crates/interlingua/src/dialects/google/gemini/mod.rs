@@ -273,7 +273,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         return Some((Role::Request, if parts { 9 } else { 4 }));
     }
     let (sure, _) = answer(doc)?;
-    let stream = matches!(head.kind, FrameKind::Sse(_) | FrameKind::Element);
+    let stream = matches!(head.kind, FrameKind::Sse(_) | FrameKind::Element { .. });
     Some((if stream { Role::Stream } else { Role::Response }, sure))
 }
 

@@ -32,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
-        framing: Framing::Elements(&["session", "entries"]),
+        framing: Framing::Documents(&["session", "entries"]),
         read: Some(|_| Box::new(read::RecordReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(write::RecordWriter::new(options)),

@@ -120,7 +120,12 @@ struct Heard {
 impl Reader for RecordReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         match doc.kind {
-            FrameKind::Head => {
+            FrameKind::Head | FrameKind::Document => {
+                // Records may follow one another.
+                if self.started || self.complete || self.entries > 0 {
+                    self.finish(out);
+                    *self = Self::default();
+                }
                 if doc.root.get("version").is_none() && doc.root.get("session").is_none() {
                     out.problem(Code::UnknownShape, None, "expected a document with `version` and `session`");
                 }

@@ -125,6 +125,11 @@ impl SessionSummary {
         entries
     }
 
+    /// Whether the session is the one that another begins with: nobody says otherwise.
+    pub(super) fn is_of(&self, session: &Session<'_>) -> bool {
+        session.id.is_some() && session.id == self.first.id
+    }
+
     /// Whether it is known where the session took place, the last thing that most logs tell of it.
     pub(super) fn is_placed(&self) -> bool {
         self.first.cwd.is_some()

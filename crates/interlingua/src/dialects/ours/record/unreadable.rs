@@ -2,7 +2,7 @@
 //! full of empty lines does not become a hundred times as long.
 
 use super::read::ReadEntry;
-use crate::dialects::Dialect;
+use crate::dialects::{Dialect, RoleSpec};
 use crate::framing::Framing;
 use crate::json::{JsonWriter, from_base64};
 use crate::model::Field;
@@ -52,7 +52,11 @@ impl UnreadableRun {
         more: bool,
         json: &mut JsonWriter<'_>,
     ) {
-        let is_lines = |dialect: &Dialect| dialect.roles.iter().any(|spec| spec.framing == Framing::Lines);
+        let is_lines = |dialect: &Dialect| {
+            let lines =
+                |spec: &RoleSpec| matches!(spec.framing, Framing::Lines | Framing::LinesOrDocuments(_));
+            dialect.roles.iter().any(lines)
+        };
         let alone = std::mem::replace(&mut self.goes_on, more) || more || bytes.len() > PIECE;
         if alone || !Dialect::named(owner).is_some_and(is_lines) {
             return put(owner, bytes, why, 1, more, json);

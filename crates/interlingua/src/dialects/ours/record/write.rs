@@ -3,16 +3,22 @@
 //! What the first lines tell belongs before the entries, but they may be entries themselves (a queue operation, a
 //! snapshot). So notices at the beginning wait, up to a buffer's worth, until someone speaks or the working directory
 //! is known.
+//!
+//! A source may hold several sessions, one after the other: each becomes a record of its own, and the records follow one
+//! another.
 
 use super::entries::Entries;
 use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody};
-use crate::model::{Event, ItemKind};
+use crate::model::{Event, ItemKind, Session};
 use crate::pipe::{Target, Writer};
 
 pub(super) struct RecordWriter {
+    options: Options,
     entries: Entries,
+    /// A session has begun.
+    started: bool,
     /// Entries that wait for the head.
     early: JsonBuffer,
     begun: bool,
@@ -20,7 +26,30 @@ pub(super) struct RecordWriter {
 
 impl RecordWriter {
     pub(super) fn new(options: &Options) -> Self {
-        Self { entries: Entries::new(options), early: JsonBuffer::default(), begun: false }
+        Self {
+            options: options.clone(),
+            entries: Entries::new(options),
+            started: false,
+            early: JsonBuffer::default(),
+            begun: false,
+        }
+    }
+
+    /// Ends the record, if another session than its own begins.
+    fn separate(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+        let again = std::mem::replace(&mut self.started, true);
+        if again && !self.entries.summary.is_of(session) {
+            self.end(out);
+            self.entries = Entries::new(&self.options);
+            self.begun = false;
+        }
+    }
+
+    /// Ends the record.
+    fn end(&mut self, out: &mut Target<'_>) {
+        self.begin(out);
+        self.entries.finish(out);
+        self.entries.summary.write_tail(self.entries.no_final_newline, &mut out.json);
     }
 
     /// Writes the head and what has waited for it.
@@ -47,6 +76,9 @@ impl RecordWriter {
 
 impl Writer for RecordWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        if let Event::SessionStarted(session) = event {
+            self.separate(session, out);
+        }
         if let (false, Event::ItemStarted(head)) = (self.begun, event)
             && (!matches!(head.kind, ItemKind::Notice(_))
                 || self.entries.summary.is_placed()
@@ -71,8 +103,6 @@ impl Writer for RecordWriter {
     }
 
     fn finish(&mut self, out: &mut Target<'_>) {
-        self.begin(out);
-        self.entries.finish(out);
-        self.entries.summary.write_tail(self.entries.no_final_newline, &mut out.json);
+        self.end(out);
     }
 }

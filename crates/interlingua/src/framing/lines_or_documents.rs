@@ -1,0 +1,116 @@
+//! One document a line, or documents over several lines: agents changed from the one to the other.
+//!
+//! The first document tells. A line that is a document of its own, and does not hold the list that documents are cut
+//! at, is the first of many; so is a torn one, if the next line begins like a document. Anything else is a document that goes on.
+
+use super::nesting::{Nesting, NestingMark};
+use super::{DocumentFramer, Frame, FrameKind, Framer, LineFramer};
+
+/// The framer of either.
+pub struct LinesOrDocumentsFramer {
+    path: &'static [&'static str],
+    limit: usize,
+    /// The beginning, until it is known what it is.
+    beginning: Vec<u8>,
+    /// How many bytes of the beginning have been looked through for the end of a line.
+    looked: usize,
+    chosen: Option<Box<dyn Framer>>,
+}
+
+impl std::fmt::Debug for LinesOrDocumentsFramer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LinesOrDocumentsFramer")
+            .field("chosen", &self.chosen.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The most that is looked at: a first line that is longer is a document with a list, or would be one.
+const LONGEST: usize = 1 << 20;
+
+impl LinesOrDocumentsFramer {
+    /// Cuts the list at `path` of documents, gathering at most `limit` bytes at a time.
+    pub fn new(path: &'static [&'static str], limit: usize) -> Self {
+        Self { path, limit, beginning: Vec::new(), looked: 0, chosen: None }
+    }
+
+    /// Whether the input is lines, as soon as that is certain.
+    fn is_lines(&mut self, complete: bool) -> Option<bool> {
+        let text = self.beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.beginning);
+        let text = text.trim_ascii_start();
+        if self.beginning.len() - text.len() > LONGEST {
+            return Some(true);
+        }
+        if !complete && text.len() < LONGEST {
+            // Nothing can be told before the second line has begun.
+            let new = self.looked.min(text.len());
+            let line = memchr::memchr(b'\n', text.get(new..).unwrap_or_default()).map(|at| new + at);
+            self.looked = line.unwrap_or(text.len());
+            let next = text.get(line? + 1..).unwrap_or_default();
+            next.trim_ascii_start().first()?;
+        }
+        let line = memchr::memchr(b'\n', text);
+        let (line, next) = text.split_at(line.unwrap_or(text.len()));
+        if line.len() >= LONGEST {
+            return Some(false);
+        }
+        if !line.starts_with(b"{") {
+            // A list, or no document at all.
+            return Some(!line.starts_with(b"["));
+        }
+        let end = Nesting::default().find(line, 0).filter(|(_, mark)| *mark == NestingMark::End);
+        Some(match end {
+            Some((at, _)) => {
+                let alone = line.get(at + 1..).is_some_and(|rest| rest.trim_ascii().is_empty());
+                alone && !self.has_list(line)
+            }
+            None => next.get(1) == Some(&b'{'),
+        })
+    }
+
+    fn has_list(&self, line: &[u8]) -> bool {
+        let mut found = false;
+        let mut framer = DocumentFramer::new(self.path, usize::MAX);
+        framer.push(line, &mut |frame| found |= frame.kind == FrameKind::Head);
+        found
+    }
+
+    fn choose(&mut self, lines: bool, each: &mut dyn FnMut(Frame<'_>)) {
+        let mut framer: Box<dyn Framer> = if lines {
+            Box::new(LineFramer::new(self.limit))
+        } else {
+            Box::new(DocumentFramer::new(self.path, self.limit))
+        };
+        framer.push(&std::mem::take(&mut self.beginning), each);
+        self.chosen = Some(framer);
+    }
+}
+
+impl Framer for LinesOrDocumentsFramer {
+    fn memory(&mut self) -> &mut Vec<u8> {
+        match &mut self.chosen {
+            Some(framer) => framer.memory(),
+            None => &mut self.beginning,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        if let Some(framer) = &mut self.chosen {
+            return framer.push(bytes, each);
+        }
+        self.beginning.extend_from_slice(bytes);
+        if let Some(lines) = self.is_lines(false) {
+            self.choose(lines, each);
+        }
+    }
+
+    fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        if self.chosen.is_none() {
+            let lines = self.is_lines(true).unwrap_or(true);
+            self.choose(lines, each);
+        }
+        if let Some(framer) = &mut self.chosen {
+            framer.finish(each);
+        }
+    }
+}
