@@ -273,7 +273,7 @@ fn frames<'d>(
         let kind = match frame.kind {
             FrameKind::Sse(name) => Part::Sse(name.map(str::to_owned)),
             FrameKind::Head => Part::Head,
-            FrameKind::Element => Part::Element,
+            FrameKind::Element { .. } => Part::Element,
             FrameKind::Tail => Part::Tail,
             other => Part::Other(format!("{other:?}")),
         };

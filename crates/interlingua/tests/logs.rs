@@ -238,7 +238,7 @@ fn anything_comes_back_byte_for_byte_from_documents() {
     };
     for round in 0..6_000 {
         let mut text: Vec<u8> = Vec::new();
-        for _ in 0..1 + next(14) {
+        for _ in 0..=next(14) {
             text.extend_from_slice(WORDS[next(WORDS.len())].as_bytes());
         }
         if round % 5 == 0 {

@@ -26,6 +26,8 @@ pub(super) struct LogFile {
     /// The source may bring frames of ours.
     from_record: bool,
     no_final_newline: bool,
+    /// A session has begun.
+    started: bool,
     facts: SessionFacts,
     /// How often the record named another agent than the one whose frames it kept: someone changed one of the two.
     another_agent: usize,
@@ -80,6 +82,7 @@ impl LogFile {
             restored: 0,
             from_record: options.source == Some("record"),
             no_final_newline: false,
+            started: false,
             facts,
             another_agent: 0,
             cut: JsonBuffer::default(),
@@ -113,6 +116,13 @@ impl LogFile {
     /// What is known of the session, without saying it.
     pub(super) fn known(&self, field: Field) -> Option<Raw<'static>> {
         self.facts.known.get(&field).cloned().map(Raw::owned)
+    }
+
+    /// A session begins. Most files have one.
+    pub(super) fn begin_session(&mut self, out: &mut Target<'_>) {
+        if std::mem::replace(&mut self.started, true) {
+            out.ledger.note("a further session follows in the same file");
+        }
     }
 
     /// Learns about the session.

@@ -129,8 +129,6 @@ pub struct LogWriter<F> {
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
-    /// A session has begun.
-    started: bool,
 }
 
 impl<F: LogForm> LogWriter<F> {
@@ -147,16 +145,13 @@ impl<F: LogForm> LogWriter<F> {
             root_restoring: false,
             now: None,
             queue: OneByOne::default(),
-            started: false,
         }
     }
 
     fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::SessionStarted(session) => {
-                if std::mem::replace(&mut self.started, true) {
-                    out.ledger.note("a further session follows in the same file");
-                }
+                self.file.begin_session(out);
                 self.file.learn(session, out);
             }
             Event::SessionUpdated(session) => self.file.learn(session, out),
