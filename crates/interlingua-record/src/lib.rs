@@ -11,10 +11,11 @@
 pub mod contract;
 
 use interlingua::check::CheckWriter;
-use interlingua::dialects::ours::record;
+use interlingua::dialects::ours::{record, record_v2};
 use interlingua::dialects::{Options, Role};
 use interlingua::error::{Error, Problem};
 use interlingua::pipe::Pipe;
+use interlingua::sniff;
 
 /// The schema of the unsigned record, profile v3, as CDDL (RFC 8610).
 ///
@@ -25,7 +26,10 @@ use interlingua::pipe::Pipe;
 /// ```
 pub const CDDL_V3: &str = include_str!("../schema/record-v3.cddl");
 
-/// Checks a record in JSON: its schema, its links, whether it can be read at all.
+/// The schema of profile v2, which went before.
+pub const CDDL_V2: &str = include_str!("../schema/record-v2.cddl");
+
+/// Checks a record in JSON, of the profile that its version names: its schema, its links, whether it can be read at all.
 ///
 /// Problems are in the order they were found; a record is valid when none of them is an
 /// [error](interlingua::error::Severity::Error). The first hundred are given.
@@ -44,7 +48,11 @@ pub fn check(bytes: &[u8]) -> Vec<Problem> {
 
 fn read(bytes: &[u8]) -> Result<Vec<Problem>, Error> {
     let checker = Box::new(CheckWriter::default());
-    let mut pipe = Pipe::with_writer((&record::DIALECT, Role::Log), checker, &Options::default())?;
+    let head = bytes.get(..sniff::HEAD).unwrap_or(bytes);
+    let guess = sniff::sniff(head, head.len() == bytes.len());
+    let is_v2 = guess.is_some_and(|guess| guess.dialect.name == record_v2::DIALECT.name);
+    let dialect = if is_v2 { &record_v2::DIALECT } else { &record::DIALECT };
+    let mut pipe = Pipe::with_writer((dialect, Role::Log), checker, &Options::default())?;
     pipe.push(bytes, &mut Vec::new());
     Ok(pipe.finish(&mut Vec::new()).problems)
 }

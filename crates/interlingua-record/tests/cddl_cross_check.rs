@@ -17,11 +17,11 @@ use std::path::Path;
 use cddl::ast::CDDL;
 use cddl::validator::Validator;
 use cddl::validator::json::JSONValidator;
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::error::Severity;
+use interlingua::dialects::{Dialect, Options, Plane, Role};
+use interlingua::error::{Problem, Severity};
 use interlingua::pipe::Pipe;
 use interlingua::sniff::sniff;
-use interlingua_record::CDDL_V3;
+use interlingua_record::{CDDL_V2, CDDL_V3};
 
 use support::Verdict;
 
@@ -43,7 +43,13 @@ fn the_library_and_the_probes_agree() {
 
 #[test]
 fn no_rule_is_called_like_a_member() {
-    let code = || CDDL_V3.lines().map(|line| line.split(';').next().unwrap_or_default());
+    for schema in [CDDL_V3, CDDL_V2] {
+        no_rule_is_a_member(schema);
+    }
+}
+
+fn no_rule_is_a_member(schema: &str) {
+    let code = || schema.lines().map(|line| line.split(';').next().unwrap_or_default());
     let rules: BTreeSet<_> = code()
         .filter(|line| !line.starts_with(' '))
         .filter_map(|line| line.split_once(" = "))
@@ -81,13 +87,17 @@ fn records_in_the_given_directory_validate() {
 
 #[test]
 fn records_made_from_the_fixtures_validate() {
-    let schema = schema();
-    let record = Dialect::named("record").expect("registered");
+    for (name, schema) in [("record", CDDL_V3), ("record-v2", CDDL_V2)] {
+        records_of_fixtures_validate(Dialect::named(name).expect("registered"), &parse(schema));
+    }
+}
+
+fn records_of_fixtures_validate(record: &'static Dialect, schema: &CDDL<'_>) {
     let mut made = 0;
     for file in support::files(Path::new(DIALECTS), &["json", "jsonl"]) {
         let source = fs::read(&file).expect("a listed file can be read");
         let Some(guess) = sniff(&source, true).filter(|guess| guess.role == Role::Log) else { continue };
-        if guess.dialect.name == record.name {
+        if guess.dialect.plane == Plane::Ours {
             continue;
         }
         let mut json = Vec::new();
@@ -97,7 +107,9 @@ fn records_made_from_the_fixtures_validate() {
         pipe.finish(&mut json);
         made += 1;
 
-        assert_eq!(breaches(&schema, &json), Vec::<String>::new(), "{}", file.display());
+        for json in documents(&json) {
+            assert_eq!(breaches(schema, &json), Vec::<String>::new(), "{}", file.display());
+        }
         let ours = interlingua_record::check(&json);
         let errors: Vec<_> =
             ours.iter().filter(|problem| problem.code.severity() == Severity::Error).collect();
@@ -106,8 +118,57 @@ fn records_made_from_the_fixtures_validate() {
     assert!(made >= 8, "only {made} fixtures were recognised as logs");
 }
 
+#[test]
+fn the_closed_profile_is_closed() {
+    let schema = parse(CDDL_V2);
+    let record = |entry: &str, more: &str| {
+        format!(
+            r#"{{"version":"2.0.0","id":"r","created":0,{more}"session":{{"session-id":"s","format":"interactive","agent-meta":{{"model-id":"m","model-provider":"p"}},"entries":[{entry}]}}}}"#
+        )
+    };
+    let ext = r#""vendor-ext":{"vendor":"v","data":{"said":{"origin":"own"}}}"#;
+    for (entry, more, sound) in [
+        (r#"{"type":"user","content":"x"}"#.to_owned(), "", true),
+        (format!(r#"{{"type":"user","content":"x",{ext}}}"#), "", true),
+        (r#"{"type":"user","origin":"own"}"#.to_owned(), "", false),
+        (
+            r#"{"type":"assistant","stop-reason":"end_turn","token-usage":{"input":1,"total":2}}"#.to_owned(),
+            "",
+            true,
+        ),
+        (r#"{"type":"assistant","token-usage":{"response-id":"x"}}"#.to_owned(), "", false),
+        (r#"{"type":"tool-call","name":"x","input":{},"call-id":"c"}"#.to_owned(), "", true),
+        (r#"{"type":"tool-result","output":"x","exit-code":1}"#.to_owned(), "", false),
+        (r#"{"type":"reasoning","content":"x","signature":"s"}"#.to_owned(), "", false),
+        (r#"{"type":"system-event","event-type":"x","data":{"vendor":"v"}}"#.to_owned(), "", true),
+        (r#"{"type":"system-event","event-type":"x","data":{"a":1}}"#.to_owned(), "", false),
+        (format!(r#"{{"type":"other",{ext}}}"#), "", true),
+        (r#"{"type":"other"}"#.to_owned(), "", false),
+        (r#"{"type":"user","vendor-ext":{"vendor":"v","data":[]}}"#.to_owned(), "", false),
+        (r#"{"type":"user","children":[{"type":"user","x":1}]}"#.to_owned(), "", false),
+        (r#"{"type":"user"}"#.to_owned(), r#""vendor-ext":{"vendor":"v"},"#, false),
+        (r#"{"type":"user"}"#.to_owned(), r#""metadata":{"vendor":"v"},"#, true),
+        (
+            r#"{"type":"user"}"#.to_owned(),
+            r#""file-attribution":{"files":[{"path":"p","conversations":[{"ranges":[{"start_line":1,"end_line":2}]}]}]},"#,
+            true,
+        ),
+    ] {
+        let json = record(&entry, more);
+        let errors = |problems: Vec<Problem>| {
+            problems.into_iter().filter(|problem| problem.code.severity() == Severity::Error).count()
+        };
+        assert_eq!(breaches(&schema, json.as_bytes()).is_empty(), sound, "the library on {json}");
+        assert_eq!(errors(interlingua_record::check(json.as_bytes())) == 0, sound, "ours on {json}");
+    }
+}
+
 fn schema() -> CDDL<'static> {
-    cddl::cddl_from_str(CDDL_V3, true).expect("the schema is CDDL")
+    parse(CDDL_V3)
+}
+
+fn parse(schema: &'static str) -> CDDL<'static> {
+    cddl::cddl_from_str(schema, true).expect("the schema is CDDL")
 }
 
 fn breaches(schema: &CDDL<'_>, json: &[u8]) -> Vec<String> {
@@ -122,6 +183,12 @@ fn breaches(schema: &CDDL<'_>, json: &[u8]) -> Vec<String> {
         }
         Err(other) => vec![other.to_string()],
     }
+}
+
+/// The documents of a file, one after the other: a source of several sessions becomes several records.
+fn documents(json: &[u8]) -> Vec<Vec<u8>> {
+    let documents = serde_json::Deserializer::from_slice(json).into_iter::<serde_json::Value>();
+    documents.map(|document| document.expect("a record is JSON").to_string().into_bytes()).collect()
 }
 
 /// The dialects, with their fixtures.

@@ -125,6 +125,33 @@ const LEAVES: &[Excuse] = &[
     ("record", "claude-code", "/session/agent-meta/model-provider", "follows from whose log is given back"),
     ("record", "*", "/children[]/part", "which part it is: only the order of parts is said"),
     ("record", "*", "/content[]/part", "which part it is: only the order of parts is said"),
+    ("record", "record-v2", "/type", "the entry is there for its line alone"),
+    ("record-v2", "*", "/vendor-ext/vendor", "whose line is kept; the line has a fate of its own"),
+    (
+        "record-v2",
+        "*",
+        "/vendor-ext/data/space[][]",
+        "what stands around a kept line; the line has a fate of its own",
+    ),
+    (
+        "record-v2",
+        "claude-code",
+        "/session/agent-meta/model-id",
+        "`unknown` follows from the lines given back",
+    ),
+    (
+        "record-v2",
+        "claude-code",
+        "/session/agent-meta/model-provider",
+        "follows from whose log is given back",
+    ),
+    (
+        "record-v2",
+        "*",
+        "/children[]/vendor-ext/data/said/part",
+        "which part it is: only the order of parts is said",
+    ),
+    ("record-v2", "*", "/children[]/content[]/part", "which part it is: only the order of parts is said"),
     ("universal", "*", "/data/part", "which part it is: only the order of parts is said"),
 ];
 
@@ -156,6 +183,12 @@ const TABLES: &[Excuse] = &[
     (
         "universal",
         "record",
+        "event/time",
+        "the time of an event without an entry of its own stays in its line",
+    ),
+    (
+        "universal",
+        "record-v2",
         "event/time",
         "the time of an event without an entry of its own stays in its line",
     ),

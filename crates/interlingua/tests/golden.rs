@@ -66,10 +66,18 @@ fn goldens() -> BTreeMap<PathBuf, Vec<u8>> {
     goldens
 }
 
-/// Whether the pair teaches something: our own dialects, one agent to another, wire to wire.
+/// Whether the pair teaches something: our own dialects, logs to those of the two agents that all others are carried to, and
+/// from one of them to all; wire to wire. A profile of the record that differs in its members alone is shown once.
 fn is_shown(case: &Case, to: Way) -> bool {
+    if to.0.name == "record-v2" {
+        return case.way.0.name == "universal";
+    }
+    let is_hub = |name: &str| ["claude-code", "codex"].contains(&name);
     match case.way.0.plane {
-        Plane::Log => to.0.plane == Plane::Ours || to.1 == Role::Log || case.bytes.len() < LARGE,
+        Plane::Log if to.1 == Role::Log && to.0.plane == Plane::Log => {
+            is_hub(to.0.name) || is_hub(case.way.0.name) && case.bytes.len() < LARGE
+        }
+        Plane::Log => to.0.plane == Plane::Ours || case.bytes.len() < LARGE,
         Plane::Live => to.0.plane == Plane::Ours || to.1 == Role::Log,
         Plane::Wire => to.0.plane == Plane::Wire,
         Plane::Ours => to.1 == Role::Log || to.0.plane == Plane::Ours,

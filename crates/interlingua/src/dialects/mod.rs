@@ -24,6 +24,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &anthropic::claude_code::DIALECT,
     &openai::codex::DIALECT,
     &ours::record::DIALECT,
+    &ours::record_v2::DIALECT,
     &ours::universal::DIALECT,
     &agents::pi::DIALECT,
     &openai::kimi::DIALECT,

@@ -6,6 +6,7 @@ use super::LogRules;
 use super::fill::{ClassOf, fill};
 use super::values::NativeValue;
 use crate::dialects::Options;
+use crate::dialects::ours::record;
 use crate::error::{Code, Problem, Window};
 use crate::framing::Framing;
 use crate::json::{JsonBuffer, Raw, Str, is_rfc3339};
@@ -80,7 +81,7 @@ impl LogFile {
             end: End::Nothing,
             built: 0,
             restored: 0,
-            from_record: options.source == Some("record"),
+            from_record: options.source.is_some_and(record::is_record),
             no_final_newline: false,
             started: false,
             facts,
@@ -230,7 +231,7 @@ impl LogFile {
     pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         match leftover.body {
             LeftoverBody::Unparsed { bytes, more, .. }
-                if leftover.owner == self.rules.dialect || leftover.owner == "record" =>
+                if leftover.owner == self.rules.dialect || record::is_record(leftover.owner) =>
             {
                 self.separate(out);
                 out.json.bytes(bytes);

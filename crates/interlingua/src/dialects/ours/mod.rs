@@ -1,6 +1,7 @@
 //! The two neutral forms, and what both do.
 
 pub mod record;
+pub mod record_v2;
 pub mod universal;
 
 use crate::ledger::Reason;

@@ -1,5 +1,6 @@
 //! The schema of a record, checked at reading speed. The same rules as CDDL are in the `interlingua-record` crate.
 
+use super::profile::Profile;
 use super::read::ReadEntry;
 use crate::error::Code;
 use crate::json::is_rfc3339;
@@ -9,6 +10,7 @@ use crate::tape::{Kind, Val, hash_of};
 /// Remembers what has been seen of the outer document, which comes in two pieces.
 #[derive(Default)]
 pub(super) struct Checker {
+    profile: Profile,
     record: Vec<&'static str>,
     /// `None` until there is a session that is a map.
     session: Option<Vec<&'static str>>,
@@ -177,6 +179,68 @@ const RANGE: &[Rule] = &[
 ];
 const CONTRIBUTOR: &[Rule] = &[must("type", Type::Text), may("model-id", Type::Text)];
 
+// The closed maps of profile v2, where they differ.
+const BASE_V2: &[Rule] = &[
+    must("type", Type::Text),
+    may("timestamp", Type::Time),
+    may("id", Type::Text),
+    may("session-id", Type::TextOrBytes),
+    may("children", Type::Array),
+    may("vendor-ext", Type::Map),
+];
+const USER_V2: &[Rule] = &[may("content", Type::Any), may("parent-id", Type::Text)];
+const ASSISTANT_V2: &[Rule] = &[
+    may("content", Type::Any),
+    may("parent-id", Type::Text),
+    may("model-id", Type::Text),
+    may("stop-reason", Type::Text),
+    may("token-usage", Type::Map),
+];
+const CALL_V2: &[Rule] = &[
+    must("name", Type::Text),
+    must("input", Type::Any),
+    may("call-id", Type::Text),
+    may("tool-id", Type::Text),
+    may("contributor", Type::Map),
+];
+const RESULT_V2: &[Rule] = &[
+    must("output", Type::Any),
+    may("call-id", Type::Text),
+    may("status", Type::Text),
+    may("is-error", Type::Bool),
+];
+const REASONING_V2: &[Rule] =
+    &[must("content", Type::Any), may("encrypted", Type::Text), may("subject", Type::Text)];
+const VENDOR_V2: &[Rule] = &[must("vendor-ext", Type::Map)];
+const EXT_V2: &[Rule] = &[must("vendor", Type::Text), may("version", Type::Text), may("data", Type::Map)];
+const USAGE_V2: &[Rule] = &[
+    may("input", Type::Unsigned),
+    may("output", Type::Unsigned),
+    may("cached", Type::Unsigned),
+    may("reasoning", Type::Unsigned),
+    may("total", Type::Unsigned),
+    may("cost", Type::Number),
+];
+const RECORD_V2: &[Rule] = &[
+    may("version", Type::Text),
+    may("id", Type::Text),
+    may("created", Type::Time),
+    may("session", Type::Map),
+    may("file-attribution", Type::Map),
+    may("vcs", Type::Map),
+    may("recording-agent", Type::Map),
+    may("metadata", Type::Map),
+];
+const RANGE_V2: &[Rule] = &[
+    must("start_line", Type::Unsigned),
+    must("end_line", Type::Unsigned),
+    may("content_hash", Type::Text),
+    may("content_hash_alg", Type::Text),
+    may("contributor", Type::Map),
+];
+
+const CONTRIBUTOR_V2: &[Rule] = &[must("type", Type::Text), may("model_id", Type::Text)];
+
 /// Where a value stands, written out only when something is wrong with it.
 #[derive(Clone, Copy)]
 pub(super) enum Pointer<'p> {
@@ -205,48 +269,69 @@ impl std::fmt::Display for Pointer<'_> {
 }
 
 impl Checker {
+    pub(super) fn new(profile: Profile) -> Self {
+        Self { profile, ..Self::default() }
+    }
+
     /// Checks the document around the entries, in the piece at hand.
     pub(super) fn outer(&mut self, record: Val<'_>, out: &mut Events<'_>) {
         let at = Pointer::Record;
         if record.kind() != Kind::Object {
             return breach(at, "a map", out);
         }
-        rules(record, at, RECORD, out);
+        let profile = self.profile;
+        let wanted = if profile == Profile::V3 { RECORD } else { RECORD_V2 };
+        profile.map(record, at, &[wanted], out);
         // Its entries cut the session in two; everything else stands in one of the pieces.
-        once(record, at, RECORD, &mut self.record, out);
-        sub(record.get("recording-agent"), at.member("recording-agent"), AGENT, out);
-        sub(record.get("vcs"), at.member("vcs"), VCS, out);
-        sub(record.get("vendor-ext"), at.member("vendor-ext"), EXT, out);
+        once(record, at, wanted, &mut self.record, out);
+        sub(record.get("recording-agent"), at.member("recording-agent"), AGENT, profile, out);
+        sub(record.get("vcs"), at.member("vcs"), VCS, profile, out);
+        for name in ["vendor-ext", "metadata"] {
+            extension(record.get(name), at.member(name), profile, out);
+        }
         if let Some(attribution) = record.get("file-attribution").filter(|map| map.kind() == Kind::Object) {
-            attribution_map(attribution, at.member("file-attribution"), out);
+            attribution_map(attribution, profile, at.member("file-attribution"), out);
         }
         let Some(session) = record.get("session").filter(|map| map.kind() == Kind::Object) else { return };
         let at = at.member("session");
-        rules(session, at, SESSION, out);
+        profile.map(session, at, &[SESSION], out);
         once(session, at, SESSION, self.session.get_or_insert_default(), out);
-        sub(session.get("vendor-ext"), at.member("vendor-ext"), EXT, out);
-        if let Some(meta) = sub(session.get("agent-meta"), at.member("agent-meta"), META, out) {
+        extension(session.get("vendor-ext"), at.member("vendor-ext"), profile, out);
+        let format = session.get("format").filter(|format| {
+            profile == Profile::V2 && !["interactive", "autonomous"].iter().any(|word| format.is(word))
+        });
+        if format.is_some() {
+            breach(at.member("format"), "interactive or autonomous", out);
+        }
+        if let Some(meta) = sub(session.get("agent-meta"), at.member("agent-meta"), META, profile, out) {
             each_text(meta, at.member("agent-meta"), "models", out);
         }
-        if let Some(environment) = sub(session.get("environment"), at.member("environment"), ENVIRONMENT, out)
+        if let Some(environment) =
+            sub(session.get("environment"), at.member("environment"), ENVIRONMENT, profile, out)
         {
             let at = at.member("environment");
             each_text(environment, at, "sandboxes", out);
-            sub(environment.get("vcs"), at.member("vcs"), VCS, out);
+            sub(environment.get("vcs"), at.member("vcs"), VCS, profile, out);
         }
     }
 
     /// Checks that nothing is missing of the outer document.
     pub(super) fn finish(&self, out: &mut Events<'_>) {
-        let required = |seen: &[&str], at: Pointer<'_>, names: [&str; 3], out: &mut Events<'_>| {
+        let required = |seen: &[&str], at: Pointer<'_>, names: &[&str], out: &mut Events<'_>| {
             for name in names.iter().filter(|name| !seen.contains(name)) {
                 breach(at.member(name), "this member", out);
             }
         };
         let at = Pointer::Record;
-        required(&self.record, at, ["version", "id", "session"], out);
+        let (of_record, of_session): (&[&str], &[&str]) = match self.profile {
+            Profile::V3 => (&["version", "id", "session"], &["session-id", "agent-meta", "entries"]),
+            Profile::V2 => {
+                (&["version", "id", "created"], &["session-id", "agent-meta", "entries", "format"])
+            }
+        };
+        required(&self.record, at, of_record, out);
         if let Some(session) = &self.session {
-            required(session, at.member("session"), ["session-id", "agent-meta", "entries"], out);
+            required(session, at.member("session"), of_session, out);
         }
     }
 }
@@ -270,45 +355,81 @@ pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Even
     let Some(kind) = entry.kind.and_then(|kind| kind.str()) else {
         return breach(at.member("type"), "the type of the entry", out);
     };
-    let own = match kind.as_escaped() {
-        "user" | "assistant" => MESSAGE,
-        "tool-call" => CALL,
-        "tool-result" => RESULT,
-        "reasoning" => REASONING,
-        "system-event" => EVENT,
-        _ => return breach(at.member("type"), "one of the six entry types", out),
+    let profile = entry.profile;
+    let own = match (kind.as_escaped(), profile) {
+        ("user" | "assistant", Profile::V3) => MESSAGE,
+        ("user", Profile::V2) => USER_V2,
+        ("assistant", Profile::V2) => ASSISTANT_V2,
+        ("tool-call", Profile::V3) => CALL,
+        ("tool-call", Profile::V2) => CALL_V2,
+        ("tool-result", Profile::V3) => RESULT,
+        ("tool-result", Profile::V2) => RESULT_V2,
+        ("reasoning", Profile::V3) => REASONING,
+        ("reasoning", Profile::V2) => REASONING_V2,
+        ("system-event", _) => EVENT,
+        (_, Profile::V2) => VENDOR_V2,
+        (_, Profile::V3) => return breach(at.member("type"), "one of the six entry types", out),
     };
-    rules(entry.map, at, BASE, out);
     // Seed documents of the draft call a tool call's own id `tool-id`; both are accepted.
-    rules(entry.map, at, own, out);
-    let usage = entry.usage.filter(|_| matches!(kind.as_escaped(), "user" | "assistant"));
-    sub(usage, at.member("token-usage"), USAGE, out);
-    sub(entry.ext, at.member("vendor-ext"), EXT, out);
+    profile.map(entry.map, at, &[profile.of_every_entry(), own], out);
+    let usage = entry.map.get("token-usage");
+    let usage = usage.filter(|_| matches!(kind.as_escaped(), "user" | "assistant"));
+    let counts = if profile == Profile::V3 { USAGE } else { USAGE_V2 };
+    sub(usage, at.member("token-usage"), counts, profile, out);
+    extension(entry.ext, at.member("vendor-ext"), profile, out);
+    if profile == Profile::V2 {
+        extension(entry.map.get("data"), at.member("data"), profile, out);
+    }
     for (number, child) in entry.children().enumerate() {
         check_entry(&child, Pointer::Element(&at.member("children"), number), out);
     }
 }
 
-fn attribution_map(map: Val<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
+/// Checks a vendor extension.
+fn extension(ext: Option<Val<'_>>, at: Pointer<'_>, profile: Profile, out: &mut Events<'_>) {
+    sub(ext, at, if profile == Profile::V3 { EXT } else { EXT_V2 }, profile, out);
+}
+
+impl Profile {
+    /// Checks a map, which has all these rules.
+    fn map(self, map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Events<'_>) {
+        for wanted in wanted {
+            rules(map, at, wanted, out);
+        }
+        if self == Profile::V2 {
+            nothing_else(map, at, wanted, out);
+        }
+    }
+
+    const fn of_every_entry(self) -> &'static [Rule] {
+        match self {
+            Profile::V3 => BASE,
+            Profile::V2 => BASE_V2,
+        }
+    }
+}
+
+fn attribution_map(map: Val<'_>, profile: Profile, at: Pointer<'_>, out: &mut Events<'_>) {
+    let range_rules = if profile == Profile::V3 { RANGE } else { RANGE_V2 };
     closed(map, at, ATTRIBUTION, out);
     each(map, at, "files", out, &mut |file, at, out| {
         closed(file, at, FILE, out);
         each(file, at, "conversations", out, &mut |talk, at, out| {
             closed(talk, at, CONVERSATION, out);
-            contributor(talk, at, out);
+            contributor(talk, profile, at, out);
             each(talk, at, "related", out, &mut |related, at, out| closed(related, at, RELATED, out));
             each(talk, at, "ranges", out, &mut |range, at, out| {
-                closed(range, at, RANGE, out);
-                contributor(range, at, out);
+                closed(range, at, range_rules, out);
+                contributor(range, profile, at, out);
             });
         });
     });
 }
 
-fn contributor(map: Val<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
+fn contributor(map: Val<'_>, profile: Profile, at: Pointer<'_>, out: &mut Events<'_>) {
     let Some(contributor) = map.get("contributor") else { return };
     let at = at.member("contributor");
-    closed(contributor, at, CONTRIBUTOR, out);
+    closed(contributor, at, if profile == Profile::V3 { CONTRIBUTOR } else { CONTRIBUTOR_V2 }, out);
     let kind = contributor.get("type").and_then(|kind| kind.str());
     if kind.is_some_and(|kind| !matches!(kind.as_escaped(), "human" | "ai" | "mixed" | "unknown")) {
         breach(at.member("type"), "human, ai, mixed or unknown", out);
@@ -338,10 +459,11 @@ fn sub<'t>(
     member: Option<Val<'t>>,
     at: Pointer<'_>,
     wanted: &[Rule],
+    profile: Profile,
     out: &mut Events<'_>,
 ) -> Option<Val<'t>> {
     let map = member.filter(|member| member.kind() == Kind::Object)?;
-    rules(map, at, wanted, out);
+    profile.map(map, at, &[wanted], out);
     Some(map)
 }
 
@@ -351,8 +473,13 @@ fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) 
         return breach(at, "a map", out);
     }
     rules(map, at, wanted, out);
+    nothing_else(map, at, &[wanted], out);
+}
+
+/// Checks that every member has a rule.
+fn nothing_else(map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Events<'_>) {
     for (name, _) in map.members() {
-        if !wanted.iter().any(|rule| name.is(rule.name)) {
+        if !wanted.iter().copied().flatten().any(|rule| name.is(rule.name)) {
             breach(at.member(name.as_escaped()), "no further member", out);
         }
     }

@@ -5,6 +5,7 @@ use std::hash::BuildHasherDefault;
 
 use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, put_tail, put_time};
+use super::profile::Profile;
 use super::session::SessionSummary;
 use super::unreadable::UnreadableRun;
 use super::usage::{Tally, is_some, shrunk, write_counts};
@@ -64,8 +65,8 @@ enum Ext {
 }
 
 impl Entries {
-    pub(super) fn new(options: &Options) -> Self {
-        Self { summary: SessionSummary::new(options.source_name.clone()), ..Self::default() }
+    pub(super) fn new(options: &Options, profile: Profile) -> Self {
+        Self { summary: SessionSummary::new(options.source_name.clone(), profile), ..Self::default() }
     }
 
     /// Takes in the next event.

@@ -2,12 +2,12 @@
 //! words; a notice has no `data` without `content`, so the two cannot be taken for each other, whatever an agent calls
 //! its notices.
 
-use super::read::ReadEntry;
+use super::read::{ReadEntry, ReadUsage};
 use super::usage::{Tally, named_counts, read_counts};
 use super::words::{usual_stop, usual_word};
 use crate::json::{JsonWriter, Str};
 use crate::model::{Event, Field, Neutral, Spelling, Turn, Usage};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Member as _, Val};
 
 /// What of a turn or response stands in `token-usage`: what it cost and, of a response, all that is counted.
 const COST: &str = "cost";
@@ -104,39 +104,43 @@ pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &
 }
 
 /// What an entry says of the response it ends, or is about.
-pub(super) fn read_response<'t>(usage: Val<'t>, entry: &ReadEntry<'t>, tally: &mut Tally) -> Turn<'t> {
+pub(super) fn read_response<'t>(usage: ReadUsage<'t>, entry: &ReadEntry<'t>, tally: &mut Tally) -> Turn<'t> {
     let more = read_counts(usage);
-    let rest = usage.get("response").filter(|rest| rest.kind() == Kind::Object);
+    let of_response = usage.rest;
+    let rest = of_response.get("response").filter(|rest| rest.kind() == Kind::Object);
     let rest = rest.map(|rest| {
         Turn::read_members(rest, &["id", "model", "request_id", "effort", USAGE, COST], Spelling::Kebab)
     });
     let rest = rest.unwrap_or_default();
-    let id = usage.take_str("response-id", Field::TurnId);
-    let request_id = usage.take_str("request-id", Field::TurnRequestId);
-    let effort = usage.take_str("effort", Field::TurnEffort);
+    let id = of_response.take_str("response-id", Field::TurnId);
+    let request_id = of_response.take_str("request-id", Field::TurnRequestId);
+    let effort = of_response.take_str("effort", Field::TurnEffort);
     let counts = (more != Usage::default()).then(|| tally.report(id.as_ref(), &more));
     // A response that does not say otherwise is of the entry's model.
-    let model =
-        usage.take_str("model-id", Field::TurnModel).or_else(|| entry.model.and_then(|model| model.str()));
-    let stop = rest.stop.or_else(|| usage.take_str("stop-reason", Field::StopReason).map(usual_stop));
+    let model = of_response.take_str("model-id", Field::TurnModel);
+    let model = model.or_else(|| entry.model.and_then(|model| model.str()));
+    let word = of_response.take_str("stop-reason", Field::StopReason);
+    let word = word.or_else(|| entry.stop_reason.take_text(Field::StopReason));
+    let stop = rest.stop.or_else(|| word.map(usual_stop));
     Turn { id, model, request_id, effort, stop, usage: counts, cost: cost(usage), ..rest }
 }
 
 fn whole_turn<'t>(data: Val<'t>, entry: &ReadEntry<'t>) -> Turn<'t> {
     let turn = Turn::read_members(data, &[COST], Spelling::Kebab);
-    Turn { cost: entry.usage.and_then(cost), ..turn }
+    Turn { cost: entry.usage().and_then(cost), ..turn }
 }
 
-fn cost(usage: Val<'_>) -> Option<crate::json::Raw<'_>> {
-    usage.take_raw("cost", Field::Cost).or_else(|| usage.take_raw("native-cost", Field::Cost))
+fn cost(usage: ReadUsage<'_>) -> Option<crate::json::Raw<'_>> {
+    usage.counts.take_raw("cost", Field::Cost).or_else(|| usage.rest.take_raw("native-cost", Field::Cost))
 }
 
 /// What a turn adds to the session follows from what it and its responses said; if it does not, nobody knows what it
 /// is, and it is left alone.
 fn note_increase(entry: &ReadEntry<'_>, more: Option<Usage>) {
-    let (Some(usage), Some(more)) = (entry.usage, more) else { return };
+    let (Some(usage), Some(more)) = (entry.usage(), more) else { return };
     for (name, count) in named_counts(&more) {
-        let same = usage.get(name).filter(|said| said.u64().is_some() && said.u64() == count);
+        let said = usage.counts.get(name).or_else(|| usage.rest.get(name));
+        let same = said.filter(|said| said.u64().is_some() && said.u64() == count);
         if let Some(same) = same {
             same.note(Field::Structure);
         }

@@ -6,9 +6,11 @@
 //! back byte for byte. What is known before the first entry stands before `entries`, the rest after it: one pass.
 
 mod check;
+mod closed;
 mod entries;
 mod events;
 mod node;
+mod profile;
 mod read;
 mod says;
 mod session;
@@ -18,9 +20,14 @@ mod waiting;
 mod words;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use profile::Profile;
+pub(super) use says::says;
+
+use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
+use crate::tape::Val;
 
 /// The verifiable agent record.
 pub static DIALECT: Dialect = Dialect {
@@ -33,20 +40,42 @@ pub static DIALECT: Dialect = Dialect {
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Documents(&["session", "entries"]),
-        read: Some(|_| Box::new(read::RecordReader::default())),
+        read: Some(|_| Box::new(read::RecordReader::new(Profile::V3))),
         write: Some(WriteSpec {
-            make: |options| Box::new(write::RecordWriter::new(options)),
-            says: says::says,
+            make: |options| Box::new(write::RecordWriter::new(options, Profile::V3)),
+            says,
         }),
     }],
     sniff,
 };
 
-/// The version we write.
-pub(crate) const VERSION: &str = "3.0.0";
-
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
-    let session = head.doc.get("session")?;
-    let known = session.get("entries").is_some() || session.get("session-id").is_some();
-    (known && head.doc.get("version").is_some()).then_some((Role::Log, 20))
+    let of_session = head.doc.get("session").is_some_and(is_session);
+    let known = of_session && head.doc.get("version").is_some() && !is_v2(head.doc);
+    known.then_some((Role::Log, 20))
+}
+
+fn is_session(session: Val<'_>) -> bool {
+    session.get("entries").is_some() || session.get("session-id").is_some()
+}
+
+/// Whether a document is a record of profile v2.
+pub(super) fn is_v2(doc: Val<'_>) -> bool {
+    let version = doc.get("version").is_some_and(|version| version.is(Profile::V2.version()));
+    version && doc.get("session").is_some_and(is_session)
+}
+
+/// Whether a dialect is a record, of whatever profile.
+pub(crate) fn is_record(dialect: &str) -> bool {
+    [DIALECT.name, super::record_v2::DIALECT.name].contains(&dialect)
+}
+
+/// A reader of profile v2.
+pub(super) fn closed_reader() -> Box<dyn Reader> {
+    Box::new(read::RecordReader::new(Profile::V2))
+}
+
+/// A writer of profile v2.
+pub(super) fn closed_writer(options: &Options) -> Box<dyn Writer> {
+    Box::new(closed::ClosedWriter::new(options))
 }

@@ -5,6 +5,7 @@
 
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
+use super::profile::{OURS, Profile};
 use super::session::{Overview, UNKNOWN};
 use super::unreadable;
 use super::usage::Tally;
@@ -26,16 +27,43 @@ macro_rules! entry_members {
     ($($member:ident = $name:literal,)*) => {
         /// An entry or a child.
         pub(super) struct ReadEntry<'t> {
-            /// The whole of it, for what few entries have.
+            /// The whole of it.
             pub(super) map: Val<'t>,
+            /// Where the members are that few entries have and the draft does not know.
+            ours: Val<'t>,
+            /// What `token-usage` has beyond the draft.
+            usage_rest: Option<Val<'t>>,
+            pub(super) profile: Profile,
             $(pub(super) $member: Option<Val<'t>>,)*
         }
 
         impl<'t> ReadEntry<'t> {
-            fn new(map: Val<'t>) -> Self {
+            fn new(map: Val<'t>, profile: Profile) -> Self {
                 const NAMES: WantedNames<{ [$($name),*].len() }> = WantedNames::new([$($name),*]);
                 let [$($member),*] = map.find(&NAMES);
-                Self { map, $($member),* }
+                let entry = Self { map, ours: map, usage_rest: None, profile, $($member),* };
+                if profile == Profile::V3 {
+                    return entry;
+                }
+                // In closed maps all that the draft does not know has a place of its own.
+                let data = entry.data.and_then(|data| data.get("data"));
+                let vendor = entry.data.and_then(|data| data.get("vendor"));
+                note_filler(vendor);
+                let beside = entry.ext.and_then(|ext| ext.get("data"));
+                if beside.is_some_and(|beside| beside.get("line").is_none()) {
+                    note_filler(entry.ext.and_then(|ext| ext.get("vendor")));
+                }
+                let said = beside.and_then(|beside| beside.get("said"));
+                let mut entry = match said {
+                    Some(said) => {
+                        let [$($member),*] = said.find(&NAMES);
+                        let usage_rest = said.get("token-usage");
+                        Self { map, ours: said, usage_rest, profile, $($member: entry.$member.or($member)),* }
+                    }
+                    None => entry,
+                };
+                entry.data = data;
+                entry
             }
         }
     };
@@ -65,6 +93,7 @@ entry_members! {
     is_error = "is-error",
     outcome = "outcome",
     usage = "token-usage",
+    stop_reason = "stop-reason",
     ext = "vendor-ext",
 }
 
@@ -94,12 +123,45 @@ impl<'t> ReadEntry<'t> {
 
     /// The elements of its `children`.
     pub(super) fn children(&self) -> impl Iterator<Item = ReadEntry<'t>> + use<'t> {
-        self.children.into_iter().flat_map(|children| children.elements()).map(ReadEntry::new)
+        let (children, profile) = (self.children, self.profile);
+        let children = children.into_iter().flat_map(|children| children.elements());
+        children.map(move |child| ReadEntry::new(child, profile))
     }
+
+    /// Its `token-usage`.
+    pub(super) fn usage(&self) -> Option<ReadUsage<'t>> {
+        let [counts, rest] =
+            [self.usage, self.usage_rest].map(|map| map.filter(|map| map.kind() == Kind::Object));
+        let counts = counts?;
+        Some(ReadUsage { counts, rest: rest.unwrap_or(counts) })
+    }
+
+    /// Whose lines it holds, and the lines: the first, the others, and the space around them.
+    fn kept(&self) -> [Option<Val<'t>>; 4] {
+        const NAMES: WantedNames<4> = WantedNames::new(["vendor", "data", "more", "space"]);
+        const CLOSED: WantedNames<3> = WantedNames::new(["line", "more", "space"]);
+        let Some(ext) = self.ext else { return [None; 4] };
+        let kept = ext.find(&NAMES);
+        match (self.profile, kept) {
+            (Profile::V3, kept) => kept,
+            (Profile::V2, [vendor, data, ..]) => {
+                let [line, more, space] = data.map(|data| data.find(&CLOSED)).unwrap_or_default();
+                [vendor, line, more, space]
+            }
+        }
+    }
+}
+
+/// What an entry used: what the draft counts, and the rest.
+#[derive(Clone, Copy)]
+pub(super) struct ReadUsage<'t> {
+    pub(super) counts: Val<'t>,
+    pub(super) rest: Val<'t>,
 }
 
 #[derive(Default)]
 pub(super) struct RecordReader {
+    profile: Profile,
     /// Entries read so far, for pointers.
     entries: usize,
     started: bool,
@@ -117,6 +179,12 @@ struct Heard {
     changed: Session<'static>,
 }
 
+impl RecordReader {
+    pub(super) fn new(profile: Profile) -> Self {
+        Self { profile, checker: Checker::new(profile), ..Self::default() }
+    }
+}
+
 impl Reader for RecordReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         match doc.kind {
@@ -124,7 +192,7 @@ impl Reader for RecordReader {
                 // Records may follow one another.
                 if self.started || self.complete || self.entries > 0 {
                     self.finish(out);
-                    *self = Self::default();
+                    *self = Self::new(self.profile);
                 }
                 if doc.root.get("version").is_none() && doc.root.get("session").is_none() {
                     out.problem(Code::UnknownShape, None, "expected a document with `version` and `session`");
@@ -142,7 +210,7 @@ impl Reader for RecordReader {
             _ => {
                 let entries = Pointer::Record.member("session");
                 let entries = entries.member("entries");
-                let entry = ReadEntry::new(doc.root);
+                let entry = ReadEntry::new(doc.root, self.profile);
                 check_entry(&entry, Pointer::Element(&entries, self.entries), out);
                 self.entries += 1;
                 self.heard.entry(&entry, out);
@@ -164,7 +232,7 @@ impl RecordReader {
         out.kept_lines_follow("");
         let Some(session) = record.get("session") else { return };
         // A version we do not know may mean something that we do not.
-        if let Some(version) = record.get("version").filter(|version| version.is(super::VERSION)) {
+        if let Some(version) = record.get("version").filter(|version| version.is(self.profile.version())) {
             version.take(Field::Structure);
         }
         if let Some(entries) = session.get("entries").filter(|entries| entries.leaves() == 1) {
@@ -174,6 +242,15 @@ impl RecordReader {
         // We name a record after its session.
         if let Some(own) = record.get("id").filter(|own| own.str() == id) {
             own.note(Field::Structure);
+        }
+        if self.profile == Profile::V2 {
+            // What the schema wants and we made up.
+            session
+                .get("format")
+                .filter(|format| format.is("interactive"))
+                .map(|it| it.note(Field::Structure));
+            let age = record.get("created").filter(|it| it.text() == self.heard.overview.age());
+            age.map(|age| age.note(Field::Structure));
         }
         let (meta, environment) = (session.get("agent-meta"), session.get("environment"));
         let ours = session
@@ -291,7 +368,7 @@ impl Heard {
 
     /// Reads an entry, its children, and hands on the lines it was made from.
     fn entry(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
-        let ext = entry.ext.map(|ext| ext.find(&EXT_NAMES)).unwrap_or_default();
+        let ext = entry.kept();
         let [vendor, data, ..] = ext;
         let vendor = vendor.and_then(|vendor| vendor.str());
         let vendor = vendor.as_ref().map_or("", Str::as_escaped);
@@ -337,7 +414,7 @@ impl Heard {
 
     /// Says what the responses that end with this entry have used.
     fn used(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
-        let Some(usage) = entry.usage.filter(|usage| usage.kind() == Kind::Object) else { return };
+        let Some(usage) = entry.usage() else { return };
         let turn = read_response(usage, entry, &mut self.tally);
         self.model(turn.model.as_ref());
         out.event(&Event::Usage(turn));
@@ -354,7 +431,7 @@ impl Heard {
         let Some((kind, author)) = kind_of(entry) else { return };
         let content = entry.content();
         let of = Of::item(&kind);
-        let circumstances = Circumstances::read_members(entry.map, &["time", "model"], Spelling::Kebab);
+        let circumstances = Circumstances::read_members(entry.ours, &["time", "model"], Spelling::Kebab);
         // What a subagent says stands within its call, and is no block of it.
         let call = around.and_then(|(_, call)| call.call_id?.str());
         let by_subagent = call.is_some() && circumstances.parent_call == call;
@@ -390,7 +467,7 @@ impl Heard {
         let status = entry.outcome.and_then(|word| Status::read(word, Field::ItemStatus, Spelling::Kebab));
         let status = status.unwrap_or_else(|| words::usual_status(native_status.as_ref(), is_error));
         let tail =
-            ItemTail::read_members(entry.map, &["status", "native_status", "is_error"], Spelling::Kebab);
+            ItemTail::read_members(entry.ours, &["status", "native_status", "is_error"], Spelling::Kebab);
         out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error, ..tail }));
         self.used(entry, out);
     }
@@ -408,12 +485,16 @@ fn read_files(files: Val<'_>, (item, mut next): (ItemId, u32), out: &mut Events<
     next
 }
 
-/// What a `vendor-ext` of ours holds.
-const EXT_NAMES: WantedNames<4> = WantedNames::new(["vendor", "data", "more", "space"]);
+/// Notes a name that the schema wants where no vendor said anything.
+fn note_filler(vendor: Option<Val<'_>>) {
+    vendor.filter(|vendor| vendor.is(OURS)).map(|vendor| vendor.note(Field::Padding));
+}
 
 /// Hands on the lines that an entry was made from.
 fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, out: &mut Events<'_>) {
-    name.take_text(Field::Structure);
+    if data.is_some() {
+        name.take_text(Field::Structure);
+    }
     let mut spaces = space.into_iter().flat_map(|spaces| spaces.elements());
     let more = more.into_iter().flat_map(|more| more.elements());
     for line in data.into_iter().chain(more) {
@@ -437,7 +518,7 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
     });
     Some(match kind.as_escaped() {
         "user" => {
-            let tool = entry.map.get("author").filter(|author| author.is("tool"));
+            let tool = entry.ours.get("author").filter(|author| author.is("tool"));
             tool.map(|author| author.take(Field::ItemAuthor));
             (ItemKind::Message, if tool.is_some() { Author::Tool } else { Author::User })
         }
@@ -455,8 +536,8 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
                     .call_id
                     .take_text(Field::CallId)
                     .or_else(|| entry.map.take_str("tool-id", Field::CallId)),
-                kind: taken(entry.map, "call-kind", Field::CallKind).unwrap_or(usual),
-                namespace: entry.map.take_str("namespace", Field::CallNamespace),
+                kind: taken(entry.ours, "call-kind", Field::CallKind).unwrap_or(usual),
+                namespace: entry.ours.take_str("namespace", Field::CallNamespace),
                 name: entry.name.take_text(Field::CallName).unwrap_or_default(),
             };
             (ItemKind::ToolCall(call), Author::Assistant)
@@ -471,7 +552,7 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
         _ => {
             let speaker = entry.event_type.and_then(|kind| SPEAKERS.value(&kind.str()?));
             let says = entry.content().is_some();
-            let notice = entry.map.take_bool("notice", Field::Structure) == Some(true);
+            let notice = entry.ours.take_bool("notice", Field::Structure) == Some(true);
             match (speaker, entry.event_type) {
                 (Some(author), Some(kind)) if says && !notice => {
                     kind.take(Field::ItemAuthor);
@@ -517,7 +598,7 @@ fn opaque<'t>(entry: &ReadEntry<'t>, vendor: &str) -> Option<Part<'t>> {
         None => (OpaqueKind::Encrypted, encrypted?),
     };
     let usual = || Dialect::named(vendor).and_then(|dialect| dialect.issuer).unwrap_or(UNKNOWN);
-    let issuer = entry.map.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
+    let issuer = entry.ours.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
     let value = value.take_text(kind.field())?;
     Some(Part::Opaque(Opaque { kind, issuer, value }))
 }

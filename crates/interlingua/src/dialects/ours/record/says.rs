@@ -5,7 +5,7 @@ use crate::model::{
     Field, Says, attempts, citations, failures, listings, oversight, revisions, session, settings, turns,
 };
 
-pub(super) const fn says(field: Field) -> Says {
+pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
     match field {
         Field::Structure | Field::Padding => Says::Exactly,
         Field::EventTime => {

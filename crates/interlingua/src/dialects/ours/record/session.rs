@@ -1,7 +1,7 @@
 //! What a record says about its session: before the entries what is known by then, after them the rest.
 
-use super::VERSION;
 use super::node::is_time;
+use super::profile::{OURS, Profile};
 use crate::dialects::Dialect;
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
@@ -24,6 +24,7 @@ pub(super) struct SessionSummary {
     /// Several titles were told, and each has its entry.
     titles: bool,
     pub(super) overview: Overview,
+    profile: Profile,
     /// What to call a session that has no id.
     source_name: Option<String>,
 }
@@ -48,6 +49,11 @@ impl Overview {
         }
     }
 
+    /// How old a record of it is: as old as the last thing in it, as a JSON value.
+    pub(super) fn age(&self) -> &str {
+        if self.last_time.is_empty() { "0" } else { &self.last_time }
+    }
+
     /// Something happened at that time.
     pub(super) fn time(&mut self, time: &Time<'_>) {
         if self.first_time.is_empty() {
@@ -67,8 +73,8 @@ struct WrittenFirst {
 }
 
 impl SessionSummary {
-    pub(super) fn new(source_name: Option<String>) -> Self {
-        Self { source_name, ..Self::default() }
+    pub(super) fn new(source_name: Option<String>, profile: Profile) -> Self {
+        Self { source_name, profile, ..Self::default() }
     }
 
     /// Takes in what an event says. Returns what needs entries: what the record's own places cannot say any more.
@@ -137,7 +143,7 @@ impl SessionSummary {
 
     /// Opens the record up to its entries.
     pub(super) fn write_head(&mut self, json: &mut JsonWriter<'_>) {
-        json.object().key("version").literal(VERSION).opt_str("id", self.first.id.as_ref());
+        json.object().key("version").literal(self.profile.version()).opt_str("id", self.first.id.as_ref());
         json.key("session").object().opt_str("session-id", self.first.id.as_ref());
         self.written.id = self.first.id.is_some();
         // A time that only the first entry tells is written after the entries: a reader then knows that it follows.
@@ -183,14 +189,23 @@ impl SessionSummary {
             (ours.branch, ours.commit, ours.repository) = (branch, commit, repository);
         }
         if ours != Session::default() || no_final_newline {
-            json.key("vendor-ext").object().key("vendor").literal("interlingua").key("data").object();
+            json.key("vendor-ext").object().key("vendor").literal(OURS).key("data").object();
             ours.write_members(&[], Spelling::Kebab, json);
             if no_final_newline {
                 json.key("final-newline").bool(false);
             }
             json.end_object().end_object();
         }
-        json.end_object().opt_str("id", late_id.as_ref()).end_object().frame("\n");
+        if self.profile == Profile::V2 {
+            // The schema wants to know, and no log says it.
+            json.key("format").literal("interactive");
+        }
+        json.end_object().opt_str("id", late_id.as_ref());
+        if self.profile == Profile::V2 {
+            // A record is a function of its source: it is as old as the last thing in it.
+            json.key("created").raw(&Raw::new(self.overview.age()));
+        }
+        json.end_object().frame("\n");
     }
 
     fn write_agent(&self, json: &mut JsonWriter<'_>) {

@@ -1,10 +1,10 @@
 //! Token usage: cumulative in the model, increases in the record.
 
+use super::read::ReadUsage;
 use crate::json::JsonWriter;
 use crate::json::Str;
 use crate::ledger::hash;
 use crate::model::{Field, Stop, StopClass, Usage};
-use crate::tape::Val;
 
 /// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
 /// so that a reader knows that too.
@@ -45,20 +45,21 @@ fn total(usage: &Usage) -> Option<u64> {
 }
 
 /// Reads such numbers. A total that is not the sum of the others says something that we do not know, and is left alone.
-pub(super) fn read_counts(usage: Val<'_>) -> Usage {
+pub(super) fn read_counts(usage: ReadUsage<'_>) -> Usage {
+    let ReadUsage { counts: usage, rest } = usage;
     let input = usage.take_u64("input", Field::UsageInput);
     let cache_read = usage.take_u64("cached", Field::UsageCacheRead);
-    let cache_write = usage.take_u64("cache-write", Field::UsageCacheWrite);
+    let cache_write = rest.take_u64("cache-write", Field::UsageCacheWrite);
     let caches = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
     let counts = Usage {
         input: input.map(|input| input.saturating_sub(caches)),
         cache_read,
         cache_write,
-        cache_write_long: usage.take_u64("cache-write-long", Field::UsageCacheWriteLong),
-        input_audio: usage.take_u64("input-audio", Field::UsageInputAudio),
+        cache_write_long: rest.take_u64("cache-write-long", Field::UsageCacheWriteLong),
+        input_audio: rest.take_u64("input-audio", Field::UsageInputAudio),
         output: usage.take_u64("output", Field::UsageOutput),
         reasoning: usage.take_u64("reasoning", Field::UsageReasoning),
-        output_audio: usage.take_u64("output-audio", Field::UsageOutputAudio),
+        output_audio: rest.take_u64("output-audio", Field::UsageOutputAudio),
     };
     let sum = usage.get("total").filter(|said| said.u64().is_some() && said.u64() == total(&counts));
     if let Some(sum) = sum {

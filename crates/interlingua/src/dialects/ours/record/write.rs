@@ -8,6 +8,7 @@
 //! another.
 
 use super::entries::Entries;
+use super::profile::Profile;
 use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody};
@@ -16,6 +17,7 @@ use crate::pipe::{Target, Writer};
 
 pub(super) struct RecordWriter {
     options: Options,
+    profile: Profile,
     entries: Entries,
     /// A session has begun.
     started: bool,
@@ -25,10 +27,11 @@ pub(super) struct RecordWriter {
 }
 
 impl RecordWriter {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &Options, profile: Profile) -> Self {
         Self {
             options: options.clone(),
-            entries: Entries::new(options),
+            profile,
+            entries: Entries::new(options, profile),
             started: false,
             early: JsonBuffer::default(),
             begun: false,
@@ -40,7 +43,7 @@ impl RecordWriter {
         let again = std::mem::replace(&mut self.started, true);
         if again && !self.entries.summary.is_of(session) {
             self.end(out);
-            self.entries = Entries::new(&self.options);
+            self.entries = Entries::new(&self.options, self.profile);
             self.begun = false;
         }
     }

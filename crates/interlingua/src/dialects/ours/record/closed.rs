@@ -1,0 +1,201 @@
+//! The writer of profile v2, whose maps are closed: each entry is written as in v3, and then all that the draft does not know
+//! is moved into `vendor-ext`, where such things have their place: the source line in `data/line` (with `more` and `space`), and
+//! in `data/said` what our model says beyond the draft.
+
+use super::profile::{OURS, Profile};
+use super::write::RecordWriter;
+use crate::dialects::Options;
+use crate::framing::{DocumentFramer, Frame, FrameKind, Framer as _};
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
+use crate::ledger::Leftover;
+use crate::model::Event;
+use crate::pipe::{Target, Writer};
+use crate::tape::{Limits, TapeBuf, Val};
+
+pub(super) struct ClosedWriter {
+    open: RecordWriter,
+    json: JsonBuffer,
+    pieces: Pieces,
+}
+
+/// Cuts an open record into its entries and closes each.
+struct Pieces {
+    framer: DocumentFramer,
+    limits: Limits,
+    tape: TapeBuf,
+    closed: JsonBuffer,
+}
+
+impl ClosedWriter {
+    pub(super) fn new(options: &Options) -> Self {
+        let framer = DocumentFramer::new(&["session", "entries"], usize::MAX);
+        Self {
+            open: RecordWriter::new(options, Profile::V2),
+            json: JsonBuffer::default(),
+            pieces: Pieces {
+                framer,
+                limits: options.limits.around_others(),
+                tape: TapeBuf::default(),
+                closed: JsonBuffer::default(),
+            },
+        }
+    }
+
+    /// Runs `write` on the writer of open records and closes the entries that are complete then.
+    fn with(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut RecordWriter, &mut Target<'_>)) {
+        let mut bytes = Vec::new();
+        let mut json = self.json.emit(&mut bytes);
+        json.begin_push();
+        write(&mut self.open, &mut out.redirected(json));
+        self.json.emit(&mut bytes).end_push();
+        let Pieces { framer, limits, tape, closed } = &mut self.pieces;
+        framer.push(&bytes, &mut |frame| put(&frame, limits, tape, closed, &mut out.json));
+    }
+}
+
+impl Writer for ClosedWriter {
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        self.with(out, |open, out| open.event(event, out));
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        self.with(out, |open, out| open.leftover(leftover, out));
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        self.with(out, |open, out| open.finish(out));
+        let Pieces { framer, limits, tape, closed } = &mut self.pieces;
+        framer.finish(&mut |frame| put(&frame, limits, tape, closed, &mut out.json));
+    }
+}
+
+/// Writes a piece of the record: an entry with its maps closed, anything else as it is.
+fn put(
+    frame: &Frame<'_>,
+    limits: &Limits,
+    tape: &mut TapeBuf,
+    closed: &mut JsonBuffer,
+    json: &mut JsonWriter<'_>,
+) {
+    let FrameKind::Element { comma } = frame.kind else {
+        let source = frame.source();
+        return json.bytes(source.as_deref().unwrap_or(frame.bytes));
+    };
+    let text = std::str::from_utf8(frame.bytes).unwrap_or_default();
+    // Our own writer wrote it, within these limits.
+    let Ok(tape) = tape.parse(text, limits) else {
+        return json.bytes(frame.bytes);
+    };
+    closed.clear();
+    put_entry(tape.root(), &mut closed.hold());
+    if comma {
+        json.bytes(b",");
+    }
+    json.bytes(closed.bytes());
+}
+
+/// The members that the draft knows, by the type of the entry.
+fn known(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "user" => &["content", "parent-id"],
+        "assistant" => &["content", "parent-id", "model-id"],
+        "tool-call" => &["name", "input", "call-id"],
+        "tool-result" => &["output", "call-id", "status", "is-error"],
+        "reasoning" => &["content", "encrypted", "subject"],
+        _ => &["event-type"],
+    }
+}
+
+/// Members that every entry may have.
+const EVERY: &[&str] = &["type", "timestamp", "id"];
+
+/// What the draft counts.
+const COUNTS: &[&str] = &["input", "output", "cached", "reasoning", "total", "cost"];
+
+/// What is written in another place, or in another form.
+const ELSEWHERE: &[&str] = &["children", "vendor-ext", "token-usage", "data"];
+
+fn put_entry(entry: Val<'_>, json: &mut JsonWriter<'_>) {
+    let kind = entry.str_or_empty("type").to_owned();
+    let is_known = |name: &Str<'_>| {
+        let name = name.as_escaped();
+        EVERY.contains(&name) || known(&kind).contains(&name)
+    };
+    let usage = entry.get("token-usage");
+    let counts_here = kind == "assistant";
+    json.object();
+    let mut said = false;
+    for (name, value) in entry.members() {
+        if is_known(&name) {
+            json.key(name.as_escaped()).raw(&Raw::new(value.text()));
+        } else {
+            said |= !ELSEWHERE.contains(&name.as_escaped());
+        }
+    }
+    if let Some(data) = entry.get("data") {
+        json.key("data")
+            .object()
+            .key("vendor")
+            .literal(OURS)
+            .key("data")
+            .raw(&Raw::new(data.text()))
+            .end_object();
+    }
+    let mut usage_said = false;
+    if let Some(usage) = usage {
+        let of_draft = |name: &Str<'_>| counts_here && COUNTS.contains(&name.as_escaped());
+        usage_said =
+            usage.members().any(|(name, _)| !of_draft(&name) && !(counts_here && name.is("stop-reason")));
+        if counts_here {
+            if let Some(stop) = usage.get("stop-reason") {
+                json.key("stop-reason").raw(&Raw::new(stop.text()));
+            }
+            put_members(usage, "token-usage", &of_draft, json);
+        }
+    }
+    if let Some(children) = entry.get("children") {
+        json.key("children").array();
+        children.elements().for_each(|child| put_entry(child, json));
+        json.end_array();
+    }
+    let ext = entry.get("vendor-ext");
+    if ext.is_some() || said || usage_said {
+        json.key("vendor-ext").object().key("vendor");
+        match ext.and_then(|ext| ext.get("vendor")) {
+            Some(vendor) => json.raw(&Raw::new(vendor.text())),
+            None => json.literal(OURS),
+        };
+        json.key("data").object();
+        for (name, closed) in [("data", "line"), ("more", "more"), ("space", "space")] {
+            if let Some(value) = ext.and_then(|ext| ext.get(name)) {
+                json.key(closed).raw(&Raw::new(value.text()));
+            }
+        }
+        if said || usage_said {
+            json.key("said").object();
+            for (name, value) in entry.members() {
+                if !is_known(&name) && !ELSEWHERE.contains(&name.as_escaped()) {
+                    json.key(name.as_escaped()).raw(&Raw::new(value.text()));
+                }
+            }
+            if let Some(usage) = usage.filter(|_| usage_said) {
+                let rest = |name: &Str<'_>| {
+                    !counts_here || !(COUNTS.contains(&name.as_escaped()) || name.is("stop-reason"))
+                };
+                put_members(usage, "token-usage", &rest, json);
+            }
+            json.end_object();
+        }
+        json.end_object().end_object();
+    }
+    json.end_object();
+}
+
+/// Writes a map with the members that are wanted.
+fn put_members(map: Val<'_>, name: &str, wanted: &dyn Fn(&Str<'_>) -> bool, json: &mut JsonWriter<'_>) {
+    json.key(name).object();
+    for (name, value) in map.members().filter(|(name, _)| wanted(name)) {
+        json.key(name.as_escaped()).raw(&Raw::new(value.text()));
+    }
+    json.end_object();
+}

@@ -1,0 +1,24 @@
+//! The two profiles of the record.
+
+/// Which form of the draft.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Profile {
+    /// Open maps: what the draft does not know stands beside what it knows.
+    #[default]
+    V3,
+    /// Closed maps: it stands in `vendor-ext`.
+    V2,
+}
+
+/// Who says what no vendor said.
+pub(super) const OURS: &str = "interlingua";
+
+impl Profile {
+    /// The version we write.
+    pub(super) const fn version(self) -> &'static str {
+        match self {
+            Profile::V3 => "3.0.0",
+            Profile::V2 => "2.0.0",
+        }
+    }
+}
