@@ -1,0 +1,707 @@
+//! A story as one page that needs nothing else: no network, no fonts, no scripts but its own.
+//!
+//! Every byte of content is escaped text. The page's policy allows this script and this style by their hashes and
+//! pictures that are in the page, and nothing else; so even a mistake here could not run what a log says.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use interlingua::json::{Str, base64};
+use interlingua::model::{Media, MediaSource};
+use sha2::{Digest as _, Sha256};
+
+use super::Look;
+use super::prose::{Block, Inline, blocks, inline};
+use super::safe::{one_line, visible};
+use super::story::{
+    ChangedFile, EntryBody, LineFate, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
+    changes, gist,
+};
+use super::timeline;
+use super::words::{self, Tone};
+use crate::render::{number, plural};
+
+const STYLE: &str = include_str!("assets/page.css");
+const SCRIPT: &str = include_str!("assets/page.js");
+
+/// Longer output is folded even where it matters, longer texts after their beginning.
+const OPEN_LINES: usize = 40;
+const TEXT_LINES: usize = 400;
+/// Long text is laid out in pieces, so that a browser need not measure what nobody sees.
+const CHUNK_LINES: usize = 200;
+const CHUNK_BYTES: usize = 32 << 10;
+
+/// Writes a story as a page.
+pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = HtmlPage { story, look, html: String::new() };
+    page.head();
+    page.pour(out)?;
+    for (number, turn) in story.turns.iter().enumerate() {
+        page.turn(number, turn, out)?;
+    }
+    page.tail();
+    page.pour(out)
+}
+
+struct HtmlPage<'s> {
+    story: &'s Story,
+    look: &'s Look<'s>,
+    /// What has not been poured out yet.
+    html: String,
+}
+
+/// Formats our own markup; content goes in by [`HtmlPage::text`] and its kin.
+macro_rules! put {
+    ($page:expr, $($format:tt)*) => {{
+        // Writing to a string does not fail.
+        let _ = write!($page.html, $($format)*);
+    }};
+}
+
+impl HtmlPage<'_> {
+    fn pour(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.html.as_bytes())?;
+        self.html.clear();
+        Ok(())
+    }
+
+    fn head(&mut self) {
+        let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())));
+        put!(
+            self,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {}; style-src {}; \
+             img-src data:; base-uri 'none'; form-action 'none'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"referrer\" content=\"no-referrer\">\n<title>",
+            hash(SCRIPT),
+            hash(STYLE)
+        );
+        let title = one_line(&words::title(self.story));
+        self.text(&title);
+        put!(self, "</title>\n<style>{STYLE}</style>\n</head>\n<body>\n");
+        put!(
+            self,
+            "<a class=\"skip\" href=\"#story\">Skip to the story</a>\n<header class=\"bar\">\n{TOOLBAR}"
+        );
+        timeline::write(self.story, self.look.full, &mut self.html);
+        put!(self, "</header>\n<main id=\"story\" tabindex=\"-1\">\n<div class=\"title\">\n<h1>");
+        self.text(&title);
+        put!(self, "</h1>\n<dl>\n");
+        for (name, fact) in words::facts(self.story, self.look.name, self.look.identity) {
+            put!(self, "<div><dt>{name}</dt><dd>");
+            self.text(&one_line(&fact));
+            put!(self, "</dd></div>\n");
+        }
+        put!(self, "</dl>\n</div>\n");
+    }
+
+    fn turn(&mut self, number: usize, turn: &StoryTurn, out: &mut dyn Write) -> io::Result<()> {
+        let story = self.story;
+        if story.told(&turn.entries, self.look.full).next().is_none() {
+            return Ok(());
+        }
+        let name = if number == 0 { "Before the first turn".to_owned() } else { format!("Turn {number}") };
+        put!(self, "<details class=\"turn\" id=\"t{number}\" open>\n<summary><h2>{name}</h2>");
+        if let Some(time) = story.start(turn) {
+            put!(self, "<span class=\"when\">");
+            self.text(time.text());
+            put!(self, "</span>");
+        }
+        put!(self, "</summary>\n");
+        self.entries(&turn.entries, Some(out))?;
+        if let Some(used) = words::used(turn) {
+            put!(self, "<p class=\"used\">{}</p>\n", used);
+        }
+        put!(self, "</details>\n");
+        self.pour(out)
+    }
+
+    fn entries(&mut self, entries: &[usize], mut out: Option<&mut dyn Write>) -> io::Result<()> {
+        let story = self.story;
+        let mut voice: Option<(Speaker, Option<&Str<'_>>, Option<&Str<'_>>)> = None;
+        for (at, entry) in story.told(entries, self.look.full) {
+            let mut named = false;
+            if let Some(speaker) = words::speaker(entry) {
+                let model = entry.model.as_ref().filter(|_| speaker == Speaker::Assistant);
+                let now = (speaker, model, entry.agent.as_ref());
+                named = !voice.is_some_and(|(who, model, agent)| {
+                    who == now.0 && agent == now.2 && (now.1.is_none() || model == now.1)
+                });
+                if named {
+                    voice = Some(now);
+                }
+            }
+            self.entry(at, entry, named)?;
+            if let Some(out) = out.as_deref_mut() {
+                self.pour(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, at: usize, entry: &StoryEntry, named: bool) -> io::Result<()> {
+        let sort = match &entry.body {
+            EntryBody::Said(Speaker::Person, _) => "said user",
+            EntryBody::Said(Speaker::Assistant, _) => "said assistant",
+            EntryBody::Said(Speaker::Agent | Speaker::Summary | Speaker::Command, _) => "said other",
+            EntryBody::Said(Speaker::Harness | Speaker::System | Speaker::Tool, _) => "said aside",
+            EntryBody::Thought(_) => "thought",
+            EntryBody::Tool(_) => "tool",
+            _ => "line",
+        };
+        let failed = if entry.is_failure() { " bad" } else { "" };
+        let number = at + 1;
+        put!(self, "<div class=\"e {sort}{failed}\" id=\"e{number}\">");
+        put!(self, "<a class=\"n\" href=\"#e{number}\" aria-label=\"Link to entry {number}\">{number}</a>");
+        if named {
+            self.speaker(entry);
+        }
+        match &entry.body {
+            EntryBody::Said(speaker, pieces) => self.said(*speaker, pieces),
+            EntryBody::Thought(pieces) => self.thought(pieces),
+            EntryBody::Tool(tool) => self.tool(tool)?,
+            _ => self.happening(entry),
+        }
+        put!(self, "</div>\n");
+        Ok(())
+    }
+
+    fn speaker(&mut self, entry: &StoryEntry) {
+        let Some(speaker) = words::speaker(entry) else { return };
+        put!(self, "<p class=\"who\"><b>{}</b>", words::who(speaker));
+        if let Some(agent) = &entry.agent {
+            put!(self, "<span>agent ");
+            self.text(&one_line(&agent.decode()));
+            put!(self, "</span>");
+        }
+        if let Some(model) = entry.model.as_ref().filter(|_| speaker == Speaker::Assistant) {
+            put!(self, "<span>");
+            self.text(&one_line(&model.decode()));
+            put!(self, "</span>");
+        }
+        if let Some(time) = &entry.time {
+            put!(self, "<span title=\"");
+            self.text(time.text());
+            put!(self, "\">");
+            self.text(time.clock());
+            put!(self, "</span>");
+        }
+        if entry.replaces {
+            put!(self, "<span>in place of an earlier one</span>");
+        }
+        put!(self, "</p>");
+    }
+
+    fn said(&mut self, speaker: Speaker, pieces: &[Piece]) {
+        if pieces.is_empty() {
+            return put!(self, "<p class=\"dim\">(nothing)</p>");
+        }
+        // Words of the program around the model are long and seldom of interest.
+        let folded = matches!(speaker, Speaker::Harness | Speaker::System | Speaker::Tool | Speaker::Summary);
+        let lines: usize = pieces.iter().map(lines_of).sum();
+        let folded = folded && lines > 2 && {
+            self.fold("", self.look.full);
+            self.preview(pieces, lines);
+            put!(self, "</summary>");
+            true
+        };
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => self.prose(&text.decode()),
+                Piece::Refusal(text) => {
+                    put!(self, "<p class=\"dim\">declined:</p>");
+                    self.prose(&text.decode());
+                }
+                piece => self.piece(piece),
+            }
+        }
+        if folded {
+            put!(self, "</details>");
+        }
+    }
+
+    fn thought(&mut self, pieces: &[Piece]) {
+        let lines: usize = pieces.iter().map(lines_of).sum();
+        let has_text = pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if !text.is_empty()));
+        if !has_text && !self.look.full {
+            return put!(self, "<p class=\"dim\">thought, hidden</p>");
+        }
+        self.fold("", self.look.full);
+        put!(self, "<span class=\"label\">thought</span> ");
+        self.preview(pieces, lines);
+        put!(self, "</summary>");
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => self.prose(&text.decode()),
+                Piece::Opaque(_) if !self.look.full => {}
+                piece => self.piece(piece),
+            }
+        }
+        put!(self, "</details>");
+    }
+
+    /// The first words of a fold. They stand inside it, too, so that a search passes them over.
+    fn preview(&mut self, pieces: &[Piece], lines: usize) {
+        let first = pieces.iter().find_map(|piece| match piece {
+            Piece::Text(text) => text.decode().lines().map(one_line).find(|line| !line.is_empty()),
+            piece => Some(one_line(&words::brief(piece))),
+        });
+        put!(self, "<span class=\"gist\" data-echo>");
+        self.text(&clip(&first.unwrap_or_default(), 200));
+        put!(self, "</span>");
+        if lines > 1 {
+            put!(self, "<span class=\"facts\">{} lines</span>", number(lines as u64));
+        }
+    }
+
+    fn tool(&mut self, tool: &ToolUse) -> io::Result<()> {
+        let fate = tool.fate();
+        let files = changes(tool);
+        let changed: usize = files.iter().map(|file| file.lines.len()).sum();
+        let printed: usize = tool.output().map(lines_of).sum();
+        let pictures = tool.output().any(|piece| matches!(piece, Piece::Media(_)));
+        let short = changed + printed <= OPEN_LINES;
+        let open = self.look.full || short && (fate == ToolFate::Failed || changed > 0 || pictures);
+        let sort = match fate {
+            ToolFate::Done => "ok",
+            ToolFate::Failed => "failed",
+            ToolFate::Unanswered => "open",
+        };
+        self.fold(sort, open);
+        put!(self, "<span class=\"mark\">{}</span> <b>", words::mark(fate));
+        self.text(&one_line(&words::tool_name(tool)));
+        put!(self, "</b> <span class=\"gist mono\" data-echo>");
+        self.text(&clip(&one_line(&gist(tool)), 300));
+        put!(self, "</span><span class=\"facts\">");
+        let mut facts = words::tool_facts(tool);
+        for (added, removed) in
+            files.iter().map(ChangedFile::counts).filter(|(added, removed)| added + removed > 0)
+        {
+            facts.push(format!("+{added} −{removed}"));
+        }
+        let facts = facts.join(" · ");
+        self.text(&facts);
+        put!(self, "</span></summary>");
+        self.arguments(tool, &files);
+        for file in &files {
+            self.changed(file);
+        }
+        for piece in tool.output() {
+            match piece {
+                Piece::Text(text) | Piece::Refusal(text) => self.block("out", &text.decode()),
+                Piece::File(file) if file.diff.is_some() => {}
+                piece => self.piece(piece),
+            }
+        }
+        if tool.results.is_empty() {
+            put!(self, "<p class=\"dim\">There is no result.</p>");
+        } else if tool.output().next().is_none() {
+            put!(self, "<p class=\"dim\">It printed nothing.</p>");
+        }
+        put!(self, "</details>");
+        if !tool.children.is_empty() {
+            self.fold("agent", true);
+            let told = self.story.told(&tool.children, self.look.full).count();
+            put!(
+                self,
+                "<span class=\"label\">subagent</span> <span class=\"facts\">{} entries</span></summary>\n",
+                number(told as u64)
+            );
+            self.entries(&tool.children, None)?;
+            put!(self, "</details>");
+        }
+        Ok(())
+    }
+
+    fn arguments(&mut self, tool: &ToolUse, files: &[ChangedFile]) {
+        let Some(args) = &tool.args else { return };
+        // What an edit replaces is told as what it changes.
+        let is_told = |name: &str| {
+            !files.is_empty()
+                && matches!(
+                    name,
+                    "old_string"
+                        | "new_string"
+                        | "oldString"
+                        | "newString"
+                        | "oldText"
+                        | "newText"
+                        | "edits"
+                        | "content"
+                        | "input"
+                        | "patch"
+                        | "patchText"
+                        | "old_str"
+                        | "new_str"
+                        | "file_text"
+                )
+        };
+        let mut named = Vec::new();
+        if args.each(|name, value| named.push((name.to_owned(), value.to_owned()))) {
+            named.retain(|(name, _)| !is_told(name));
+            if named.is_empty() {
+                return;
+            }
+            put!(self, "<dl class=\"args\">");
+            for (name, value) in named {
+                put!(self, "<div><dt>");
+                self.text(&one_line(&name));
+                put!(self, "</dt><dd>");
+                self.block("", &value);
+                put!(self, "</dd></div>");
+            }
+            put!(self, "</dl>");
+        } else if files.is_empty() {
+            self.block("in", &args.text());
+        }
+    }
+
+    fn changed(&mut self, file: &ChangedFile) {
+        put!(self, "<p class=\"path\">");
+        self.text(&one_line(&format!("{} {}", file.action, file.path)));
+        put!(self, "</p>");
+        if file.lines.is_empty() {
+            return;
+        }
+        for lines in file.lines.chunks(CHUNK_LINES) {
+            put!(self, "<pre class=\"diff\">");
+            for line in lines {
+                let (open, close) = match line.fate {
+                    LineFate::Added => ("<ins>+", "</ins>"),
+                    LineFate::Removed => ("<del>-", "</del>"),
+                    LineFate::Kept => ("<span> ", "</span>"),
+                    LineFate::Place => ("<span class=\"place\">", "</span>"),
+                };
+                self.html.push_str(open);
+                self.text(&line.text);
+                self.html.push_str(close);
+                self.html.push('\n');
+            }
+            put!(self, "</pre>");
+        }
+    }
+
+    fn happening(&mut self, entry: &StoryEntry) {
+        let Some(happening) = words::happening(self.story, entry) else { return };
+        let tone = match happening.tone {
+            Tone::Aside => "aside",
+            Tone::Break => "break",
+            Tone::Asked => "asked",
+            Tone::Bad => "bad",
+        };
+        put!(self, "<div class=\"{tone}\"><span class=\"label\">");
+        self.text(&happening.label);
+        put!(self, "</span> ");
+        if lines(&happening.text) > 3 {
+            self.fold("", self.look.full);
+            put!(self, "<span class=\"gist\" data-echo>");
+            self.text(&clip(&one_line(&happening.text), 200));
+            put!(self, "</span></summary>");
+            self.block("", &happening.text);
+            put!(self, "</details>");
+        } else {
+            self.text(&happening.text);
+        }
+        if let Some(time) = &entry.time {
+            put!(self, " <span class=\"facts\">");
+            self.text(time.clock());
+            put!(self, "</span>");
+        }
+        put!(self, "</div>");
+    }
+
+    fn tail(&mut self) {
+        put!(self, "</main>\n<footer>\n<ul>\n");
+        let all = words::tokens(&self.story.usage()).map(|all| format!("session {all}"));
+        for line in all.into_iter().chain(words::left_out(self.story, self.look.full)) {
+            put!(self, "<li>");
+            self.text(&one_line(&line));
+            put!(self, "</li>\n");
+        }
+        put!(self, "</ul>\n</footer>\n{HELP}<script>{SCRIPT}</script>\n</body>\n</html>\n");
+    }
+
+    /// Begins a fold up to its summary, which the caller ends.
+    fn fold(&mut self, sort: &str, open: bool) {
+        put!(self, "<details class=\"{sort}\"{}><summary>", if open { " open" } else { "" });
+    }
+
+    /// A piece that is no text.
+    fn piece(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Text(text) | Piece::Refusal(text) => self.prose(&text.decode()),
+            Piece::Json(json) => self.block("out", json.as_str()),
+            Piece::Media(media) => self.media(media),
+            Piece::Opaque(_) if !self.look.full => {}
+            Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => {
+                put!(self, "<p class=\"dim\">");
+                self.words(&words::brief(piece));
+                put!(self, "</p>");
+            }
+        }
+    }
+
+    fn media(&mut self, media: &Media<'_>) {
+        let about = one_line(&words::placeholder(media));
+        put!(self, "<figure>");
+        if let Some((sort, data)) = picture(media) {
+            put!(self, "<img loading=\"lazy\" decoding=\"async\" src=\"data:{sort};base64,{data}\" alt=\"");
+            self.text(&about);
+            put!(self, "\">");
+        }
+        put!(self, "<figcaption>");
+        self.words(&about);
+        put!(self, "</figcaption></figure>");
+        if let MediaSource::Text(text) = &media.source {
+            self.block("out", &text.decode());
+        }
+    }
+
+    /// What someone wrote.
+    fn prose(&mut self, text: &str) {
+        let (shown, rest) = split_lines(text, TEXT_LINES);
+        self.blocks(shown);
+        if !rest.is_empty() {
+            self.fold("rest", self.look.full);
+            put!(self, "<span class=\"label\">{} more</span></summary>", plural(lines(rest) as u64, "line"));
+            self.blocks(rest);
+            put!(self, "</details>");
+        }
+    }
+
+    fn blocks(&mut self, text: &str) {
+        for block in blocks(text) {
+            match block {
+                Block::Code(_, code) => self.chunks("code", code),
+                Block::Table(lines) => self.chunks("table", lines),
+                Block::Text(lines) => {
+                    for chunk in Chunks(lines) {
+                        put!(self, "<div class=\"p\">");
+                        for (number, line) in chunk.lines().enumerate() {
+                            if number > 0 {
+                                self.html.push('\n');
+                            }
+                            let heading =
+                                line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+                            if heading {
+                                put!(self, "<b class=\"h\">");
+                            }
+                            self.words(line);
+                            if heading {
+                                put!(self, "</b>");
+                            }
+                        }
+                        put!(self, "</div>");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Text as it is, folded after its beginning if it is long.
+    fn block(&mut self, sort: &str, text: &str) {
+        let text = text.trim_end_matches('\n');
+        let (shown, rest) = split_lines(text, TEXT_LINES);
+        self.chunks(sort, shown);
+        if !rest.is_empty() {
+            self.fold("rest", self.look.full);
+            put!(self, "<span class=\"label\">{} more</span></summary>", plural(lines(rest) as u64, "line"));
+            self.chunks(sort, rest);
+            put!(self, "</details>");
+        }
+    }
+
+    fn chunks(&mut self, sort: &str, text: &str) {
+        for chunk in Chunks(text) {
+            // A browser drops the first line break behind the tag; this one is for it.
+            put!(self, "<pre class=\"{sort}\">\n");
+            self.text(chunk);
+            put!(self, "</pre>");
+        }
+    }
+
+    /// A line with its `code`, its **strong** words and its addresses.
+    fn words(&mut self, line: &str) {
+        inline(line, |piece| match piece {
+            Inline::Text(text) => self.text(text),
+            Inline::Code(text) => {
+                self.html.push_str("<code>");
+                self.text(text);
+                self.html.push_str("</code>");
+            }
+            Inline::Strong(text) => {
+                self.html.push_str("<strong>");
+                self.text(text);
+                self.html.push_str("</strong>");
+            }
+            Inline::Address(address) => {
+                self.html.push_str("<a rel=\"noopener noreferrer\" href=\"");
+                self.text(address);
+                self.html.push_str("\">");
+                self.text(address);
+                self.html.push_str("</a>");
+            }
+        });
+    }
+
+    /// Content: harmless, escaped, nothing but text.
+    fn text(&mut self, text: &str) {
+        escape(&visible(text), &mut self.html);
+    }
+}
+
+/// Escapes what means something in HTML, in text as in quoted attributes.
+pub(crate) fn escape(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
+        out.push_str(&rest[..at]);
+        out.push_str(match rest.as_bytes()[at] {
+            b'&' => "&amp;",
+            b'<' => "&lt;",
+            b'>' => "&gt;",
+            b'"' => "&quot;",
+            _ => "&#39;",
+        });
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+}
+
+/// The type and the bytes of a picture that a page may show.
+fn picture<'m>(media: &'m Media<'_>) -> Option<(&'static str, &'m str)> {
+    const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    let (sort, data) = match &media.source {
+        MediaSource::Base64(data) => {
+            let sort = media.media_type.as_ref()?;
+            (SHOWN.into_iter().find(|shown| sort.is(shown))?, data.as_escaped())
+        }
+        MediaSource::Url(address) => {
+            let rest = address.as_escaped().strip_prefix("data:")?;
+            let (sort, data) = rest.split_once(";base64,")?;
+            (SHOWN.into_iter().find(|shown| *shown == sort)?, data)
+        }
+        MediaSource::File(_) | MediaSource::Text(_) => return None,
+    };
+    let digits = data.trim_end_matches('=');
+    let sound = !digits.is_empty()
+        && data.len().is_multiple_of(4)
+        && data.len() - digits.len() <= 2
+        && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
+    sound.then_some((sort, data))
+}
+
+fn lines_of(piece: &Piece) -> usize {
+    match piece {
+        // A line break is escaped.
+        Piece::Text(text) | Piece::Refusal(text) => {
+            text.as_escaped().trim_end_matches("\\n").matches("\\n").count() + 1
+        }
+        Piece::Json(json) => lines(json.as_str()),
+        Piece::Media(_) | Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => 1,
+    }
+}
+
+fn lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The first lines, and the rest if it is worth a fold.
+fn split_lines(text: &str, most: usize) -> (&str, &str) {
+    let mut breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+    let by_lines = breaks.nth(most - 1);
+    let longest = CHUNK_BYTES * 2;
+    let by_bytes = (text.len() > longest).then(|| text.ceil_char_boundary(longest));
+    match by_lines.into_iter().chain(by_bytes).min() {
+        Some(at) if text.len() - at > 200 => text.split_at(at),
+        Some(_) | None => (text, ""),
+    }
+}
+
+/// A text in pieces of some lines each.
+struct Chunks<'t>(&'t str);
+
+impl<'t> Iterator for Chunks<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        let text = self.0;
+        if text.is_empty() {
+            return None;
+        }
+        let within = &text[..text.ceil_char_boundary(CHUNK_BYTES)];
+        let by_lines = within.match_indices('\n').nth(CHUNK_LINES - 1).map(|(at, _)| at);
+        let at = by_lines.unwrap_or_else(|| match within.len() < text.len() {
+            // A line that is longer than a piece is cut where it is.
+            true => within.rfind('\n').unwrap_or(within.len()),
+            false => within.len(),
+        });
+        let (now, later) = text.split_at(at);
+        self.0 = later.strip_prefix('\n').unwrap_or(later);
+        Some(now)
+    }
+}
+
+const TOOLBAR: &str = r#"<div class="tools">
+<div class="search" role="search"><label class="unseen" for="q">Search</label>
+<input id="q" type="search" placeholder="Search" autocomplete="off" spellcheck="false" aria-describedby="found">
+<output id="found" for="q"></output>
+<button id="prev" type="button" aria-label="Previous match" disabled>↑</button>
+<button id="next" type="button" aria-label="Next match" disabled>↓</button></div>
+<div class="folds" role="group" aria-label="Folding">
+<button id="tools" type="button" aria-pressed="false">Tools</button>
+<button id="thoughts" type="button" aria-pressed="false">Reasoning</button>
+<button id="turns" type="button" aria-pressed="true">Turns</button>
+<button id="all" type="button" aria-pressed="false">All</button>
+<button id="help" type="button" aria-haspopup="dialog" aria-label="Keys">?</button></div>
+</div>
+"#;
+
+const HELP: &str = r#"<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2>
+<dl><div><dt><kbd>/</kbd></dt><dd>search</dd></div>
+<div><dt><kbd>Enter</kbd> <kbd>n</kbd></dt><dd>next match</dd></div>
+<div><dt><kbd>Shift Enter</kbd> <kbd>p</kbd></dt><dd>previous match</dd></div>
+<div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous turn</dd></div>
+<div><dt><kbd>f</kbd> <kbd>F</kbd></dt><dd>next, previous failure</dd></div>
+<div><dt><kbd>t</kbd> <kbd>r</kbd> <kbd>a</kbd></dt><dd>fold or unfold tools, reasoning, all</dd></div>
+<div><dt><kbd>Esc</kbd></dt><dd>leave search</dd></div></dl>
+<form method="dialog"><button>Close</button></form></dialog>
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_hold_the_whole_text() {
+        for text in
+            ["", "a", "a\nb\n", &"x\n".repeat(1000), &"é".repeat(100_000), &"y".repeat(CHUNK_BYTES + 1)]
+        {
+            let joined: Vec<&str> = Chunks(text).collect();
+            let glue = if text.contains('\n') { "\n" } else { "" };
+            assert_eq!(joined.join(glue).trim_end_matches('\n'), text.trim_end_matches('\n'));
+        }
+    }
+
+    #[test]
+    fn only_sound_pictures_of_four_sorts_are_shown() {
+        let base64 = |sort: &'static str, data: &'static str| {
+            Media::new(Some(Str::escaped(sort)), MediaSource::Base64(Str::escaped(data)))
+        };
+        assert!(picture(&base64("image/png", "aGk=")).is_some());
+        assert!(picture(&base64("image/svg+xml", "aGk=")).is_none());
+        assert!(picture(&base64("image/png", "aG k=")).is_none());
+        assert!(picture(&base64("image/png", "aGk=\\\" onerror=\\\"x")).is_none());
+        let url = |url: &'static str| Media::new(None, MediaSource::Url(Str::escaped(url)));
+        assert!(picture(&url("data:image/webp;base64,aGk=")).is_some());
+        assert!(picture(&url("data:image/svg+xml;base64,aGk=")).is_none());
+        assert!(picture(&url("https://a.b/c.png")).is_none());
+    }
+}
