@@ -27,9 +27,32 @@ const SCRIPT: &str = include_str!("assets/page.js");
 /// Longer output is folded even where it matters, longer texts after their beginning.
 const OPEN_LINES: usize = 40;
 const TEXT_LINES: usize = 400;
+const PROMPT_LINES: usize = 60;
+const PROMPT_BYTES: usize = 8 << 10;
 /// Long text is laid out in pieces, so that a browser need not measure what nobody sees.
 const CHUNK_LINES: usize = 200;
 const CHUNK_BYTES: usize = 32 << 10;
+
+/// Arguments of edits that are told as what they change.
+const TOLD_BY_CHANGES: [&str; 17] = [
+    "file_path",
+    "filePath",
+    "path",
+    "old_string",
+    "new_string",
+    "oldString",
+    "newString",
+    "oldText",
+    "newText",
+    "old_str",
+    "new_str",
+    "file_text",
+    "edits",
+    "content",
+    "input",
+    "patch",
+    "patchText",
+];
 
 /// Writes a story as a page.
 pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -208,6 +231,10 @@ impl HtmlPage<'_> {
         };
         for piece in pieces {
             match piece {
+                // A prompt may hold whole files; an answer is what one came for.
+                Piece::Text(text) if speaker != Speaker::Assistant && !folded => {
+                    self.prose_up_to(&text.decode(), PROMPT_LINES, PROMPT_BYTES);
+                }
                 Piece::Text(text) => self.prose(&text.decode()),
                 Piece::Refusal(text) => {
                     put!(self, "<p class=\"dim\">declined:</p>");
@@ -316,27 +343,7 @@ impl HtmlPage<'_> {
 
     fn arguments(&mut self, tool: &ToolUse, files: &[ChangedFile]) {
         let Some(args) = &tool.args else { return };
-        // What an edit replaces is told as what it changes.
-        let is_told = |name: &str| {
-            !files.is_empty()
-                && matches!(
-                    name,
-                    "old_string"
-                        | "new_string"
-                        | "oldString"
-                        | "newString"
-                        | "oldText"
-                        | "newText"
-                        | "edits"
-                        | "content"
-                        | "input"
-                        | "patch"
-                        | "patchText"
-                        | "old_str"
-                        | "new_str"
-                        | "file_text"
-                )
-        };
+        let is_told = |name: &str| !files.is_empty() && TOLD_BY_CHANGES.contains(&name);
         let mut named = Vec::new();
         if args.each(|name, value| named.push((name.to_owned(), value.to_owned()))) {
             named.retain(|(name, _)| !is_told(name));
@@ -460,7 +467,11 @@ impl HtmlPage<'_> {
 
     /// What someone wrote.
     fn prose(&mut self, text: &str) {
-        let (shown, rest) = split_lines(text, TEXT_LINES);
+        self.prose_up_to(text, TEXT_LINES, CHUNK_BYTES * 2);
+    }
+
+    fn prose_up_to(&mut self, text: &str, lines_shown: usize, bytes_shown: usize) {
+        let (shown, rest) = split_lines(text, lines_shown, bytes_shown);
         self.blocks(shown);
         if !rest.is_empty() {
             self.fold("rest", self.look.full);
@@ -474,7 +485,7 @@ impl HtmlPage<'_> {
         for block in blocks(text) {
             match block {
                 Block::Code(_, code) => self.chunks("code", code),
-                Block::Table(lines) => self.chunks("table", lines),
+                Block::Table(lines) => self.table(lines),
                 Block::Text(lines) => {
                     for chunk in Chunks(lines) {
                         put!(self, "<div class=\"p\">");
@@ -499,10 +510,33 @@ impl HtmlPage<'_> {
         }
     }
 
+    /// Rows of cells, if there is a line below the first row that says so.
+    fn table(&mut self, text: &str) {
+        let is_rule =
+            |line: &str| line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '));
+        if text.len() > CHUNK_BYTES || !text.lines().nth(1).is_some_and(is_rule) {
+            return self.chunks("table", text);
+        }
+        put!(self, "<div class=\"scroll\"><table>");
+        for (number, line) in text.lines().enumerate().filter(|(number, _)| *number != 1) {
+            let cell = if number == 0 { "th" } else { "td" };
+            put!(self, "<tr>");
+            let line = line.trim();
+            let line = line.strip_prefix('|').unwrap_or(line);
+            for text in cells(line.strip_suffix('|').unwrap_or(line)) {
+                put!(self, "<{cell}>");
+                self.words(text.trim());
+                put!(self, "</{cell}>");
+            }
+            put!(self, "</tr>");
+        }
+        put!(self, "</table></div>");
+    }
+
     /// Text as it is, folded after its beginning if it is long.
     fn block(&mut self, sort: &str, text: &str) {
         let text = text.trim_end_matches('\n');
-        let (shown, rest) = split_lines(text, TEXT_LINES);
+        let (shown, rest) = split_lines(text, TEXT_LINES, CHUNK_BYTES * 2);
         self.chunks(sort, shown);
         if !rest.is_empty() {
             self.fold("rest", self.look.full);
@@ -549,6 +583,12 @@ impl HtmlPage<'_> {
     fn text(&mut self, text: &str) {
         escape(&visible(text), &mut self.html);
     }
+}
+
+/// A row of a table, cut at its bars; one behind a backslash is part of its cell.
+fn cells(row: &str) -> impl Iterator<Item = &str> {
+    let mut before = ' ';
+    row.split(move |c| std::mem::replace(&mut before, c) != '\\' && c == '|')
 }
 
 /// Escapes what means something in HTML, in text as in quoted attributes.
@@ -614,10 +654,9 @@ fn clip(text: &str, most: usize) -> String {
 }
 
 /// The first lines, and the rest if it is worth a fold.
-fn split_lines(text: &str, most: usize) -> (&str, &str) {
+fn split_lines(text: &str, most: usize, longest: usize) -> (&str, &str) {
     let mut breaks = text.match_indices('\n').map(|(at, _)| at + 1);
     let by_lines = breaks.nth(most - 1);
-    let longest = CHUNK_BYTES * 2;
     let by_bytes = (text.len() > longest).then(|| text.ceil_char_boundary(longest));
     match by_lines.into_iter().chain(by_bytes).min() {
         Some(at) if text.len() - at > 200 => text.split_at(at),

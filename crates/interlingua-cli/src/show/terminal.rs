@@ -24,10 +24,12 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 const MAGENTA: Style = AnsiColor::Magenta.on_default();
 const PLAIN: Style = Style::new();
 
-/// How many lines are shown of what a tool that failed printed, of a difference, of what the harness said, of a text.
+/// How many lines are shown of what a tool that failed printed, of a difference, of what the harness said, of a prompt, of an
+/// answer.
 const FAILED_LINES: usize = 8;
 const DIFF_LINES: usize = 16;
 const ASIDE_LINES: usize = 3;
+const PROMPT_LINES: usize = 60;
 const TEXT_LINES: usize = 200;
 /// Narrower than this nothing can be read; deeper agents share their parent's indent then.
 const NARROWEST: usize = 30;
@@ -143,7 +145,8 @@ impl TextPage<'_> {
         let (style, most) = match speaker {
             Speaker::Harness | Speaker::System | Speaker::Tool => (DIM, ASIDE_LINES),
             Speaker::Summary | Speaker::Command => (PLAIN, DIFF_LINES),
-            Speaker::Person | Speaker::Assistant | Speaker::Agent => (PLAIN, TEXT_LINES),
+            Speaker::Person | Speaker::Agent => (PLAIN, PROMPT_LINES),
+            Speaker::Assistant => (PLAIN, TEXT_LINES),
         };
         if pieces.is_empty() {
             return self.wrapped("  ", DIM, "(nothing)");
@@ -407,8 +410,8 @@ impl TextPage<'_> {
             let space = if first { String::new() } else { " ".repeat(inside) };
             let here = if first { room } else { room + width - inside };
             let (now, later) = cut(rest, here);
-            if now.is_empty() && label.trim().is_empty() {
-                return self.blank();
+            if now.is_empty() {
+                return writeln!(self.out, "{}", format!("{}{label}", self.indent).trim_end());
             }
             let text = self.styled(style, now);
             writeln!(self.out, "{}{}{space}{text}", self.indent, if first { label } else { "" })?;

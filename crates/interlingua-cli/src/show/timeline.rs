@@ -93,7 +93,7 @@ pub(crate) fn write(story: &Story, full: bool, html: &mut String) {
         if sort != MarkSort::Nothing {
             let _ = write!(
                 html,
-                "<rect class=\"mark\" x=\"{x}\" y=\"0\" width=\"{}\" height=\"4\"/>",
+                "<rect class=\"dot\" x=\"{x}\" y=\"0\" width=\"{}\" height=\"4\"/>",
                 (width * 4 / 5).max(1)
             );
         }

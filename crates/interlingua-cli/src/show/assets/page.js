@@ -6,17 +6,26 @@
   const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
   const input = $("q"), found = $("found"), prev = $("prev"), next = $("next");
   const entries = all(".e");
-  const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 
   // Moving about.
   const reveal = (node) => {
     for (let at = node; at; at = at.parentElement) if (at.localName === "details" && !at.open) at.open = true;
   };
-  const show = (element, block = "start") => {
+  // What is not rendered yet has a guessed height; each look renders a little more, until the place is right.
+  let moving = 0;
+  const settle = (look, frames = 8) => {
+    const own = ++moving;
+    const again = () => {
+      if (own !== moving) return;
+      look();
+      if (--frames > 0) requestAnimationFrame(again);
+    };
+    again();
+  };
+  for (const kind of ["wheel", "touchmove", "keydown", "mousedown"]) addEventListener(kind, () => moving++, { passive: true, capture: true });
+  const show = (element) => {
     reveal(element.parentElement);
-    element.scrollIntoView({ block });
-    // What is not rendered yet has a guessed height; once it is, the place is right.
-    requestAnimationFrame(() => element.scrollIntoView({ block }));
+    settle(() => element.scrollIntoView({ block: "start" }));
   };
   const toHash = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
@@ -92,7 +101,7 @@
     button.setAttribute("aria-pressed", String(open));
     if (name === "all") for (const other of ["tools", "thoughts"]) $(other).setAttribute("aria-pressed", String(open));
     if (name === "all" && open) $("turns").setAttribute("aria-pressed", "true");
-    if (anchor && name !== "turns") anchor.scrollIntoView({ block: "start" });
+    if (anchor && name !== "turns") settle(() => anchor.scrollIntoView({ block: "start" }));
   };
   for (const name of Object.keys(folds)) $(name).addEventListener("click", () => toggle(name));
 
@@ -145,9 +154,7 @@
       const box = at.getBoundingClientRect(), top = below();
       if (box.top < top + 20 || box.bottom > innerHeight - 20) scrollBy(0, box.top - top - (innerHeight - top) / 3);
     };
-    entries[matches[current].entry].scrollIntoView({ block: "nearest" });
-    scroll();
-    requestAnimationFrame(scroll);
+    settle(scroll);
     if (!marks) { const selection = getSelection(); selection.removeAllRanges(); selection.addRange(at); }
     mark();
     say(running);
