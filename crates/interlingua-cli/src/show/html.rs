@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use interlingua::json::{Str, base64};
+use interlingua::json::base64;
 use interlingua::model::{Media, MediaSource};
 use sha2::{Digest as _, Sha256};
 
@@ -18,7 +18,7 @@ use super::story::{
     changes, gist,
 };
 use super::timeline;
-use super::words::{self, Tone};
+use super::words::{self, Tone, Voice};
 use crate::render::{number, plural};
 
 const STYLE: &str = include_str!("assets/page.css");
@@ -134,7 +134,9 @@ impl HtmlPage<'_> {
         put!(self, "</summary>\n");
         self.entries(&turn.entries, Some(out))?;
         if let Some(used) = words::used(turn) {
-            put!(self, "<p class=\"used\">{}</p>\n", used);
+            put!(self, "<p class=\"used\">");
+            self.text(&one_line(&used));
+            put!(self, "</p>\n");
         }
         put!(self, "</details>\n");
         self.pour(out)
@@ -142,20 +144,11 @@ impl HtmlPage<'_> {
 
     fn entries(&mut self, entries: &[usize], mut out: Option<&mut dyn Write>) -> io::Result<()> {
         let story = self.story;
-        let mut voice: Option<(Speaker, Option<&Str<'_>>, Option<&Str<'_>>)> = None;
+        let mut voice = None;
         for (at, entry) in story.told(entries, self.look.full) {
-            let mut named = false;
-            if let Some(speaker) = words::speaker(entry) {
-                let model = entry.model.as_ref().filter(|_| speaker == Speaker::Assistant);
-                let now = (speaker, model, entry.agent.as_ref());
-                named = !voice.is_some_and(|(who, model, agent)| {
-                    who == now.0 && agent == now.2 && (now.1.is_none() || model == now.1)
-                });
-                if named {
-                    voice = Some(now);
-                }
-            }
-            self.entry(at, entry, named)?;
+            let new = Voice::new_in(entry, &voice);
+            self.entry(at, entry, new.as_ref())?;
+            voice = new.or(voice);
             if let Some(out) = out.as_deref_mut() {
                 self.pour(out)?;
             }
@@ -163,7 +156,7 @@ impl HtmlPage<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, at: usize, entry: &StoryEntry, named: bool) -> io::Result<()> {
+    fn entry(&mut self, at: usize, entry: &StoryEntry, voice: Option<&Voice<'_>>) -> io::Result<()> {
         let sort = match &entry.body {
             EntryBody::Said(Speaker::Person, _) => "said user",
             EntryBody::Said(Speaker::Assistant, _) => "said assistant",
@@ -174,11 +167,12 @@ impl HtmlPage<'_> {
             _ => "line",
         };
         let failed = if entry.is_failure() { " bad" } else { "" };
+        let copied = if entry.copied_from.is_some() { " copied" } else { "" };
         let number = at + 1;
-        put!(self, "<div class=\"e {sort}{failed}\" id=\"e{number}\">");
+        put!(self, "<div class=\"e {sort}{failed}{copied}\" id=\"e{number}\">");
         put!(self, "<a class=\"n\" href=\"#e{number}\" aria-label=\"Link to entry {number}\">{number}</a>");
-        if named {
-            self.speaker(entry);
+        if let Some(voice) = voice {
+            self.speaker(voice, entry);
         }
         match &entry.body {
             EntryBody::Said(speaker, pieces) => self.said(*speaker, pieces),
@@ -190,28 +184,12 @@ impl HtmlPage<'_> {
         Ok(())
     }
 
-    fn speaker(&mut self, entry: &StoryEntry) {
-        let Some(speaker) = words::speaker(entry) else { return };
-        put!(self, "<p class=\"who\"><b>{}</b>", words::who(speaker));
-        if let Some(agent) = &entry.agent {
-            put!(self, "<span>agent ");
-            self.text(&one_line(&agent.decode()));
-            put!(self, "</span>");
-        }
-        if let Some(model) = entry.model.as_ref().filter(|_| speaker == Speaker::Assistant) {
+    fn speaker(&mut self, voice: &Voice<'_>, entry: &StoryEntry) {
+        put!(self, "<p class=\"who\"><b>{}</b>", words::who(voice.speaker));
+        for fact in voice.facts(entry) {
             put!(self, "<span>");
-            self.text(&one_line(&model.decode()));
+            self.text(&one_line(&fact));
             put!(self, "</span>");
-        }
-        if let Some(time) = &entry.time {
-            put!(self, "<span title=\"");
-            self.text(time.text());
-            put!(self, "\">");
-            self.text(time.clock());
-            put!(self, "</span>");
-        }
-        if entry.replaces {
-            put!(self, "<span>in place of an earlier one</span>");
         }
         put!(self, "</p>");
     }
@@ -716,6 +694,8 @@ const HELP: &str = r#"<dialog id="keys" aria-labelledby="keys-title"><h2 id="key
 
 #[cfg(test)]
 mod tests {
+    use interlingua::json::Str;
+
     use super::*;
 
     #[test]

@@ -8,11 +8,10 @@ use super::Look;
 use super::prose::{Block, Inline, blocks, inline};
 use super::safe::{one_line, visible};
 use super::story::{
-    ChangedFile, EntryBody, LineFate, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
-    changes, gist,
+    ChangedFile, EntryBody, LineFate, Piece, Speaker, Story, StoryTurn, ToolFate, ToolUse, changes, gist,
 };
-use super::words;
-use crate::render::number;
+use super::words::{self, Voice};
+use crate::render::plural;
 
 const FAILED_LINES: usize = 20;
 const DIFF_LINES: usize = 60;
@@ -63,21 +62,13 @@ impl MarkdownPage<'_> {
 
     fn entries(&mut self, entries: &[usize]) -> io::Result<()> {
         let story = self.story;
-        let mut voice: Option<(Speaker, Option<String>, Option<String>)> = None;
+        let mut voice = None;
         for (_, entry) in story.told(entries, self.look.full) {
-            if let Some(speaker) = words::speaker(entry) {
-                let text = |text: &Option<interlingua::json::Str<'_>>| {
-                    text.as_ref().map(|text| words_of(&text.decode()))
-                };
-                let model = text(&entry.model).filter(|_| speaker == Speaker::Assistant);
-                let now = (speaker, model, text(&entry.agent));
-                let same = voice.as_ref().is_some_and(|(who, model, agent)| {
-                    *who == now.0 && *agent == now.2 && (now.1.is_none() || *model == now.1)
-                });
-                if !same {
-                    self.speaker(&now, entry)?;
-                    voice = Some(now);
-                }
+            if let Some(now) = Voice::new_in(entry, &voice) {
+                let facts: String =
+                    now.facts(entry).iter().map(|fact| format!(" · {}", words_of(fact))).collect();
+                self.paragraph(&format!("**{}**{facts}", words::who(now.speaker)))?;
+                voice = Some(now);
             }
             match &entry.body {
                 EntryBody::Said(speaker, pieces) => self.said(*speaker, pieces)?,
@@ -93,23 +84,6 @@ impl MarkdownPage<'_> {
             }
         }
         Ok(())
-    }
-
-    fn speaker(
-        &mut self,
-        (speaker, model, agent): &(Speaker, Option<String>, Option<String>),
-        entry: &StoryEntry,
-    ) -> io::Result<()> {
-        let mut line = format!("**{}**", words::who(*speaker));
-        let clock = entry.time.as_ref().map(|time| time.clock().to_owned());
-        let agent = agent.as_ref().map(|agent| format!("agent {agent}"));
-        for fact in [agent, model.clone(), clock].into_iter().flatten() {
-            let _ = write!(line, " · {fact}");
-        }
-        if entry.replaces {
-            line.push_str(" · in place of an earlier one");
-        }
-        self.paragraph(&line)
     }
 
     fn said(&mut self, speaker: Speaker, pieces: &[Piece]) -> io::Result<()> {
@@ -136,7 +110,10 @@ impl MarkdownPage<'_> {
                 }
             }
         }
-        self.before.truncate(before);
+        if self.before.len() > before {
+            self.before.truncate(before);
+            self.line("")?;
+        }
         Ok(())
     }
 
@@ -160,11 +137,12 @@ impl MarkdownPage<'_> {
             self.before.push_str("> ");
             self.prose(&text)?;
             self.before.truncate(before);
-            return Ok(());
+            return self.line("");
         }
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
         let first = text.lines().map(one_line).find(|line| !line.is_empty()).unwrap_or_default();
-        let more = if lines > 1 { format!(" (+{} lines)", number(lines as u64 - 1)) } else { String::new() };
+        let more =
+            if lines > 1 { format!(" (+{})", plural(lines as u64 - 1, "line")) } else { String::new() };
         self.paragraph(&format!("*thought: {}{more}*", words_of(&clip(&first, 200))))
     }
 
@@ -216,6 +194,8 @@ impl MarkdownPage<'_> {
         if !tool.children.is_empty() {
             self.before.push_str("> ");
             self.entries(&tool.children)?;
+            self.before.truncate(before);
+            self.line("")?;
         }
         self.before.truncate(before);
         Ok(())
@@ -304,7 +284,7 @@ impl MarkdownPage<'_> {
         self.line(&fence)?;
         self.line("")?;
         if more > 0 {
-            self.paragraph(&format!("*… {} more lines*", number(more as u64)))?;
+            self.paragraph(&format!("*… {} more*", plural(more as u64, "line")))?;
         }
         Ok(())
     }

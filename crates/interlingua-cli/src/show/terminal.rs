@@ -11,7 +11,7 @@ use super::story::{
     ChangedFile, EntryBody, LineFate, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
     changes, gist,
 };
-use super::words::{self, Tone};
+use super::words::{self, Tone, Voice};
 use crate::render::{number, plural};
 
 const BOLD: Style = Style::new().bold();
@@ -52,9 +52,6 @@ struct TextPage<'s> {
     indent: String,
 }
 
-/// Who spoke last, so that a name is not said twice.
-type Voice = (Speaker, Option<String>, Option<String>);
-
 impl TextPage<'_> {
     fn head(&mut self) -> io::Result<()> {
         let title = one_line(&words::title(self.story));
@@ -78,65 +75,58 @@ impl TextPage<'_> {
         let rule = self.styled(DIM, &format!("{line}{when}"));
         let name = self.styled(BOLD, &name);
         writeln!(self.out, "── {name} {rule}")?;
-        self.entries(&turn.entries, None)?;
+        self.entries(&turn.entries)?;
         if let Some(used) = words::used(turn) {
-            self.wrapped("", DIM, &used)?;
+            self.wrapped("", DIM, &one_line(&used))?;
             self.blank()?;
         }
         Ok(())
     }
 
-    fn entries(&mut self, entries: &[usize], mut voice: Option<Voice>) -> io::Result<()> {
+    fn entries(&mut self, entries: &[usize]) -> io::Result<()> {
         let story = self.story;
-        let mut last = None;
-        for (at, entry) in story.told(entries, self.look.full) {
-            if let Some(speaker) = words::speaker(entry) {
-                let text = |text: &Option<interlingua::json::Str<'_>>| {
-                    text.as_ref().map(|text| one_line(&text.decode()))
-                };
-                let model = text(&entry.model).filter(|_| speaker == Speaker::Assistant);
-                let now: Voice = (speaker, model, text(&entry.agent));
-                let same = voice.as_ref().is_some_and(|(who, model, agent)| {
-                    *who == now.0 && *agent == now.2 && (now.1.is_none() || *model == now.1)
-                });
-                if !same {
-                    if last.is_some() {
-                        self.blank()?;
-                    }
-                    self.speaker(&now, entry)?;
-                    voice = Some(now);
+        let mut voice = None;
+        let mut told = false;
+        for (_, entry) in story.told(entries, self.look.full) {
+            if let Some(now) = Voice::new_in(entry, &voice) {
+                if told {
+                    self.blank()?;
                 }
+                self.speaker(&now, entry)?;
+                voice = Some(now);
             }
-            self.entry(at, entry)?;
-            last = Some(at);
+            self.entry(entry)?;
+            told = true;
         }
-        if last.is_some() { self.blank() } else { Ok(()) }
+        if told { self.blank() } else { Ok(()) }
     }
 
-    fn speaker(&mut self, (speaker, model, agent): &Voice, entry: &StoryEntry) -> io::Result<()> {
-        let style = match speaker {
+    fn speaker(&mut self, voice: &Voice<'_>, entry: &StoryEntry) -> io::Result<()> {
+        let style = match voice.speaker {
             Speaker::Person => CYAN.bold(),
             Speaker::Assistant => MAGENTA.bold(),
             Speaker::Agent | Speaker::Summary | Speaker::Command => YELLOW.bold(),
             Speaker::Harness | Speaker::System | Speaker::Tool => BOLD.dimmed(),
         };
-        let mut line = self.styled(style, words::who(*speaker));
-        let clock = entry.time.as_ref().map(|time| time.clock().to_owned());
-        let agent = agent.as_ref().map(|agent| format!("agent {agent}"));
-        for fact in [agent, model.clone(), clock].into_iter().flatten() {
-            line.push_str(&self.styled(DIM, &format!("  {}", clip(&fact, 60))));
-        }
-        if entry.replaces {
-            line.push_str(&self.styled(DIM, "  in place of an earlier one"));
+        let name = words::who(voice.speaker);
+        let mut line = self.styled(style, name);
+        let mut room = self.room(name);
+        for fact in voice.facts(entry) {
+            let fact = clip(&one_line(&fact), room.saturating_sub(2).min(60));
+            room = room.saturating_sub(2 + fact.width());
+            line.push_str(&self.styled(DIM, &format!("  {fact}")));
+            if room < 6 {
+                break;
+            }
         }
         writeln!(self.out, "{}{line}", self.indent)
     }
 
-    fn entry(&mut self, at: usize, entry: &StoryEntry) -> io::Result<()> {
+    fn entry(&mut self, entry: &StoryEntry) -> io::Result<()> {
         match &entry.body {
             EntryBody::Said(speaker, pieces) => self.said(*speaker, pieces),
             EntryBody::Thought(pieces) => self.thought(pieces),
-            EntryBody::Tool(tool) => self.tool(at, tool),
+            EntryBody::Tool(tool) => self.tool(tool),
             _ => self.happening(entry),
         }
     }
@@ -200,7 +190,7 @@ impl TextPage<'_> {
         self.wrapped("  ", THOUGHT, &line)
     }
 
-    fn tool(&mut self, at: usize, tool: &ToolUse) -> io::Result<()> {
+    fn tool(&mut self, tool: &ToolUse) -> io::Result<()> {
         let fate = tool.fate();
         let style = match fate {
             ToolFate::Done => GREEN,
@@ -215,11 +205,13 @@ impl TextPage<'_> {
                 facts.push(format!("+{added} -{removed}"));
             }
         }
-        let facts = if facts.is_empty() { String::new() } else { format!("  {}", facts.join(", ")) };
-        let name = clip(&one_line(&words::tool_name(tool)), 40);
-        let room = self.room("  ").saturating_sub(2 + name.width() + facts.width());
+        let room = self.room("  ✓ ");
+        let facts = clip(&facts.join(", "), room / 2);
+        let facts = if facts.is_empty() { facts } else { format!("  {facts}") };
+        let name = clip(&one_line(&words::tool_name(tool)), room.saturating_sub(facts.width()).min(40));
+        let room = room.saturating_sub(name.width() + facts.width());
         let about = one_line(&gist(tool));
-        let about = if about.is_empty() {
+        let about = if about.is_empty() || room < 4 {
             String::new()
         } else {
             format!("  {}", clip(&about, room.saturating_sub(2)))
@@ -257,13 +249,12 @@ impl TextPage<'_> {
         if tool.children.is_empty() {
             return Ok(());
         }
-        let _ = at;
         let deeper = self.look.width.saturating_sub(self.indent.width() + 4) >= NARROWEST;
         let before = self.indent.len();
         if deeper {
             self.indent.push_str("  ┃ ");
         }
-        self.entries(&tool.children, None)?;
+        self.entries(&tool.children)?;
         self.indent.truncate(before);
         Ok(())
     }
@@ -277,7 +268,7 @@ impl TextPage<'_> {
         }
         for (name, value) in told {
             let name = one_line(&name);
-            if value.contains('\n') {
+            if value.contains('\n') || name.width() > self.room("    ") / 2 {
                 self.wrapped("    ", DIM, &format!("{name}:"))?;
                 self.text("      ", PLAIN, &value, usize::MAX)?;
             } else {
@@ -335,16 +326,13 @@ impl TextPage<'_> {
         };
         let label = format!("  {mark} {}: ", happening.label);
         let styled = self.styled(style, &label);
-        let most = if self.look.full { usize::MAX } else { ASIDE_LINES };
-        let text =
-            if self.look.full { visible(&happening.text).into_owned() } else { one_line(&happening.text) };
-        self.hanging(
-            &styled,
-            label.width(),
-            if happening.tone == Tone::Aside { DIM } else { PLAIN },
-            &text,
-            most,
-        )
+        let words = if happening.tone == Tone::Aside { DIM } else { PLAIN };
+        if !self.look.full {
+            return self.hanging(&styled, label.width(), words, &one_line(&happening.text), ASIDE_LINES);
+        }
+        let (first, rest) = happening.text.split_once('\n').unwrap_or((&happening.text, ""));
+        self.hanging(&styled, label.width(), words, first, usize::MAX)?;
+        if rest.is_empty() { Ok(()) } else { self.text("      ", words, rest, usize::MAX) }
     }
 
     fn tail(&mut self) -> io::Result<()> {
@@ -402,7 +390,8 @@ impl TextPage<'_> {
     ) -> io::Result<()> {
         let inside = width.min(24);
         let room = self.look.width.saturating_sub(self.indent.width() + width).max(NARROWEST / 2);
-        let line = expanded(line);
+        // Whoever calls has made the line harmless; should one forget it, it is harmless all the same.
+        let line = expanded(&visible(line)).replace('\n', " ");
         let mut rest: &str = &line;
         let mut first = true;
         let mut shown = 0;
@@ -450,8 +439,8 @@ fn first_line(tool: &ToolUse) -> Option<String> {
         let text = match piece {
             Piece::Text(text) | Piece::Refusal(text) => text.decode(),
             Piece::Json(json) => json.as_str().into(),
-            Piece::Media(_) => words::brief(piece).into(),
-            Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => return None,
+            // Pictures have lines of their own.
+            Piece::Media(_) | Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => return None,
         };
         let line = text.lines().map(one_line).find(|line| !line.is_empty());
         line

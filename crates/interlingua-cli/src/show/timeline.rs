@@ -10,6 +10,7 @@ const MOST_BARS: usize = 240;
 /// The size of the drawing in its own units.
 const WIDTH: usize = 1200;
 const HEIGHT: usize = 40;
+const WIDEST_BAR: usize = 20;
 
 /// What is worth a mark, the most important last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,9 +25,10 @@ impl MarkSort {
     fn of(entry: &StoryEntry) -> Self {
         match &entry.body {
             _ if entry.is_failure() => MarkSort::Failure,
-            EntryBody::Rewound { .. } | EntryBody::Stopped(_) | EntryBody::Said(Speaker::Summary, _) => {
-                MarkSort::Break
-            }
+            EntryBody::Compacted { .. }
+            | EntryBody::Rewound { .. }
+            | EntryBody::Stopped(_)
+            | EntryBody::Said(Speaker::Summary, _) => MarkSort::Break,
             EntryBody::Said(Speaker::Person, _) => MarkSort::Prompt,
             _ => MarkSort::Nothing,
         }
@@ -58,14 +60,12 @@ pub(crate) fn write(story: &Story, full: bool, html: &mut String) {
         return;
     }
     let count = told.len().min(MOST_BARS);
-    let width = WIDTH / count;
+    let width = (WIDTH / count).min(WIDEST_BAR);
     // Writing to a string does not fail.
     let _ = write!(
         html,
-        "<nav class=\"timeline\" aria-label=\"Timeline\"><svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\" \
-         data-first=\"{}\">\n",
-        width * count,
-        told[0].0 + 1,
+        "<nav class=\"timeline\" aria-label=\"Timeline\"><svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\">\n",
+        if width < WIDEST_BAR { width * count } else { WIDTH },
     );
     for bar in 0..count {
         let stretch = &told[bar * told.len() / count..(bar + 1) * told.len() / count];

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use interlingua::framing::Framing;
 use interlingua::json::{Raw, Str};
 use interlingua::model::{
-    Decision, Failure, Media, MediaSource, Opaque, Permission, Question, Session, SessionEnd, Usage,
+    Compaction, Decision, Failure, Media, MediaSource, Opaque, Permission, Question, Session, SessionEnd,
+    Usage,
 };
 
 use super::story::{Damage, EntryBody, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolFate, ToolUse};
@@ -52,6 +53,30 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
             )
         }
         EntryBody::Settings(session) => line(Tone::Aside, "now", settings(session)),
+        EntryBody::Compacted { compaction, kept_from } => {
+            let Compaction { trigger, before, after, summary, history, kept_from: _ } = &**compaction;
+            let mut facts: Vec<String> =
+                trigger.iter().map(|trigger| trigger.decode().into_owned()).collect();
+            facts.extend(match (before, after) {
+                (Some(before), Some(after)) => {
+                    Some(format!("{} to {} tokens", number(*before), number(*after)))
+                }
+                (Some(before), None) => Some(format!("from {} tokens", number(*before))),
+                (None, Some(after)) => Some(format!("to {} tokens", number(*after))),
+                (None, None) => None,
+            });
+            facts.extend(kept_from.map(|at| format!("kept from entry {} on", at + 1)));
+            facts.extend(
+                history
+                    .as_ref()
+                    .map(|history| format!("a history of {}", size(history.as_str().len() as u64))),
+            );
+            let mut text = facts.join(", ");
+            if let Some(summary) = summary {
+                let _ = write!(text, "{}{}", if text.is_empty() { "" } else { ": " }, summary.decode());
+            }
+            line(Tone::Break, "compacted", text)
+        }
         EntryBody::Rewound { to, turns } => {
             let text = match (to, turns) {
                 (Some(to), _) => format!("to entry {}", to + 1),
@@ -140,11 +165,48 @@ pub(crate) const fn who(speaker: Speaker) -> &'static str {
 }
 
 /// Who speaks in an entry; nobody in a line that merely happened.
-pub(crate) fn speaker(entry: &StoryEntry) -> Option<Speaker> {
+fn speaker(entry: &StoryEntry) -> Option<Speaker> {
     match &entry.body {
         EntryBody::Said(speaker, _) => Some(*speaker),
         EntryBody::Thought(_) | EntryBody::Tool(_) => Some(Speaker::Assistant),
         _ => None,
+    }
+}
+
+/// Who speaks, by which model, as which agent, copied from where; the texts are content.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Voice<'s> {
+    pub(crate) speaker: Speaker,
+    pub(crate) model: Option<&'s Str<'static>>,
+    pub(crate) agent: Option<&'s Str<'static>>,
+    pub(crate) copied_from: Option<&'s Str<'static>>,
+}
+
+impl<'s> Voice<'s> {
+    /// The voice of an entry, if it has one and it is not the one before: a name is not said twice.
+    pub(crate) fn new_in(entry: &'s StoryEntry, before: &Option<Self>) -> Option<Self> {
+        let speaker = speaker(entry)?;
+        let model = entry.model.as_ref().filter(|_| speaker == Speaker::Assistant);
+        let now =
+            Self { speaker, model, agent: entry.agent.as_ref(), copied_from: entry.copied_from.as_ref() };
+        let same = before.as_ref().is_some_and(|before| {
+            // Not every entry tells its model.
+            *before == Self { model: now.model.or(before.model), ..now.clone() }
+        });
+        (!same).then_some(now)
+    }
+
+    /// What there is to say beside the name; content.
+    pub(crate) fn facts(&self, entry: &StoryEntry) -> Vec<String> {
+        let mut facts = Vec::new();
+        facts.extend(self.agent.map(|agent| format!("agent {}", agent.decode())));
+        facts.extend(self.model.map(|model| model.decode().into_owned()));
+        facts.extend(entry.time.as_ref().map(|time| time.clock().to_owned()));
+        facts.extend(self.copied_from.map(|session| format!("copied from {}", session.decode())));
+        if entry.replaces {
+            facts.push("in place of an earlier one".to_owned());
+        }
+        facts
     }
 }
 
@@ -252,6 +314,7 @@ pub(crate) fn facts(story: &Story, name: &str, identity: &Identified) -> Vec<(&'
     let facts = [
         ("agent", Some(agent + &version)),
         ("model", model),
+        ("effort", text(&session.effort)),
         ("time", time),
         ("folder", text(&session.cwd)),
         ("branch", branch),
@@ -291,10 +354,11 @@ fn settings(session: &Session<'_>) -> String {
     #[rustfmt::skip]
     let Session {
         id: _, parent: _, parent_call: _, cwd, cli_version, model, provider, branch, commit, repository, title, start: _,
-        agent, permission_mode, approval_policy, sandbox_policy,
+        agent, permission_mode, approval_policy, sandbox_policy, effort, leaf: _, unrecorded: _,
     } = session;
     let texts = [
         ("model", model),
+        ("effort", effort),
         ("provider", provider),
         ("mode", permission_mode),
         ("title", title),
@@ -323,6 +387,9 @@ pub(crate) fn used(turn: &StoryTurn) -> Option<String> {
     let mut text = tokens(&turn.usage)?;
     if turn.responses > 1 {
         let _ = write!(text, "; {} responses", number(turn.responses));
+    }
+    if let Some(effort) = &turn.effort {
+        let _ = write!(text, ", effort {}", effort.decode());
     }
     if let Some(cost) = turn.cost {
         let _ = write!(text, ", ${cost:.4}");
@@ -361,13 +428,17 @@ pub(crate) fn left_out(story: &Story, full: bool) -> Vec<String> {
         if counts.len() > 8 {
             sorts.push("…".to_owned());
         }
-        let were = if all == 1 { "is" } else { "are" };
+        let are = if all == 1 { "is" } else { "are" };
         let events = plural(all, "bookkeeping event");
-        lines.push(format!("{events} {were} not shown (`--full` shows them): {}", sorts.join(", ")));
+        lines.push(format!("{events} {are} not shown (`--full` shows them): {}", sorts.join(", ")));
+    }
+    if let Some(unrecorded) = &story.session.unrecorded {
+        lines.push(format!("the agent does not write down: {}", unrecorded.decode()));
     }
     if story.report.kept > 0 {
         let values = plural(story.report.kept, "value");
-        lines.push(format!("{values} of the agent's own bookkeeping stand beside what is shown; `convert --to record` keeps them"));
+        let are = if story.report.kept == 1 { "is" } else { "are" };
+        lines.push(format!("{values} that only the agent itself understands {are} not shown; `convert --to record` keeps them"));
     }
     if story.report.damaged > 0 {
         lines.push(format!("{} could not be read", plural(story.report.damaged, "damaged part")));

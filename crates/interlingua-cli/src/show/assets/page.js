@@ -120,8 +120,10 @@
   const marks = typeof Highlight === "function" && CSS.highlights;
   const MOST_MARKED = 2000;
   let matches = [], current = -1, running = 0, query = "";
+  let looked = -1, nodes = [];
   const range = ({ entry, node, at }) => {
-    const text = texts(entries[entry])[node];
+    if (entry !== looked) [looked, nodes] = [entry, texts(entries[entry])];
+    const text = nodes[node];
     const result = document.createRange();
     result.setStart(text, at);
     result.setEnd(text, Math.min(at + query.length, text.length));

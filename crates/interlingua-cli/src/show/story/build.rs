@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use interlingua::json::Str;
 use interlingua::ledger::{Leftover, LeftoverBody, Report};
 use interlingua::model::{
-    Args, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question, Rewind, Session,
-    StopClass, ToolCall, ToolResult, Turn, Usage,
+    Args, Compaction, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question, Rewind,
+    Session, StopClass, ToolCall, ToolResult, Turn, Usage,
 };
 use interlingua::pipe::{Target, Writer};
 
@@ -59,8 +59,9 @@ struct Gathering {
     by_id: HashMap<String, usize>,
     open_response: Option<usize>,
     clock: Option<Moment>,
-    /// Someone has said something.
-    under_way: bool,
+    /// What has been told of the session, and whether there are news.
+    told: Session<'static>,
+    news: bool,
 }
 
 /// What one model response used.
@@ -91,6 +92,7 @@ struct SharedHead {
     agent: Option<Str<'static>>,
     time: Option<Moment>,
     model: Option<Str<'static>>,
+    copied_from: Option<Str<'static>>,
     replaces: bool,
 }
 
@@ -135,6 +137,7 @@ impl Gathering {
                 let to = to.as_ref().and_then(|id| self.ids.get(id.as_escaped())).copied();
                 self.line(EntryBody::Rewound { to, turns: *turns });
             }
+            Event::Compacted(compaction) => self.compacted(compaction),
             Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
                 self.permission(permission);
             }
@@ -163,17 +166,40 @@ impl Gathering {
 
     fn session(&mut self, session: &Session<'_>) {
         let news = session.clone().into_owned().news_to(&self.story.session);
-        self.story.session.update(news.clone());
-        // Before anything was said it is how the session began; ids and times of it are no change.
-        let change = Session { id: None, parent: None, parent_call: None, start: None, ..news };
-        if self.under_way && change != Session::default() {
+        self.news |= news != Session::default();
+        self.story.session.update(news);
+    }
+
+    /// Tells what changed about the session before the next thing happens. What changes after the last one stands at the
+    /// head of the story.
+    fn settings(&mut self) {
+        if !std::mem::take(&mut self.news) {
+            return;
+        }
+        let now = self.story.session.clone();
+        // What becomes known late is no change, nor are ids and times.
+        let change = now.clone().where_said(&self.told).news_to(&self.told);
+        self.told = now;
+        let change = Session {
+            id: None,
+            parent: None,
+            parent_call: None,
+            start: None,
+            leaf: None,
+            unrecorded: None,
+            ..change
+        };
+        if change != Session::default() {
             self.line(EntryBody::Settings(Box::new(change)));
         }
     }
 
     /// Adds an entry to the turn, or below the call of its subagent. Returns its number.
     fn add(&mut self, body: EntryBody, head: SharedHead) -> usize {
-        let SharedHead { native_id, parent_call, agent, time, model, replaces } = head;
+        if !matches!(body, EntryBody::Notice(..) | EntryBody::Settings(_)) {
+            self.settings();
+        }
+        let SharedHead { native_id, parent_call, agent, time, model, copied_from, replaces } = head;
         let at = self.story.entries.len();
         let started_by = parent_call.and_then(|call| self.calls.get(call.as_escaped())).copied();
         let started_by = match &agent {
@@ -185,14 +211,17 @@ impl Gathering {
             }
             None => started_by,
         };
-        self.under_way |= matches!(
-            body,
-            EntryBody::Said(Speaker::Person | Speaker::Agent | Speaker::Assistant, _) | EntryBody::Tool(_)
-        );
-        if started_by.is_none() && opens_turn(&body) || self.story.turns.is_empty() {
-            if self.story.turns.is_empty() && opens_turn(&body) {
-                self.story.turns.push(StoryTurn::default());
-            }
+        let opens = started_by.is_none()
+            && match &body {
+                EntryBody::Said(Speaker::Person, _) => true,
+                // Where no person has spoken, the session is the agent's own.
+                EntryBody::Said(Speaker::Agent, _) => self.story.turns.len() < 2,
+                _ => false,
+            };
+        if self.story.turns.is_empty() {
+            self.story.turns.push(StoryTurn::default());
+        }
+        if opens {
             self.story.turns.push(StoryTurn::default());
         }
         let mut turn = self.story.turns.len() - 1;
@@ -213,7 +242,16 @@ impl Gathering {
             self.ids.insert(id.as_escaped().to_owned(), at);
         }
         let time = time.or_else(|| self.clock.clone());
-        self.story.entries.push(StoryEntry { body, time, model, agent, replaces, turn, below: started_by });
+        self.story.entries.push(StoryEntry {
+            body,
+            time,
+            model,
+            agent,
+            copied_from,
+            replaces,
+            turn,
+            below: started_by,
+        });
         at
     }
 
@@ -241,8 +279,12 @@ impl Gathering {
     }
 
     fn go_on(&mut self, at: usize, later: &Turn<'_>) {
-        let Turn { id: _, model: _, time: _, answer: _, stop, usage, cost } = later;
+        #[rustfmt::skip]
+        let Turn { id: _, model: _, time: _, request_id: _, effort, answer: _, stop, usage, cost } = later;
         if let Some(known) = self.responses.get_mut(at) {
+            if let (Some(effort), Some(turn)) = (effort, self.story.turns.get_mut(known.turn)) {
+                turn.effort = Some(effort.clone().into_owned());
+            }
             if let Some(usage) = usage {
                 known.usage.get_or_insert_default().overwrite(usage);
             }
@@ -267,7 +309,7 @@ impl Gathering {
         #[rustfmt::skip]
         let ItemHead {
             id, kind, author, origin, within, native_id, parent: _, replaces, agent, parent_call, time, model,
-            answer: _, phase: _, shape: _,
+            answer: _, phase: _, copied_from, shape: _,
         } = head;
         let owned = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
         let mut shared = SharedHead {
@@ -276,6 +318,7 @@ impl Gathering {
             agent: owned(agent),
             time: time.as_ref().and_then(Moment::of),
             model: owned(model),
+            copied_from: owned(copied_from),
             replaces: replaces.is_some(),
         };
         // A block says only what differs from its message.
@@ -286,6 +329,7 @@ impl Gathering {
                 shared.agent = shared.agent.or_else(|| of_message.agent.clone());
                 shared.time = shared.time.or_else(|| of_message.time.clone());
                 shared.model = shared.model.or_else(|| of_message.model.clone());
+                shared.copied_from = shared.copied_from.or_else(|| of_message.copied_from.clone());
             }
         }
         let mut open = OpenPlace { place: None, interrupted: false, head: None, parts: HashMap::new() };
@@ -440,6 +484,12 @@ impl Gathering {
         }
     }
 
+    fn compacted(&mut self, compaction: &Compaction<'_>) {
+        let kept_from = compaction.kept_from.as_ref().and_then(|id| self.ids.get(id.as_escaped())).copied();
+        let compaction = Box::new(compaction.clone().into_owned());
+        self.line(EntryBody::Compacted { compaction, kept_from });
+    }
+
     fn unparsed(&mut self, bytes: &[u8], why: &'static str, frame: u64) {
         if matches!(why, "blank" | "bom") {
             return;
@@ -455,11 +505,6 @@ impl Gathering {
         let start = String::from_utf8_lossy(start).into_owned();
         self.line(EntryBody::Damaged(Damage { frame, why, bytes: bytes.len() as u64, start }));
     }
-}
-
-/// Whether a turn begins with it, where it stands at the top.
-fn opens_turn(body: &EntryBody) -> bool {
-    matches!(body, EntryBody::Said(Speaker::Person | Speaker::Agent, _))
 }
 
 fn pieces(entries: &mut [StoryEntry], at: usize, result: Option<usize>) -> Option<&mut Vec<Piece>> {

@@ -13,8 +13,8 @@ use interlingua::framing::Framing;
 use interlingua::json::{Raw, Str};
 use interlingua::ledger::Report;
 use interlingua::model::{
-    Author, CallKind, Citation, Failure, FileRef, Media, Opaque, Origin, Permission, Question, Session,
-    SessionEnd, Status, Stop, Usage,
+    Author, CallKind, Citation, Compaction, Failure, FileRef, Media, Opaque, Origin, Permission, Question,
+    Session, SessionEnd, Status, Stop, Usage,
 };
 
 pub(crate) use build::StoryWriter;
@@ -44,6 +44,8 @@ pub(crate) struct StoryTurn {
     pub(crate) usage: Usage,
     /// What they cost in US dollars, where that was said.
     pub(crate) cost: Option<f64>,
+    /// How hard the model was to think, in the agent's own word.
+    pub(crate) effort: Option<Str<'static>>,
     /// How many there were, as far as they told what they used.
     pub(crate) responses: u64,
 }
@@ -58,6 +60,8 @@ pub(crate) struct StoryEntry {
     pub(crate) model: Option<Str<'static>>,
     /// The subagent that says it.
     pub(crate) agent: Option<Str<'static>>,
+    /// The session it was copied from, at the start of a fork.
+    pub(crate) copied_from: Option<Str<'static>>,
     /// It takes the place of an earlier entry.
     pub(crate) replaces: bool,
     /// The turn it belongs to.
@@ -79,6 +83,12 @@ pub(crate) enum EntryBody {
     Notice(Str<'static>, Vec<Piece>),
     /// Facts of the session changed.
     Settings(Box<Session<'static>>),
+    /// Earlier parts of the conversation were replaced by less.
+    Compacted {
+        compaction: Box<Compaction<'static>>,
+        /// The first earlier entry that still counts, if it is here.
+        kept_from: Option<usize>,
+    },
     /// The conversation went back.
     Rewound {
         /// The last entry that still counts, if it is here.
@@ -241,10 +251,32 @@ impl Story {
     }
 }
 
+/// Words in an agent's own names of events that people want to know of: what went wrong, and who stopped or allowed what.
+const TELLING_NOTICES: [&str; 14] = [
+    "abort",
+    "interrupt",
+    "cancel",
+    "error",
+    "fail",
+    "warning",
+    "hook",
+    "denied",
+    "permission",
+    "approval",
+    "compact",
+    "rewind",
+    "rollback",
+    "undo",
+];
+
 impl StoryEntry {
     /// Whether it is of no interest to someone who wants to know what happened.
     pub(crate) fn is_bookkeeping(&self) -> bool {
-        let EntryBody::Notice(_, pieces) = &self.body else { return false };
+        let EntryBody::Notice(kind, pieces) = &self.body else { return false };
+        let kind = kind.decode().to_ascii_lowercase();
+        if TELLING_NOTICES.iter().any(|word| kind.contains(word)) {
+            return false;
+        }
         // What an agent says in words of its own is for people.
         !pieces.iter().any(|piece| matches!(piece, Piece::Text(_) | Piece::Media(_) | Piece::File(_)))
     }
@@ -259,6 +291,7 @@ impl StoryEntry {
             | EntryBody::Thought(_)
             | EntryBody::Notice(..)
             | EntryBody::Settings(_)
+            | EntryBody::Compacted { .. }
             | EntryBody::Rewound { .. }
             | EntryBody::Permission(_)
             | EntryBody::Question(_)
