@@ -32,7 +32,7 @@ Exit codes: 0 done; 1 input could not be read; 2 usage; 3 losses under `--strict
 pub(crate) enum Command {
     Convert(Convert),
     Check(Check),
-    Show(Show),
+    Show(ShowSession),
     Dialects(Dialects),
     Matrix(Matrix),
     Translate(Translate),
@@ -119,7 +119,8 @@ pub(crate) struct Check {
 /// Takes a log of any agent or a record. Tools and reasoning are folded, failures and changes are not; what is left out is
 /// said at the end.
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct ShowSession {
     /// The file; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,

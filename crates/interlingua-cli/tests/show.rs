@@ -136,7 +136,7 @@ fn colours_are_the_only_sequences_and_only_where_they_were_forced() {
     assert!(rest.contains('\u{1b}'), "colour was asked for");
     while let Some((_, after)) = rest.split_once('\u{1b}') {
         let end = after.find(|c: char| !matches!(c, '[' | ';' | '0'..='9')).expect("a sequence ends");
-        assert!(after.starts_with('[') && after[end..].starts_with('m'), "{:?}", &after[..end + 1]);
+        assert!(after.starts_with('[') && after[end..].starts_with('m'), "{:?}", &after[..=end]);
         rest = &after[end..];
     }
     let plain = dir.run_where("show x.jsonl -o x.txt -q", b"", &[("CLICOLOR_FORCE", "1")]);

@@ -11,28 +11,29 @@ use interlingua::model::{Media, MediaSource};
 use sha2::{Digest as _, Sha256};
 
 use super::Look;
+use super::page_text::{
+    CHUNK_BYTES, CHUNK_LINES, Chunks, cells, clip, escape, lines, lines_of, picture, split_lines,
+};
 use super::prose::{Block, Inline, blocks, inline};
 use super::safe::{one_line, visible};
 use super::story::{
-    ChangedFile, EntryBody, LineFate, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
+    ChangedFile, EntryBody, LineFate, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
     changes, gist,
 };
 use super::timeline;
-use super::words::{self, Tone, Voice};
+use super::words::{self, SpeakerLine, Tone};
 use crate::render::{number, plural};
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
+const TOOLBAR: &str = include_str!("assets/toolbar.html");
+const HELP: &str = include_str!("assets/keys.html");
 
 /// Longer output is folded even where it matters, longer texts after their beginning.
 const OPEN_LINES: usize = 40;
 const TEXT_LINES: usize = 400;
 const PROMPT_LINES: usize = 60;
 const PROMPT_BYTES: usize = 8 << 10;
-/// Long text is laid out in pieces, so that a browser need not measure what nobody sees.
-const CHUNK_LINES: usize = 200;
-const CHUNK_BYTES: usize = 32 << 10;
-
 /// Arguments of edits that are told as what they change.
 const TOLD_BY_CHANGES: [&str; 17] = [
     "file_path",
@@ -146,7 +147,7 @@ impl HtmlPage<'_> {
         let story = self.story;
         let mut voice = None;
         for (at, entry) in story.told(entries, self.look.full) {
-            let new = Voice::new_in(entry, &voice);
+            let new = SpeakerLine::new_in(entry, voice.as_ref());
             self.entry(at, entry, new.as_ref())?;
             voice = new.or(voice);
             if let Some(out) = out.as_deref_mut() {
@@ -156,12 +157,12 @@ impl HtmlPage<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, at: usize, entry: &StoryEntry, voice: Option<&Voice<'_>>) -> io::Result<()> {
+    fn entry(&mut self, at: usize, entry: &StoryEntry, voice: Option<&SpeakerLine<'_>>) -> io::Result<()> {
         let sort = match &entry.body {
-            EntryBody::Said(Speaker::Person, _) => "said user",
-            EntryBody::Said(Speaker::Assistant, _) => "said assistant",
-            EntryBody::Said(Speaker::Agent | Speaker::Summary | Speaker::Command, _) => "said other",
-            EntryBody::Said(Speaker::Harness | Speaker::System | Speaker::Tool, _) => "said aside",
+            EntryBody::Said(SpokenBy::Person, _) => "said user",
+            EntryBody::Said(SpokenBy::Assistant, _) => "said assistant",
+            EntryBody::Said(SpokenBy::Agent | SpokenBy::Summary | SpokenBy::Command, _) => "said other",
+            EntryBody::Said(SpokenBy::Harness | SpokenBy::System | SpokenBy::Tool, _) => "said aside",
             EntryBody::Thought(_) => "thought",
             EntryBody::Tool(_) => "tool",
             _ => "line",
@@ -184,7 +185,7 @@ impl HtmlPage<'_> {
         Ok(())
     }
 
-    fn speaker(&mut self, voice: &Voice<'_>, entry: &StoryEntry) {
+    fn speaker(&mut self, voice: &SpeakerLine<'_>, entry: &StoryEntry) {
         put!(self, "<p class=\"who\"><b>{}</b>", words::who(voice.speaker));
         for fact in voice.facts(entry) {
             put!(self, "<span>");
@@ -194,12 +195,13 @@ impl HtmlPage<'_> {
         put!(self, "</p>");
     }
 
-    fn said(&mut self, speaker: Speaker, pieces: &[Piece]) {
+    fn said(&mut self, speaker: SpokenBy, pieces: &[Piece]) {
         if pieces.is_empty() {
             return put!(self, "<p class=\"dim\">(nothing)</p>");
         }
         // Words of the program around the model are long and seldom of interest.
-        let folded = matches!(speaker, Speaker::Harness | Speaker::System | Speaker::Tool | Speaker::Summary);
+        let folded =
+            matches!(speaker, SpokenBy::Harness | SpokenBy::System | SpokenBy::Tool | SpokenBy::Summary);
         let lines: usize = pieces.iter().map(lines_of).sum();
         let folded = folded && lines > 2 && {
             self.fold("", self.look.full);
@@ -210,7 +212,7 @@ impl HtmlPage<'_> {
         for piece in pieces {
             match piece {
                 // A prompt may hold whole files; an answer is what one came for.
-                Piece::Text(text) if speaker != Speaker::Assistant && !folded => {
+                Piece::Text(text) if speaker != SpokenBy::Assistant && !folded => {
                     self.prose_up_to(&text.decode(), PROMPT_LINES, PROMPT_BYTES);
                 }
                 Piece::Text(text) => self.prose(&text.decode()),
@@ -266,8 +268,8 @@ impl HtmlPage<'_> {
         let changed: usize = files.iter().map(|file| file.lines.len()).sum();
         let printed: usize = tool.output().map(lines_of).sum();
         let pictures = tool.output().any(|piece| matches!(piece, Piece::Media(_)));
-        let short = changed + printed <= OPEN_LINES;
-        let open = self.look.full || short && (fate == ToolFate::Failed || changed > 0 || pictures);
+        let fits = changed + printed <= OPEN_LINES;
+        let open = self.look.full || fits && (fate == ToolFate::Failed || changed > 0 || pictures);
         let sort = match fate {
             ToolFate::Done => "ok",
             ToolFate::Failed => "failed",
@@ -560,167 +562,5 @@ impl HtmlPage<'_> {
     /// Content: harmless, escaped, nothing but text.
     fn text(&mut self, text: &str) {
         escape(&visible(text), &mut self.html);
-    }
-}
-
-/// A row of a table, cut at its bars; one behind a backslash is part of its cell.
-fn cells(row: &str) -> impl Iterator<Item = &str> {
-    let mut before = ' ';
-    row.split(move |c| std::mem::replace(&mut before, c) != '\\' && c == '|')
-}
-
-/// Escapes what means something in HTML, in text as in quoted attributes.
-pub(crate) fn escape(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
-        out.push_str(&rest[..at]);
-        out.push_str(match rest.as_bytes()[at] {
-            b'&' => "&amp;",
-            b'<' => "&lt;",
-            b'>' => "&gt;",
-            b'"' => "&quot;",
-            _ => "&#39;",
-        });
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
-}
-
-/// The type and the bytes of a picture that a page may show.
-fn picture<'m>(media: &'m Media<'_>) -> Option<(&'static str, &'m str)> {
-    const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-    let (sort, data) = match &media.source {
-        MediaSource::Base64(data) => {
-            let sort = media.media_type.as_ref()?;
-            (SHOWN.into_iter().find(|shown| sort.is(shown))?, data.as_escaped())
-        }
-        MediaSource::Url(address) => {
-            let rest = address.as_escaped().strip_prefix("data:")?;
-            let (sort, data) = rest.split_once(";base64,")?;
-            (SHOWN.into_iter().find(|shown| *shown == sort)?, data)
-        }
-        MediaSource::File(_) | MediaSource::Text(_) => return None,
-    };
-    let digits = data.trim_end_matches('=');
-    let sound = !digits.is_empty()
-        && data.len().is_multiple_of(4)
-        && data.len() - digits.len() <= 2
-        && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
-    sound.then_some((sort, data))
-}
-
-fn lines_of(piece: &Piece) -> usize {
-    match piece {
-        // A line break is escaped.
-        Piece::Text(text) | Piece::Refusal(text) => {
-            text.as_escaped().trim_end_matches("\\n").matches("\\n").count() + 1
-        }
-        Piece::Json(json) => lines(json.as_str()),
-        Piece::Media(_) | Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => 1,
-    }
-}
-
-fn lines(text: &str) -> usize {
-    text.lines().count()
-}
-
-fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// The first lines, and the rest if it is worth a fold.
-fn split_lines(text: &str, most: usize, longest: usize) -> (&str, &str) {
-    let mut breaks = text.match_indices('\n').map(|(at, _)| at + 1);
-    let by_lines = breaks.nth(most - 1);
-    let by_bytes = (text.len() > longest).then(|| text.ceil_char_boundary(longest));
-    match by_lines.into_iter().chain(by_bytes).min() {
-        Some(at) if text.len() - at > 200 => text.split_at(at),
-        Some(_) | None => (text, ""),
-    }
-}
-
-/// A text in pieces of some lines each.
-struct Chunks<'t>(&'t str);
-
-impl<'t> Iterator for Chunks<'t> {
-    type Item = &'t str;
-
-    fn next(&mut self) -> Option<&'t str> {
-        let text = self.0;
-        if text.is_empty() {
-            return None;
-        }
-        let within = &text[..text.ceil_char_boundary(CHUNK_BYTES)];
-        let by_lines = within.match_indices('\n').nth(CHUNK_LINES - 1).map(|(at, _)| at);
-        let at = by_lines.unwrap_or_else(|| match within.len() < text.len() {
-            // A line that is longer than a piece is cut where it is.
-            true => within.rfind('\n').unwrap_or(within.len()),
-            false => within.len(),
-        });
-        let (now, later) = text.split_at(at);
-        self.0 = later.strip_prefix('\n').unwrap_or(later);
-        Some(now)
-    }
-}
-
-const TOOLBAR: &str = r#"<div class="tools">
-<div class="search" role="search"><label class="unseen" for="q">Search</label>
-<input id="q" type="search" placeholder="Search" autocomplete="off" spellcheck="false" aria-describedby="found">
-<output id="found" for="q"></output>
-<button id="prev" type="button" aria-label="Previous match" disabled>↑</button>
-<button id="next" type="button" aria-label="Next match" disabled>↓</button></div>
-<div class="folds" role="group" aria-label="Folding">
-<button id="tools" type="button" aria-pressed="false">Tools</button>
-<button id="thoughts" type="button" aria-pressed="false">Reasoning</button>
-<button id="turns" type="button" aria-pressed="true">Turns</button>
-<button id="all" type="button" aria-pressed="false">All</button>
-<button id="help" type="button" aria-haspopup="dialog" aria-label="Keys">?</button></div>
-</div>
-"#;
-
-const HELP: &str = r#"<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2>
-<dl><div><dt><kbd>/</kbd></dt><dd>search</dd></div>
-<div><dt><kbd>Enter</kbd> <kbd>n</kbd></dt><dd>next match</dd></div>
-<div><dt><kbd>Shift Enter</kbd> <kbd>p</kbd></dt><dd>previous match</dd></div>
-<div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous turn</dd></div>
-<div><dt><kbd>f</kbd> <kbd>F</kbd></dt><dd>next, previous failure</dd></div>
-<div><dt><kbd>t</kbd> <kbd>r</kbd> <kbd>a</kbd></dt><dd>fold or unfold tools, reasoning, all</dd></div>
-<div><dt><kbd>Esc</kbd></dt><dd>leave search</dd></div></dl>
-<form method="dialog"><button>Close</button></form></dialog>
-"#;
-
-#[cfg(test)]
-mod tests {
-    use interlingua::json::Str;
-
-    use super::*;
-
-    #[test]
-    fn pieces_hold_the_whole_text() {
-        for text in
-            ["", "a", "a\nb\n", &"x\n".repeat(1000), &"é".repeat(100_000), &"y".repeat(CHUNK_BYTES + 1)]
-        {
-            let joined: Vec<&str> = Chunks(text).collect();
-            let glue = if text.contains('\n') { "\n" } else { "" };
-            assert_eq!(joined.join(glue).trim_end_matches('\n'), text.trim_end_matches('\n'));
-        }
-    }
-
-    #[test]
-    fn only_sound_pictures_of_four_sorts_are_shown() {
-        let base64 = |sort: &'static str, data: &'static str| {
-            Media::new(Some(Str::escaped(sort)), MediaSource::Base64(Str::escaped(data)))
-        };
-        assert!(picture(&base64("image/png", "aGk=")).is_some());
-        assert!(picture(&base64("image/svg+xml", "aGk=")).is_none());
-        assert!(picture(&base64("image/png", "aG k=")).is_none());
-        assert!(picture(&base64("image/png", "aGk=\\\" onerror=\\\"x")).is_none());
-        let url = |url: &'static str| Media::new(None, MediaSource::Url(Str::escaped(url)));
-        assert!(picture(&url("data:image/webp;base64,aGk=")).is_some());
-        assert!(picture(&url("data:image/svg+xml;base64,aGk=")).is_none());
-        assert!(picture(&url("https://a.b/c.png")).is_none());
     }
 }

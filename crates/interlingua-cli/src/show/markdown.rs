@@ -8,9 +8,9 @@ use super::Look;
 use super::prose::{Block, Inline, blocks, inline};
 use super::safe::{one_line, visible};
 use super::story::{
-    ChangedFile, EntryBody, LineFate, Piece, Speaker, Story, StoryTurn, ToolFate, ToolUse, changes, gist,
+    ChangedFile, EntryBody, LineFate, Piece, SpokenBy, Story, StoryTurn, ToolFate, ToolUse, changes, gist,
 };
-use super::words::{self, Voice};
+use super::words::{self, SpeakerLine};
 use crate::render::plural;
 
 const FAILED_LINES: usize = 20;
@@ -64,10 +64,12 @@ impl MarkdownPage<'_> {
         let story = self.story;
         let mut voice = None;
         for (_, entry) in story.told(entries, self.look.full) {
-            if let Some(now) = Voice::new_in(entry, &voice) {
-                let facts: String =
-                    now.facts(entry).iter().map(|fact| format!(" · {}", words_of(fact))).collect();
-                self.paragraph(&format!("**{}**{facts}", words::who(now.speaker)))?;
+            if let Some(now) = SpeakerLine::new_in(entry, voice.as_ref()) {
+                let mut line = format!("**{}**", words::who(now.speaker));
+                for fact in now.facts(entry) {
+                    let _ = write!(line, " · {}", words_of(&fact));
+                }
+                self.paragraph(&line)?;
                 voice = Some(now);
             }
             match &entry.body {
@@ -86,15 +88,15 @@ impl MarkdownPage<'_> {
         Ok(())
     }
 
-    fn said(&mut self, speaker: Speaker, pieces: &[Piece]) -> io::Result<()> {
+    fn said(&mut self, speaker: SpokenBy, pieces: &[Piece]) -> io::Result<()> {
         if pieces.is_empty() {
             return self.paragraph("*(nothing)*");
         }
         let before = self.before.len();
-        if speaker != Speaker::Assistant {
+        if speaker != SpokenBy::Assistant {
             self.before.push_str("> ");
         }
-        let aside = matches!(speaker, Speaker::Harness | Speaker::System | Speaker::Tool);
+        let aside = matches!(speaker, SpokenBy::Harness | SpokenBy::System | SpokenBy::Tool);
         for piece in pieces {
             match piece {
                 Piece::Text(text) if aside => self.fence("text", &text.decode(), ASIDE_LINES)?,
@@ -171,7 +173,7 @@ impl MarkdownPage<'_> {
             for piece in tool.output() {
                 match piece {
                     Piece::Text(text) | Piece::Refusal(text) => {
-                        self.fence("text", &text.decode(), FAILED_LINES)?
+                        self.fence("text", &text.decode(), FAILED_LINES)?;
                     }
                     Piece::Json(json) => self.fence("json", json.as_str(), FAILED_LINES)?,
                     Piece::File(file) if file.diff.is_some() => {}

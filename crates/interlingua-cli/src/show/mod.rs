@@ -2,6 +2,7 @@
 
 mod html;
 mod markdown;
+mod page_text;
 mod pager;
 mod prose;
 mod safe;
@@ -18,7 +19,7 @@ use interlingua::pipe::Pipe;
 
 use crate::convert::{Identified, identify, options};
 use crate::error::{CommandError, Exit};
-use crate::flags::Show;
+use crate::flags::ShowSession;
 use crate::render;
 use crate::sources::{self, InputPlace, Sink};
 use crate::talk::Talk;
@@ -38,9 +39,9 @@ pub(crate) struct Look<'l> {
 }
 
 /// Writes a story in one form.
-type Form = fn(&Story, &Look<'_>, &mut dyn Write) -> io::Result<()>;
+type StoryForm = fn(&Story, &Look<'_>, &mut dyn Write) -> io::Result<()>;
 
-pub(crate) fn run(args: &Show, talk: &Talk) -> Result<Exit, CommandError> {
+pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
     let input = InputPlace::of(&args.file);
     if let Some(output) = args.output.as_deref().filter(|output| sources::same_place(&args.file, output)) {
         return Err(CommandError::OverInput(output.to_owned()));
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Show, talk: &Talk) -> Result<Exit, CommandError> {
     let mut story = writer.finish(report);
     story.framing = Some(identity.spec.framing);
 
-    let form: Form = match (args.markdown, args.html) {
+    let form: StoryForm = match (args.markdown, args.html) {
         (true, _) => markdown::write,
         (_, true) => html::write,
         (false, false) => terminal::write,

@@ -66,7 +66,7 @@ impl Write for Pager {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.held.extend_from_slice(bytes);
         if let PagerState::Held = self.state {
-            let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+            let lines = bytes.split(|byte| *byte == b'\n').count() - 1;
             if lines <= self.left {
                 self.left -= lines;
                 return Ok(bytes.len());

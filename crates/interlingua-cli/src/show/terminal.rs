@@ -8,10 +8,10 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use super::Look;
 use super::safe::{one_line, visible};
 use super::story::{
-    ChangedFile, EntryBody, LineFate, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
+    ChangedFile, EntryBody, LineFate, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
     changes, gist,
 };
-use super::words::{self, Tone, Voice};
+use super::words::{self, SpeakerLine, Tone};
 use crate::render::{number, plural};
 
 const BOLD: Style = Style::new().bold();
@@ -57,7 +57,7 @@ impl TextPage<'_> {
         let title = one_line(&words::title(self.story));
         self.wrapped("", BOLD, &title)?;
         for (name, fact) in words::facts(self.story, self.look.name, self.look.identity) {
-            let name = format!("{:10} ", name);
+            let name = format!("{name:10} ");
             let styled = self.styled(DIM, &name);
             self.hanging(&styled, name.width(), PLAIN, &one_line(&fact), usize::MAX)?;
         }
@@ -88,7 +88,7 @@ impl TextPage<'_> {
         let mut voice = None;
         let mut told = false;
         for (_, entry) in story.told(entries, self.look.full) {
-            if let Some(now) = Voice::new_in(entry, &voice) {
+            if let Some(now) = SpeakerLine::new_in(entry, voice.as_ref()) {
                 if told {
                     self.blank()?;
                 }
@@ -101,12 +101,12 @@ impl TextPage<'_> {
         if told { self.blank() } else { Ok(()) }
     }
 
-    fn speaker(&mut self, voice: &Voice<'_>, entry: &StoryEntry) -> io::Result<()> {
+    fn speaker(&mut self, voice: &SpeakerLine<'_>, entry: &StoryEntry) -> io::Result<()> {
         let style = match voice.speaker {
-            Speaker::Person => CYAN.bold(),
-            Speaker::Assistant => MAGENTA.bold(),
-            Speaker::Agent | Speaker::Summary | Speaker::Command => YELLOW.bold(),
-            Speaker::Harness | Speaker::System | Speaker::Tool => BOLD.dimmed(),
+            SpokenBy::Person => CYAN.bold(),
+            SpokenBy::Assistant => MAGENTA.bold(),
+            SpokenBy::Agent | SpokenBy::Summary | SpokenBy::Command => YELLOW.bold(),
+            SpokenBy::Harness | SpokenBy::System | SpokenBy::Tool => BOLD.dimmed(),
         };
         let name = words::who(voice.speaker);
         let mut line = self.styled(style, name);
@@ -131,12 +131,12 @@ impl TextPage<'_> {
         }
     }
 
-    fn said(&mut self, speaker: Speaker, pieces: &[Piece]) -> io::Result<()> {
+    fn said(&mut self, speaker: SpokenBy, pieces: &[Piece]) -> io::Result<()> {
         let (style, most) = match speaker {
-            Speaker::Harness | Speaker::System | Speaker::Tool => (DIM, ASIDE_LINES),
-            Speaker::Summary | Speaker::Command => (PLAIN, DIFF_LINES),
-            Speaker::Person | Speaker::Agent => (PLAIN, PROMPT_LINES),
-            Speaker::Assistant => (PLAIN, TEXT_LINES),
+            SpokenBy::Harness | SpokenBy::System | SpokenBy::Tool => (DIM, ASIDE_LINES),
+            SpokenBy::Summary | SpokenBy::Command => (PLAIN, DIFF_LINES),
+            SpokenBy::Person | SpokenBy::Agent => (PLAIN, PROMPT_LINES),
+            SpokenBy::Assistant => (PLAIN, TEXT_LINES),
         };
         if pieces.is_empty() {
             return self.wrapped("  ", DIM, "(nothing)");
@@ -442,8 +442,7 @@ fn first_line(tool: &ToolUse) -> Option<String> {
             // Pictures have lines of their own.
             Piece::Media(_) | Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => return None,
         };
-        let line = text.lines().map(one_line).find(|line| !line.is_empty());
-        line
+        text.lines().map(one_line).find(|line| !line.is_empty())
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::story::{EntryBody, Piece, Speaker, Story, StoryEntry, ToolUse};
+use super::story::{EntryBody, Piece, SpokenBy, Story, StoryEntry, ToolUse};
 
 /// How many bars there are at most.
 const MOST_BARS: usize = 240;
@@ -28,8 +28,8 @@ impl MarkSort {
             EntryBody::Compacted { .. }
             | EntryBody::Rewound { .. }
             | EntryBody::Stopped(_)
-            | EntryBody::Said(Speaker::Summary, _) => MarkSort::Break,
-            EntryBody::Said(Speaker::Person, _) => MarkSort::Prompt,
+            | EntryBody::Said(SpokenBy::Summary, _) => MarkSort::Break,
+            EntryBody::Said(SpokenBy::Person, _) => MarkSort::Prompt,
             _ => MarkSort::Nothing,
         }
     }
@@ -62,9 +62,9 @@ pub(crate) fn write(story: &Story, full: bool, html: &mut String) {
     let count = told.len().min(MOST_BARS);
     let width = (WIDTH / count).min(WIDEST_BAR);
     // Writing to a string does not fail.
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "<nav class=\"timeline\" aria-label=\"Timeline\"><svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\">\n",
+        "<nav class=\"timeline\" aria-label=\"Timeline\"><svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\">",
         if width < WIDEST_BAR { width * count } else { WIDTH },
     );
     for bar in 0..count {

@@ -10,7 +10,7 @@ use interlingua::model::{
     Usage,
 };
 
-use super::story::{Damage, EntryBody, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolFate, ToolUse};
+use super::story::{Damage, EntryBody, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse};
 use crate::convert::Identified;
 use crate::render::{frame_name, number, plural};
 
@@ -151,45 +151,45 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
 }
 
 /// Who speaks.
-pub(crate) const fn who(speaker: Speaker) -> &'static str {
+pub(crate) const fn who(speaker: SpokenBy) -> &'static str {
     match speaker {
-        Speaker::Person => "user",
-        Speaker::Assistant => "assistant",
-        Speaker::Harness => "harness",
-        Speaker::Command => "command",
-        Speaker::Summary => "summary",
-        Speaker::Agent => "prompt of an agent",
-        Speaker::System => "system",
-        Speaker::Tool => "tool",
+        SpokenBy::Person => "user",
+        SpokenBy::Assistant => "assistant",
+        SpokenBy::Harness => "harness",
+        SpokenBy::Command => "command",
+        SpokenBy::Summary => "summary",
+        SpokenBy::Agent => "prompt of an agent",
+        SpokenBy::System => "system",
+        SpokenBy::Tool => "tool",
     }
 }
 
 /// Who speaks in an entry; nobody in a line that merely happened.
-fn speaker(entry: &StoryEntry) -> Option<Speaker> {
+fn speaker(entry: &StoryEntry) -> Option<SpokenBy> {
     match &entry.body {
         EntryBody::Said(speaker, _) => Some(*speaker),
-        EntryBody::Thought(_) | EntryBody::Tool(_) => Some(Speaker::Assistant),
+        EntryBody::Thought(_) | EntryBody::Tool(_) => Some(SpokenBy::Assistant),
         _ => None,
     }
 }
 
 /// Who speaks, by which model, as which agent, copied from where; the texts are content.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Voice<'s> {
-    pub(crate) speaker: Speaker,
+pub(crate) struct SpeakerLine<'s> {
+    pub(crate) speaker: SpokenBy,
     pub(crate) model: Option<&'s Str<'static>>,
     pub(crate) agent: Option<&'s Str<'static>>,
     pub(crate) copied_from: Option<&'s Str<'static>>,
 }
 
-impl<'s> Voice<'s> {
+impl<'s> SpeakerLine<'s> {
     /// The voice of an entry, if it has one and it is not the one before: a name is not said twice.
-    pub(crate) fn new_in(entry: &'s StoryEntry, before: &Option<Self>) -> Option<Self> {
+    pub(crate) fn new_in(entry: &'s StoryEntry, before: Option<&Self>) -> Option<Self> {
         let speaker = speaker(entry)?;
-        let model = entry.model.as_ref().filter(|_| speaker == Speaker::Assistant);
+        let model = entry.model.as_ref().filter(|_| speaker == SpokenBy::Assistant);
         let now =
             Self { speaker, model, agent: entry.agent.as_ref(), copied_from: entry.copied_from.as_ref() };
-        let same = before.as_ref().is_some_and(|before| {
+        let same = before.is_some_and(|before| {
             // Not every entry tells its model.
             *before == Self { model: now.model.or(before.model), ..now.clone() }
         });
@@ -334,7 +334,7 @@ pub(crate) fn title(story: &Story) -> String {
     }
     // What the person asked first says best what it is about.
     let asked = story.entries.iter().find_map(|entry| match &entry.body {
-        EntryBody::Said(Speaker::Person | Speaker::Agent, pieces) => {
+        EntryBody::Said(SpokenBy::Person | SpokenBy::Agent, pieces) => {
             pieces.iter().find_map(|piece| match piece {
                 Piece::Text(text) => Some(text.decode().into_owned()),
                 _ => None,

@@ -12,7 +12,7 @@ use interlingua::model::{
 use interlingua::pipe::{Target, Writer};
 
 use super::{
-    Damage, EntryBody, Moment, Piece, Speaker, Story, StoryEntry, StoryTurn, ToolArgs, ToolOutcome, ToolUse,
+    Damage, EntryBody, Moment, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolArgs, ToolOutcome, ToolUse,
 };
 
 /// Gathers a story; the pipe writes to one end, its maker takes the story from the other.
@@ -80,7 +80,7 @@ struct OpenPlace {
     /// An item stands in the message behind the last piece.
     interrupted: bool,
     /// What a message becomes when it says something.
-    head: Option<(Speaker, SharedHead)>,
+    head: Option<(SpokenBy, SharedHead)>,
     parts: HashMap<u32, (usize, Option<usize>, usize)>,
 }
 
@@ -110,12 +110,10 @@ impl Gathering {
             }
             Event::Clock(time) => self.clock = Moment::of(time),
             Event::Request(request) => {
-                let model = request.model.clone().map(Str::into_owned);
-                self.notice("request", model.map(Piece::model));
+                self.notice("request", request.model.as_ref().map(Piece::named));
             }
             Event::Model(model) => {
-                let name = model.id.clone().map(Str::into_owned);
-                self.notice("model on offer", name.map(Piece::model));
+                self.notice("model on offer", model.id.as_ref().map(Piece::named));
             }
             Event::TurnStarted(turn) => self.open_response = Some(self.response(turn)),
             Event::Usage(turn) => {
@@ -213,9 +211,9 @@ impl Gathering {
         };
         let opens = started_by.is_none()
             && match &body {
-                EntryBody::Said(Speaker::Person, _) => true,
+                EntryBody::Said(SpokenBy::Person, _) => true,
                 // Where no person has spoken, the session is the agent's own.
-                EntryBody::Said(Speaker::Agent, _) => self.story.turns.len() < 2,
+                EntryBody::Said(SpokenBy::Agent, _) => self.story.turns.len() < 2,
                 _ => false,
             };
         if self.story.turns.is_empty() {
@@ -334,7 +332,7 @@ impl Gathering {
         }
         let mut open = OpenPlace { place: None, interrupted: false, head: None, parts: HashMap::new() };
         match kind {
-            ItemKind::Message => open.head = Some((Speaker::of(*author, *origin), shared)),
+            ItemKind::Message => open.head = Some((SpokenBy::of(*author, *origin), shared)),
             ItemKind::Reasoning => {
                 open.place = Some((self.add(EntryBody::Thought(Vec::new()), shared), None));
             }
@@ -404,13 +402,12 @@ impl Gathering {
             }
         }
         let Some(open) = self.open.get_mut(item) else { return };
-        if let Some(&(at, result, number)) = open.parts.get(part) {
-            if let Some(known) =
-                pieces(&mut self.story.entries, at, result).and_then(|pieces| pieces.get_mut(number))
-                && known.grow(value)
-            {
-                return;
-            }
+        if let Some(&(at, result, number)) = open.parts.get(part)
+            && let Some(pieces) = pieces(&mut self.story.entries, at, result)
+            && let Some(known) = pieces.get_mut(number)
+            && known.grow(value)
+        {
+            return;
         }
         let Some((at, result)) = open.place else { return };
         match value {
@@ -456,31 +453,25 @@ impl Gathering {
     fn permission(&mut self, permission: &Permission<'_>) {
         let id = permission.id.as_escaped().to_owned();
         let known = self.permissions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
-        match known.map(|entry| &mut entry.body) {
-            Some(EntryBody::Permission(known)) => {
-                if permission.answer.is_some() {
-                    known.answer.clone_from(&permission.clone().into_owned().answer);
-                }
+        if let Some(EntryBody::Permission(known)) = known.map(|entry| &mut entry.body) {
+            if permission.answer.is_some() {
+                known.answer = permission.clone().into_owned().answer;
             }
-            Some(_) | None => {
-                let at = self.line(EntryBody::Permission(Box::new(permission.clone().into_owned())));
-                self.permissions.insert(id, at);
-            }
+        } else {
+            let at = self.line(EntryBody::Permission(Box::new(permission.clone().into_owned())));
+            self.permissions.insert(id, at);
         }
     }
 
     fn question(&mut self, question: &Question<'_>) {
         let id = question.id.as_escaped().to_owned();
         let known = self.questions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
-        match known.map(|entry| &mut entry.body) {
-            Some(EntryBody::Question(known)) => {
-                let Question { answers, declined, .. } = question.clone().into_owned();
-                (known.answers, known.declined) = (answers, declined);
-            }
-            Some(_) | None => {
-                let at = self.line(EntryBody::Question(Box::new(question.clone().into_owned())));
-                self.questions.insert(id, at);
-            }
+        if let Some(EntryBody::Question(known)) = known.map(|entry| &mut entry.body) {
+            let Question { answers, declined, .. } = question.clone().into_owned();
+            (known.answers, known.declined) = (answers, declined);
+        } else {
+            let at = self.line(EntryBody::Question(Box::new(question.clone().into_owned())));
+            self.questions.insert(id, at);
         }
     }
 
@@ -541,7 +532,7 @@ impl Piece {
     }
 
     /// A name, quoted as JSON so that it is no words for people.
-    fn model(name: Str<'static>) -> Self {
+    fn named(name: &Str<'_>) -> Self {
         Piece::Json(interlingua::json::Raw::owned(format!("\"{}\"", name.as_escaped())))
     }
 

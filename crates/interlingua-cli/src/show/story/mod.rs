@@ -74,7 +74,7 @@ pub(crate) struct StoryEntry {
 #[derive(Debug)]
 pub(crate) enum EntryBody {
     /// Someone said something.
-    Said(Speaker, Vec<Piece>),
+    Said(SpokenBy, Vec<Piece>),
     /// The model thought.
     Thought(Vec<Piece>),
     /// A tool was called; what came of it.
@@ -112,7 +112,7 @@ pub(crate) enum EntryBody {
 
 /// Whose words a message holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaker {
+pub(crate) enum SpokenBy {
     /// A person.
     Person,
     /// The model.
@@ -300,17 +300,17 @@ impl StoryEntry {
     }
 }
 
-impl Speaker {
+impl SpokenBy {
     pub(crate) const fn of(author: Author, origin: Option<Origin>) -> Self {
         match (origin, author) {
-            (Some(Origin::Harness), _) => Speaker::Harness,
-            (Some(Origin::Command), _) => Speaker::Command,
-            (Some(Origin::Summary), _) => Speaker::Summary,
-            (Some(Origin::Agent), Author::User) => Speaker::Agent,
-            (_, Author::User) => Speaker::Person,
-            (_, Author::Assistant) => Speaker::Assistant,
-            (_, Author::System | Author::Developer) => Speaker::System,
-            (_, Author::Tool) => Speaker::Tool,
+            (Some(Origin::Harness), _) => SpokenBy::Harness,
+            (Some(Origin::Command), _) => SpokenBy::Command,
+            (Some(Origin::Summary), _) => SpokenBy::Summary,
+            (Some(Origin::Agent), Author::User) => SpokenBy::Agent,
+            (_, Author::User) => SpokenBy::Person,
+            (_, Author::Assistant) => SpokenBy::Assistant,
+            (_, Author::System | Author::Developer) => SpokenBy::System,
+            (_, Author::Tool) => SpokenBy::Tool,
         }
     }
 }
@@ -364,6 +364,7 @@ impl Moment {
         let number: f64 = time.as_str().parse().ok()?;
         // No session was held before 1973, and none will be after the year 5000.
         let seconds = if number > 1e11 { number / 1000.0 } else { number };
+        #[expect(clippy::cast_sign_loss, reason = "it is in this range")]
         (1e8..1e11).contains(&seconds).then(|| Self::of_seconds(seconds as u64))
     }
 
