@@ -274,23 +274,25 @@ fn lines_are_as_wide_as_asked_for() {
 #[test]
 fn agents_below_agents_without_end_are_shown() {
     let dir = Dir::new("show_deep");
-    let mut log = String::from(
-        r#"{"type":"user","uuid":"a","sessionId":"s","message":{"role":"user","content":"go"}}"#,
+    let mut record = String::from(
+        r#"{"version":"3.0.0","id":"r","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},"entries":["#,
     );
-    log.push('\n');
     for depth in 0..5000 {
-        let _ = writeln!(
-            log,
-            r#"{{"type":"assistant","uuid":"u{depth}","sessionId":"s","isSidechain":true,"agentId":"g{depth}","parent_tool_use_id":"c{}","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"c{depth}","name":"Task","input":{{}}}}]}}}}"#,
+        let _ = write!(
+            record,
+            r#"{}{{"type":"tool-call","name":"Task","call-id":"c{depth}","input":{{}},"agent":"g{depth}","parent-call":"c{}"}}"#,
+            if depth == 0 { "" } else { "," },
             depth - 1
         );
     }
-    dir.write("x.jsonl", &log);
-    // The record says who started whom, whatever its source.
-    dir.run("convert x.jsonl --to record -o x.json -q").expect(0, "");
+    record.push_str("]}}");
+    dir.write("x.json", &record);
     for (flags, _) in FORMS {
         let ran = dir.run(&format!("show x.json{flags}"));
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
         assert_eq!(ran.stdout().matches("Task").count(), 5000);
+        // Below one another as far as that can be read, side by side from there on.
+        let deepest = ran.stdout().lines().map(|line| line.matches('┃').count()).max();
+        assert!(flags != "" || deepest == Some(8), "{deepest:?}");
     }
 }

@@ -125,7 +125,7 @@ impl HtmlPage<'_> {
         if story.told(&turn.entries, self.look.full).next().is_none() {
             return Ok(());
         }
-        let name = if number == 0 { "Before the first turn".to_owned() } else { format!("Turn {number}") };
+        let name = words::capital(&story.turn_name(number));
         put!(self, "<details class=\"turn\" id=\"t{number}\" open>\n<summary><h2>{name}</h2>");
         if let Some(time) = story.start(turn) {
             put!(self, "<span class=\"when\">");
@@ -403,7 +403,7 @@ impl HtmlPage<'_> {
         let all = words::tokens(&self.story.usage()).map(|all| format!("session {all}"));
         for line in all.into_iter().chain(words::left_out(self.story, self.look.full)) {
             put!(self, "<li>");
-            self.text(&one_line(&line));
+            self.words(&one_line(&line));
             put!(self, "</li>\n");
         }
         put!(self, "</ul>\n</footer>\n{HELP}<script>{SCRIPT}</script>\n</body>\n</html>\n");

@@ -51,7 +51,7 @@ impl MarkdownPage<'_> {
             return Ok(());
         }
         let when = story.start(turn).map(|time| format!(" · {}", words_of(time.text()))).unwrap_or_default();
-        let name = if number == 0 { "Before the first turn".to_owned() } else { format!("Turn {number}") };
+        let name = words::capital(&story.turn_name(number));
         self.paragraph(&format!("## {name}{when}"))?;
         self.entries(&turn.entries)?;
         if let Some(used) = words::used(turn) {

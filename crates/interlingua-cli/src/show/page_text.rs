@@ -61,7 +61,9 @@ pub(crate) fn lines_of(piece: &Piece) -> usize {
             text.as_escaped().trim_end_matches("\\n").matches("\\n").count() + 1
         }
         Piece::Json(json) => lines(json.as_str()),
-        Piece::Media(_) | Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => 1,
+        Piece::Media(_) | Piece::File(_) | Piece::Citation(_) => 1,
+        // It is not shown.
+        Piece::Opaque(_) => 0,
     }
 }
 

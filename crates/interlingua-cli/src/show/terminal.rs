@@ -69,7 +69,7 @@ impl TextPage<'_> {
         if story.told(&turn.entries, self.look.full).next().is_none() {
             return Ok(());
         }
-        let name = if number == 0 { "before the first turn".to_owned() } else { format!("turn {number}") };
+        let name = story.turn_name(number);
         let when = story.start(turn).map(|time| format!(" {}", time.text())).unwrap_or_default();
         let line = "─".repeat(self.look.width.saturating_sub(name.width() + when.width() + 4));
         let rule = self.styled(DIM, &format!("{line}{when}"));

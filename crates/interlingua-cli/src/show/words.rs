@@ -10,7 +10,9 @@ use interlingua::model::{
     Usage,
 };
 
-use super::story::{Damage, EntryBody, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse};
+use super::story::{
+    Damage, EntryBody, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
+};
 use crate::convert::Identified;
 use crate::render::{frame_name, number, plural};
 
@@ -95,7 +97,7 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
             };
             let mut text = action.decode().into_owned();
             if let Some(input) = input {
-                let _ = write!(text, " {}", input.as_str());
+                let _ = write!(text, " {}", gist_of(input.as_str()));
             }
             if let Some(why) = why {
                 let _ = write!(text, ": {}", why.decode());
@@ -452,6 +454,12 @@ pub(crate) fn left_out(story: &Story, full: bool) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Our own words at the start of a heading.
+pub(crate) fn capital(words: &str) -> String {
+    let first = words.chars().next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(words.chars().skip(1)).collect()
 }
 
 /// `850 ms`, `1.2 s`, `3 min 4 s`

@@ -18,7 +18,7 @@ use interlingua::model::{
 };
 
 pub(crate) use build::StoryWriter;
-pub(crate) use tools::{ChangedFile, LineFate, changes, gist};
+pub(crate) use tools::{ChangedFile, LineFate, changes, gist, gist_of};
 
 /// A session, told.
 #[derive(Debug, Default)]
@@ -231,6 +231,15 @@ impl Story {
         let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         counts
+    }
+
+    /// What a turn is called.
+    pub(crate) fn turn_name(&self, number: usize) -> String {
+        match number {
+            0 if self.turns.len() < 2 => "the session".to_owned(),
+            0 => "before the first turn".to_owned(),
+            _ => format!("turn {number}"),
+        }
     }
 
     /// What all turns used together.

@@ -34,12 +34,15 @@ const TELLING: [&str; 21] = [
 
 /// What a call is about, in its own words: the command, the path, the pattern. May have several lines.
 pub(crate) fn gist(tool: &ToolUse) -> String {
-    let Some(args) = &tool.args else { return String::new() };
-    let text = args.text();
-    if let Some(names) = patched_files(&text) {
+    tool.args.as_ref().map(|args| gist_of(&args.text())).unwrap_or_default()
+}
+
+/// What arguments are about.
+pub(crate) fn gist_of(args: &str) -> String {
+    if let Some(names) = patched_files(args) {
         return names;
     }
-    let found = with_json(&text, |root| {
+    let found = with_json(args, |root| {
         let telling = TELLING.iter().find_map(|name| {
             let member = root.get(name)?;
             words(member).filter(|words| !words.trim().is_empty())
@@ -50,7 +53,7 @@ pub(crate) fn gist(tool: &ToolUse) -> String {
             _ => None,
         })
     });
-    let found = found.flatten().unwrap_or_else(|| text.clone().into_owned());
+    let found = found.flatten().unwrap_or_else(|| args.to_owned());
     patched_files(&found).unwrap_or(found)
 }
 
