@@ -1,6 +1,7 @@
 //! A story as CommonMark. Content cannot break out: prose is escaped, everything else stands in fences that are longer
 //! than any fence inside.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -17,6 +18,8 @@ const FAILED_LINES: usize = 20;
 const DIFF_LINES: usize = 60;
 const ASIDE_LINES: usize = 6;
 const GIST: usize = 160;
+/// The longest line of output that is shown whole, in characters.
+const LONGEST_LINE: usize = 4000;
 
 /// Writes a story as Markdown.
 pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -280,7 +283,8 @@ impl MarkdownPage<'_> {
         self.line(&format!("{fence}{info}"))?;
         let mut lines = text.lines();
         for line in lines.by_ref().take(most) {
-            self.line(line)?;
+            let line = if self.look.full { Cow::Borrowed(line) } else { clip(line, LONGEST_LINE).into() };
+            self.line(&line)?;
         }
         let more = lines.count();
         self.line(&fence)?;

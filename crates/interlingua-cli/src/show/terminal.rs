@@ -31,6 +31,8 @@ const DIFF_LINES: usize = 16;
 const ASIDE_LINES: usize = 3;
 const PROMPT_LINES: usize = 60;
 const TEXT_LINES: usize = 200;
+/// The longest line that is shown whole, in bytes.
+const LONGEST_LINE: usize = 8 << 10;
 /// Narrower than this nothing can be read; deeper agents share their parent's indent then.
 const NARROWEST: usize = 30;
 
@@ -351,9 +353,26 @@ impl TextPage<'_> {
         let text = visible(text.trim_end_matches('\n'));
         let mut lines = text.lines();
         for line in lines.by_ref().take(most) {
+            let (line, rest) = self.beginning(line);
             self.wrapped(space, style, line)?;
+            self.more_of_line(space, rest)?;
         }
         self.more(space, lines.count())
+    }
+
+    /// A line as far as it is shown, and the rest.
+    fn beginning<'t>(&self, line: &'t str) -> (&'t str, &'t str) {
+        if self.look.full || line.len() <= LONGEST_LINE {
+            return (line, "");
+        }
+        cut_hard(line, LONGEST_LINE / 2)
+    }
+
+    fn more_of_line(&mut self, space: &str, rest: &str) -> io::Result<()> {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.wrapped(space, DIM, &format!("… {} more of this line", words::size(rest.len() as u64)))
     }
 
     /// What a tool printed: a bar in front of each line.
@@ -362,7 +381,9 @@ impl TextPage<'_> {
         let mut lines = text.lines();
         let bar = format!("    {} ", self.styled(DIM, "│"));
         for line in lines.by_ref().take(most) {
-            self.hanging(&bar, 6, style, &expanded(line), usize::MAX)?;
+            let (line, rest) = self.beginning(line);
+            self.hanging(&bar, 6, style, line, usize::MAX)?;
+            self.more_of_line("    ", rest)?;
         }
         self.more("    ", lines.count())
     }
@@ -462,10 +483,14 @@ fn clip(text: &str, width: usize) -> String {
 
 /// The text in two: what fits, and what is left, at a space if there is a good one.
 fn cut(text: &str, width: usize) -> (&str, &str) {
-    if text.len() <= width || text.width() <= width {
+    // A character takes four bytes at most; whoever is longer is not measured whole for each line that is cut off.
+    if text.len() <= width || text.len() <= 4 * width && text.width() <= width {
         return (text, "");
     }
     let (fits, rest) = cut_hard(text, width);
+    if rest.is_empty() {
+        return (fits, rest);
+    }
     if rest.starts_with(' ') {
         return (fits, rest.trim_start_matches(' '));
     }
