@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use interlingua::dialects::{DIALECTS, Plane};
+use interlingua::dialects::{DIALECTS, Dialect, Plane};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use support::Dir;
 
@@ -19,9 +19,13 @@ const FORMS: [(&str, &str); 3] = [("", "txt"), (" --markdown", "md"), (" --html"
 
 /// Every log in the repository: the dialect, the name, the file.
 fn logs() -> Vec<(&'static str, String, PathBuf)> {
+    fixtures(|dialect| dialect.plane == Plane::Log)
+}
+
+fn fixtures(of: impl Fn(&Dialect) -> bool) -> Vec<(&'static str, String, PathBuf)> {
     let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
     let mut found = Vec::new();
-    for dialect in DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log) {
+    for dialect in DIALECTS.iter().filter(|dialect| of(dialect)) {
         let module = dialect.module.trim_start_matches("interlingua::dialects::").replace("::", "/");
         let mut open = vec![dialects.join(module).join("fixtures")];
         while let Some(dir) = open.pop() {
@@ -63,7 +67,9 @@ fn every_log_of_the_repository_is_shown_as_before() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/show");
     let bless = std::env::var_os("INTERLINGUA_BLESS").is_some();
     let dir = Dir::new("show_goldens");
-    let mut cases: Vec<(String, String, Vec<u8>)> = logs()
+    // Universal events say everything there is to say.
+    let shown = fixtures(|dialect| dialect.plane == Plane::Log || dialect.name == "universal");
+    let mut cases: Vec<(String, String, Vec<u8>)> = shown
         .into_iter()
         .map(|(dialect, name, path)| (dialect.to_owned(), name, fs::read(path).expect("a log can be read")))
         .collect();

@@ -25,7 +25,8 @@ impl MarkSort {
     fn of(entry: &StoryEntry) -> Self {
         match &entry.body {
             _ if entry.is_failure() => MarkSort::Failure,
-            EntryBody::Compacted { .. }
+            EntryBody::Began(_)
+            | EntryBody::Compacted { .. }
             | EntryBody::Rewound { .. }
             | EntryBody::Stopped(_)
             | EntryBody::Said(SpokenBy::Summary, _) => MarkSort::Break,

@@ -54,6 +54,7 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
                 if text.is_empty() { kind.into() } else { format!("{kind}: {}", text.join(" ")) },
             )
         }
+        EntryBody::Began(id) => line(Tone::Break, "another session", id.decode().into_owned()),
         EntryBody::Settings(session) => line(Tone::Aside, "now", settings(session)),
         EntryBody::Compacted { compaction, kept_from } => {
             let Compaction { trigger, before, after, summary, history, kept_from: _ } = &**compaction;

@@ -104,7 +104,8 @@ const DAMAGE_SHOWN: usize = 200;
 impl Gathering {
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session),
+            Event::SessionStarted(session) => self.began(session),
+            Event::SessionUpdated(session) => self.session(session),
             Event::SessionEnded(end) => {
                 self.line(EntryBody::Ended(Box::new(end.clone().into_owned())));
             }
@@ -160,6 +161,24 @@ impl Gathering {
             }
         }
         story
+    }
+
+    /// A session began; in a file that holds several, the one before is over.
+    fn began(&mut self, session: &Session<'_>) {
+        let known = self.story.session.id.as_ref();
+        if let (Some(id), Some(_)) = (&session.id, known.filter(|known| Some(*known) != session.id.as_ref()))
+        {
+            let began = EntryBody::Began(id.clone().into_owned());
+            self.story.session = Session::default();
+            self.told = Session::default();
+            for ids in
+                [&mut self.calls, &mut self.ids, &mut self.agents, &mut self.permissions, &mut self.questions]
+            {
+                ids.clear();
+            }
+            self.line(began);
+        }
+        self.session(session);
     }
 
     fn session(&mut self, session: &Session<'_>) {

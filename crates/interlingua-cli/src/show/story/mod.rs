@@ -81,6 +81,8 @@ pub(crate) enum EntryBody {
     Tool(Box<ToolUse>),
     /// The agent's own word for something else, and what belongs to it.
     Notice(Str<'static>, Vec<Piece>),
+    /// Another session began in the same file.
+    Began(Str<'static>),
     /// Facts of the session changed.
     Settings(Box<Session<'static>>),
     /// Earlier parts of the conversation were replaced by less.
@@ -299,6 +301,7 @@ impl StoryEntry {
             EntryBody::Said(..)
             | EntryBody::Thought(_)
             | EntryBody::Notice(..)
+            | EntryBody::Began(_)
             | EntryBody::Settings(_)
             | EntryBody::Compacted { .. }
             | EntryBody::Rewound { .. }
