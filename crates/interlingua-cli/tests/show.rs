@@ -299,6 +299,6 @@ fn agents_below_agents_without_end_are_shown() {
         assert_eq!(ran.stdout().matches("Task").count(), 5000);
         // Below one another as far as that can be read, side by side from there on.
         let deepest = ran.stdout().lines().map(|line| line.matches('┃').count()).max();
-        assert!(flags != "" || deepest == Some(8), "{deepest:?}");
+        assert!(!flags.is_empty() || deepest == Some(8), "{deepest:?}");
     }
 }

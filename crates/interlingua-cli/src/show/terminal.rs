@@ -145,6 +145,7 @@ impl TextPage<'_> {
         }
         for piece in pieces {
             match piece {
+                Piece::Text(text) if most == ASIDE_LINES && !self.look.full => self.aside(&text.decode())?,
                 Piece::Text(text) => self.text("  ", style, &text.decode(), most)?,
                 Piece::Refusal(text) => {
                     self.wrapped("  ", RED, "declined:")?;
@@ -358,6 +359,17 @@ impl TextPage<'_> {
             self.more_of_line(space, rest)?;
         }
         self.more(space, lines.count())
+    }
+
+    /// The beginning of what the program around the model says, each line of it on one line.
+    fn aside(&mut self, text: &str) -> io::Result<()> {
+        let text = visible(text.trim_end_matches('\n'));
+        let room = self.room("  ");
+        let mut lines = text.lines();
+        for line in lines.by_ref().take(ASIDE_LINES) {
+            self.wrapped("  ", DIM, &clip(&expanded(line), room))?;
+        }
+        self.more("  ", lines.count())
     }
 
     /// A line as far as it is shown, and the rest.
