@@ -70,6 +70,8 @@ fn check(_: &[String]) -> TaskResult<()> {
 fn bless(_: &[String]) -> TaskResult<()> {
     let golden = ["test", "--package", "interlingua", "--test", "golden"];
     run(command("cargo", golden).env("INTERLINGUA_BLESS", "1"))?;
+    let shown = ["test", "--package", "interlingua-cli", "--test", "show"];
+    run(command("cargo", shown).env("INTERLINGUA_BLESS", "1"))?;
     docs::run(&[])
 }
 

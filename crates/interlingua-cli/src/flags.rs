@@ -32,6 +32,7 @@ Exit codes: 0 done; 1 input could not be read; 2 usage; 3 losses under `--strict
 pub(crate) enum Command {
     Convert(Convert),
     Check(Check),
+    Show(ShowSession),
     Dialects(Dialects),
     Matrix(Matrix),
     Translate(Translate),
@@ -111,6 +112,45 @@ pub(crate) struct Check {
     /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Show a session as people read it: in the terminal, as Markdown or as one HTML page
+///
+/// Takes a log of any agent or a record. Tools and reasoning are folded, failures and changes are not; what is left out is
+/// said at the end.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct ShowSession {
+    /// The file; `-` for stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) source: SourceFlags,
+
+    /// Write Markdown (CommonMark)
+    #[arg(long, conflicts_with = "html")]
+    pub(crate) markdown: bool,
+
+    /// Write one HTML page that needs nothing else
+    #[arg(long)]
+    pub(crate) html: bool,
+
+    /// Unfold everything, bookkeeping too
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Write to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Wrap text at this width instead of the terminal's (100 where there is none)
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..))]
+    pub(crate) width: Option<u16>,
+
+    /// Do not use a pager (`$PAGER`, or `less -R`)
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 }
 
 /// List the dialects: where they are spoken, what is read and written, how they are detected

@@ -17,6 +17,7 @@ mod matrix;
 mod orders;
 mod render;
 mod report;
+mod show;
 mod sources;
 mod talk;
 
@@ -44,6 +45,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     let exit = match cli.command {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),
+        Command::Show(args) => show::run(&args, &talk),
         Command::Dialects(args) => dialects::run(&args),
         Command::Matrix(args) => matrix::run(&args),
         Command::Translate(args) => orders::translate(&args, &talk),

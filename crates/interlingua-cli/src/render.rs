@@ -167,6 +167,11 @@ fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weigh
     }
 }
 
+/// What was shown, and where to find it.
+pub(crate) fn shown(name: &str, identity: &Identified, output: &std::path::Path) -> String {
+    format!("{}writing {}\n", reading(name, identity), output.display())
+}
+
 /// What a frame is called in input that is cut this way.
 pub(crate) fn frame_name(framing: Framing, frame: u64) -> String {
     match (framing, frame) {
@@ -261,7 +266,7 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
     text
 }
 
-fn plural(count: u64, word: &str) -> String {
+pub(crate) fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", number(count), if count == 1 { "" } else { "s" })
 }
 

@@ -54,8 +54,14 @@ impl Dir {
     }
 
     pub(crate) fn run_with(&self, args: &str, stdin: &[u8]) -> Ran {
+        self.run_where(args, stdin, &[])
+    }
+
+    /// Runs it with these variables set.
+    pub(crate) fn run_where(&self, args: &str, stdin: &[u8], variables: &[(&str, &str)]) -> Ran {
         let mut child = Command::new(env!("CARGO_BIN_EXE_interlingua"))
             .args(args.split(' '))
+            .envs(variables.iter().copied())
             .current_dir(&self.0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,0 +1,132 @@
+//! `show`: a session as people read it, in the terminal, as Markdown or as one HTML page.
+
+mod html;
+mod markdown;
+mod page_text;
+mod pager;
+mod prose;
+mod safe;
+mod story;
+mod terminal;
+mod timeline;
+mod words;
+
+use std::io::{self, IsTerminal, Write};
+
+use interlingua::dialects::Options;
+use interlingua::json::Output;
+use interlingua::pipe::Pipe;
+
+use crate::convert::{Identified, identify, options};
+use crate::error::{CommandError, Exit};
+use crate::flags::ShowSession;
+use crate::render;
+use crate::sources::{self, InputPlace, Sink};
+use crate::talk::Talk;
+use pager::Pager;
+use story::{Story, StoryWriter};
+
+/// What all forms need to know beside the story.
+pub(crate) struct Look<'l> {
+    /// The input, for people.
+    pub(crate) name: &'l str,
+    pub(crate) identity: &'l Identified,
+    /// Nothing is folded or left out.
+    pub(crate) full: bool,
+    /// In columns.
+    pub(crate) width: usize,
+    pub(crate) colour: bool,
+}
+
+/// Writes a story in one form.
+type StoryForm = fn(&Story, &Look<'_>, &mut dyn Write) -> io::Result<()>;
+
+pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
+    let input = InputPlace::of(&args.file);
+    if let Some(output) = args.output.as_deref().filter(|output| sources::same_place(&args.file, output)) {
+        return Err(CommandError::OverInput(output.to_owned()));
+    }
+    let name = input.name();
+    let opened = input.open()?;
+    let identity = identify(&opened, &name, &args.source)?;
+    let (dialect, role) = (identity.dialect, identity.spec.role);
+    let writer = StoryWriter::default();
+    let options = Options { source_name: input.stem(), ..options(&args.source) };
+    let pipe = Pipe::with_writer((dialect, role), Box::new(writer.clone()), &options);
+    let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
+    opened.each(
+        |error| CommandError::Read(name.clone(), error),
+        |bytes| {
+            pipe.push(bytes, &mut Vec::new());
+            Ok(())
+        },
+    )?;
+    let report = pipe.finish(&mut Vec::new());
+    drop(pipe);
+    if report.read == 0 {
+        return Err(CommandError::NothingRead { name, dialect, looks_like: identity.looks_like });
+    }
+    let mut story = writer.finish(report);
+    story.framing = Some(identity.spec.framing);
+
+    let form: StoryForm = match (args.markdown, args.html) {
+        (true, _) => markdown::write,
+        (_, true) => html::write,
+        (false, false) => terminal::write,
+    };
+    let is_text = !args.markdown && !args.html;
+    let stdout = io::stdout();
+    let to_terminal = args.output.is_none() && stdout.is_terminal();
+    let screen = to_terminal.then(|| console::Term::stdout().size_checked()).flatten();
+    let width = args.width.or(screen.map(|(_, columns)| columns)).map_or(WIDTH, usize::from);
+    let colour =
+        args.output.is_none() && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+    let name = name.as_str();
+    let look = Look { name, identity: &identity, full: args.full, width: width.max(NARROWEST), colour };
+
+    if is_text && to_terminal && !args.no_pager {
+        let height = screen.map_or(HEIGHT, |(rows, _)| usize::from(rows));
+        let mut pager = Pager::new(height);
+        return match form(&story, &look, &mut pager).and_then(|()| pager.finish()) {
+            Ok(()) => Ok(Exit::Done),
+            Err(error) => Err(CommandError::Output(error)),
+        };
+    }
+    let sink = match args.output.as_deref() {
+        None => Sink::stdout(),
+        Some(path) => Sink::file(path)?,
+    };
+    let mut buffer = io::BufWriter::with_capacity(BUFFER, SinkWriter(sink));
+    // A sink remembers what went wrong, and tells it at the end.
+    let written = form(&story, &look, &mut buffer).and_then(|()| buffer.flush());
+    let (SinkWriter(sink), _) = buffer.into_parts();
+    sink.finish()?;
+    written.map_err(CommandError::Output)?;
+    if let Some(output) = &args.output {
+        talk.say(&render::shown(name, &identity, output));
+    }
+    Ok(Exit::Done)
+}
+
+/// The width where none is known.
+const WIDTH: usize = 100;
+/// The height where none is known.
+const HEIGHT: usize = 24;
+/// Narrower than this, words no longer fit.
+const NARROWEST: usize = 20;
+/// How much is written at a time.
+const BUFFER: usize = 64 << 10;
+
+/// A sink for those who write text.
+struct SinkWriter(Sink);
+
+impl Write for SinkWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Output::write(&mut self.0, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,569 @@
+//! From events to a story, as they come.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use interlingua::json::Str;
+use interlingua::ledger::{Leftover, LeftoverBody, Report};
+use interlingua::model::{
+    Args, Compaction, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question, Rewind,
+    Session, StopClass, ToolCall, ToolResult, Turn, Usage,
+};
+use interlingua::pipe::{Target, Writer};
+
+use super::{
+    Damage, EntryBody, Moment, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolArgs, ToolOutcome, ToolUse,
+};
+
+/// Gathers a story; the pipe writes to one end, its maker takes the story from the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoryWriter(Arc<Mutex<Gathering>>);
+
+impl StoryWriter {
+    /// The story, with the books of the run.
+    pub(crate) fn finish(self, report: Report) -> Story {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).finish(report)
+    }
+}
+
+impl Writer for StoryWriter {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        if let LeftoverBody::Unparsed { bytes, why, more: _ } = leftover.body {
+            let frame = out.ledger.frame_number();
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).unparsed(bytes, why, frame);
+        }
+        // It stays in the source, which whoever reads the story has.
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
+}
+
+#[derive(Debug, Default)]
+struct Gathering {
+    story: Story,
+    open: HashMap<ItemId, OpenPlace>,
+    /// Calls by their id, for results, permissions and subagents.
+    calls: HashMap<String, usize>,
+    /// Entries by the id that the dialect gave them.
+    ids: HashMap<String, usize>,
+    /// The call by which a subagent was started.
+    agents: HashMap<String, usize>,
+    permissions: HashMap<String, usize>,
+    questions: HashMap<String, usize>,
+    responses: Vec<ModelResponse>,
+    by_id: HashMap<String, usize>,
+    open_response: Option<usize>,
+    clock: Option<Moment>,
+    /// What has been told of the session, and whether there are news.
+    told: Session<'static>,
+    news: bool,
+}
+
+/// What one model response used.
+#[derive(Debug)]
+struct ModelResponse {
+    turn: usize,
+    usage: Option<Usage>,
+    cost: Option<f64>,
+}
+
+/// Where the pieces of an open item go.
+#[derive(Debug)]
+struct OpenPlace {
+    /// The entry, and which of its results; nothing while a message has said nothing.
+    place: Option<(usize, Option<usize>)>,
+    /// An item stands in the message behind the last piece.
+    interrupted: bool,
+    /// What a message becomes when it says something.
+    head: Option<(SpokenBy, SharedHead)>,
+    parts: HashMap<u32, (usize, Option<usize>, usize)>,
+}
+
+/// What entries that are made of one item share.
+#[derive(Clone, Debug, Default)]
+struct SharedHead {
+    native_id: Option<Str<'static>>,
+    parent_call: Option<Str<'static>>,
+    agent: Option<Str<'static>>,
+    time: Option<Moment>,
+    model: Option<Str<'static>>,
+    copied_from: Option<Str<'static>>,
+    replaces: bool,
+}
+
+/// How many subagents stand below one another.
+const DEEPEST: usize = 8;
+/// How much of a damaged line is shown.
+const DAMAGE_SHOWN: usize = 200;
+
+impl Gathering {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::SessionStarted(session) => self.began(session),
+            Event::SessionUpdated(session) => self.session(session),
+            Event::SessionEnded(end) => {
+                self.line(EntryBody::Ended(Box::new(end.clone().into_owned())));
+            }
+            Event::Clock(time) => self.clock = Moment::of(time),
+            Event::Request(request) => {
+                self.notice("request", request.model.as_ref().map(Piece::named));
+            }
+            Event::Model(model) => {
+                self.notice("model on offer", model.id.as_ref().map(Piece::named));
+            }
+            Event::TurnStarted(turn) => self.open_response = Some(self.response(turn)),
+            Event::Usage(turn) => {
+                self.response(turn);
+            }
+            Event::TurnEnded(turn) => {
+                // An end without an id ends what began last.
+                match self.open_response.take().filter(|_| turn.id.is_none()) {
+                    Some(at) => self.go_on(at, turn),
+                    None => {
+                        self.response(turn);
+                    }
+                }
+            }
+            Event::ItemStarted(head) => self.started(head),
+            Event::ItemDelta(delta) => self.delta(delta),
+            Event::ItemCompleted(tail) => self.completed(tail),
+            Event::Rewound(Rewind { to, turns }) => {
+                let to = to.as_ref().and_then(|id| self.ids.get(id.as_escaped())).copied();
+                self.line(EntryBody::Rewound { to, turns: *turns });
+            }
+            Event::Compacted(compaction) => self.compacted(compaction),
+            Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
+                self.permission(permission);
+            }
+            Event::QuestionRequested(question) | Event::QuestionResolved(question) => self.question(question),
+            Event::Error(failure) => {
+                self.line(EntryBody::Failed(Box::new(failure.clone().into_owned())));
+            }
+        }
+    }
+
+    fn finish(self, report: Report) -> Story {
+        let Self { mut story, responses, .. } = self;
+        story.report = report;
+        for ModelResponse { turn, usage, cost } in responses {
+            let Some(turn) = story.turns.get_mut(turn) else { continue };
+            if let Some(usage) = usage {
+                turn.usage = turn.usage.and(&usage);
+                turn.responses += 1;
+            }
+            if let Some(cost) = cost {
+                turn.cost = Some(turn.cost.unwrap_or(0.0) + cost);
+            }
+        }
+        story
+    }
+
+    /// A session began; in a file that holds several, the one before is over.
+    fn began(&mut self, session: &Session<'_>) {
+        let known = self.story.session.id.as_ref();
+        if let (Some(id), Some(_)) = (&session.id, known.filter(|known| Some(*known) != session.id.as_ref()))
+        {
+            let began = EntryBody::Began(id.clone().into_owned());
+            self.story.session = Session::default();
+            self.told = Session::default();
+            for ids in
+                [&mut self.calls, &mut self.ids, &mut self.agents, &mut self.permissions, &mut self.questions]
+            {
+                ids.clear();
+            }
+            self.line(began);
+        }
+        self.session(session);
+    }
+
+    fn session(&mut self, session: &Session<'_>) {
+        let news = session.clone().into_owned().news_to(&self.story.session);
+        self.news |= news != Session::default();
+        self.story.session.update(news);
+    }
+
+    /// Tells what changed about the session before the next thing happens. What changes after the last one stands at the
+    /// head of the story.
+    fn settings(&mut self) {
+        if !std::mem::take(&mut self.news) {
+            return;
+        }
+        let now = self.story.session.clone();
+        // What becomes known late is no change, nor are ids and times.
+        let change = now.clone().where_said(&self.told).news_to(&self.told);
+        self.told = now;
+        let change = Session {
+            id: None,
+            parent: None,
+            parent_call: None,
+            start: None,
+            leaf: None,
+            unrecorded: None,
+            ..change
+        };
+        if change != Session::default() {
+            self.line(EntryBody::Settings(Box::new(change)));
+        }
+    }
+
+    /// Adds an entry to the turn, or below the call of its subagent. Returns its number.
+    fn add(&mut self, body: EntryBody, head: SharedHead) -> usize {
+        if !matches!(body, EntryBody::Notice(..) | EntryBody::Settings(_)) {
+            self.settings();
+        }
+        let SharedHead { native_id, parent_call, agent, time, model, copied_from, replaces } = head;
+        let at = self.story.entries.len();
+        let started_by = parent_call.and_then(|call| self.calls.get(call.as_escaped())).copied();
+        let started_by = match &agent {
+            Some(agent) => {
+                if let Some(call) = started_by {
+                    self.agents.insert(agent.as_escaped().to_owned(), call);
+                }
+                started_by.or_else(|| self.agents.get(agent.as_escaped()).copied())
+            }
+            None => started_by,
+        };
+        let opens = started_by.is_none()
+            && match &body {
+                EntryBody::Said(SpokenBy::Person, _) => true,
+                // Where no person has spoken, the session is the agent's own.
+                EntryBody::Said(SpokenBy::Agent, _) => self.story.turns.len() < 2,
+                _ => false,
+            };
+        if self.story.turns.is_empty() {
+            self.story.turns.push(StoryTurn::default());
+        }
+        if opens {
+            self.story.turns.push(StoryTurn::default());
+        }
+        let mut turn = self.story.turns.len() - 1;
+        let depth = |at: usize| self.story.entries.get(at)?.below.map(|(_, depth)| depth);
+        let started_by = match started_by.map(|call| (call, depth(call).unwrap_or(0))) {
+            // Agents of agents of agents: beyond this they stand beside the one that started them.
+            Some((call, DEEPEST)) => self.story.entries.get(call).and_then(|entry| entry.below),
+            other => other.map(|(call, depth)| (call, depth + 1)),
+        };
+        match started_by.and_then(|(call, _)| self.story.entries.get_mut(call)) {
+            Some(StoryEntry { body: EntryBody::Tool(tool), turn: of_call, .. }) => {
+                tool.children.push(at);
+                turn = *of_call;
+            }
+            Some(_) | None => self.story.turns[turn].entries.push(at),
+        }
+        if let Some(id) = native_id {
+            self.ids.insert(id.as_escaped().to_owned(), at);
+        }
+        let time = time.or_else(|| self.clock.clone());
+        self.story.entries.push(StoryEntry {
+            body,
+            time,
+            model,
+            agent,
+            copied_from,
+            replaces,
+            turn,
+            below: started_by,
+        });
+        at
+    }
+
+    /// Adds an entry that is no item.
+    fn line(&mut self, body: EntryBody) -> usize {
+        self.add(body, SharedHead::default())
+    }
+
+    fn notice(&mut self, kind: &'static str, piece: Option<Piece>) {
+        self.line(EntryBody::Notice(Str::escaped(kind), piece.into_iter().collect()));
+    }
+
+    fn response(&mut self, turn: &Turn<'_>) -> usize {
+        let next = self.responses.len();
+        let at = match &turn.id {
+            Some(id) => *self.by_id.entry(id.as_escaped().to_owned()).or_insert(next),
+            None => next,
+        };
+        if at == next {
+            let turn = self.story.turns.len().saturating_sub(1);
+            self.responses.push(ModelResponse { turn, usage: None, cost: None });
+        }
+        self.go_on(at, turn);
+        at
+    }
+
+    fn go_on(&mut self, at: usize, later: &Turn<'_>) {
+        #[rustfmt::skip]
+        let Turn { id: _, model: _, time: _, request_id: _, effort, answer: _, stop, usage, cost } = later;
+        if let Some(known) = self.responses.get_mut(at) {
+            if let (Some(effort), Some(turn)) = (effort, self.story.turns.get_mut(known.turn)) {
+                turn.effort = Some(effort.clone().into_owned());
+            }
+            if let Some(usage) = usage {
+                known.usage.get_or_insert_default().overwrite(usage);
+            }
+            known.cost = cost.as_ref().and_then(|cost| cost.as_str().parse().ok()).or(known.cost);
+        }
+        match stop {
+            Some(stop)
+                if !matches!(stop.class, StopClass::End | StopClass::ToolUse | StopClass::Sequence) =>
+            {
+                let stop = stop.clone().into_owned();
+                let said = self.story.entries.last().map(|entry| &entry.body);
+                // Reports of one response repeat how it stopped.
+                if !matches!(said, Some(EntryBody::Stopped(known)) if **known == stop) {
+                    self.line(EntryBody::Stopped(Box::new(stop)));
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn started(&mut self, head: &ItemHead<'_>) {
+        #[rustfmt::skip]
+        let ItemHead {
+            id, kind, author, origin, within, native_id, parent: _, replaces, agent, parent_call, time, model,
+            answer: _, phase: _, copied_from, shape: _,
+        } = head;
+        let owned = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
+        let mut shared = SharedHead {
+            native_id: owned(native_id),
+            parent_call: owned(parent_call),
+            agent: owned(agent),
+            time: time.as_ref().and_then(Moment::of),
+            model: owned(model),
+            copied_from: owned(copied_from),
+            replaces: replaces.is_some(),
+        };
+        // A block says only what differs from its message.
+        if let Some(message) = within.and_then(|message| self.open.get_mut(&message)) {
+            message.interrupted = true;
+            if let Some((_, of_message)) = &message.head {
+                shared.parent_call = shared.parent_call.or_else(|| of_message.parent_call.clone());
+                shared.agent = shared.agent.or_else(|| of_message.agent.clone());
+                shared.time = shared.time.or_else(|| of_message.time.clone());
+                shared.model = shared.model.or_else(|| of_message.model.clone());
+                shared.copied_from = shared.copied_from.or_else(|| of_message.copied_from.clone());
+            }
+        }
+        let mut open = OpenPlace { place: None, interrupted: false, head: None, parts: HashMap::new() };
+        match kind {
+            ItemKind::Message => open.head = Some((SpokenBy::of(*author, *origin), shared)),
+            ItemKind::Reasoning => {
+                open.place = Some((self.add(EntryBody::Thought(Vec::new()), shared), None));
+            }
+            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
+                let tool = ToolUse {
+                    name: name.clone().into_owned(),
+                    namespace: owned(namespace),
+                    kind: Some(*kind),
+                    args: None,
+                    results: Vec::new(),
+                    children: Vec::new(),
+                };
+                let at = self.add(EntryBody::Tool(Box::new(tool)), shared);
+                if let Some(id) = call_id {
+                    self.calls.insert(id.as_escaped().to_owned(), at);
+                }
+                open.place = Some((at, None));
+            }
+            ItemKind::ToolResult(ToolResult { call_id, name }) => {
+                let call = call_id.as_ref().and_then(|id| self.calls.get(id.as_escaped())).copied();
+                let at = call.unwrap_or_else(|| self.unasked(call_id.as_ref(), name.as_ref(), shared));
+                if let Some(StoryEntry { body: EntryBody::Tool(tool), .. }) = self.story.entries.get_mut(at) {
+                    open.place = Some((at, Some(tool.results.len())));
+                    tool.results.push(ToolOutcome::default());
+                }
+            }
+            ItemKind::Notice(notice) => {
+                let kind = owned(&notice.event_type).unwrap_or_else(|| Str::escaped("notice"));
+                open.place = Some((self.add(EntryBody::Notice(kind, Vec::new()), shared), None));
+            }
+        }
+        self.open.insert(*id, open);
+    }
+
+    /// A result whose call is not in the source.
+    fn unasked(&mut self, call_id: Option<&Str<'_>>, name: Option<&Str<'_>>, head: SharedHead) -> usize {
+        let tool = ToolUse {
+            name: name.map_or(Str::escaped("a tool"), |name| name.clone().into_owned()),
+            namespace: None,
+            kind: None,
+            args: None,
+            results: Vec::new(),
+            children: Vec::new(),
+        };
+        let at = self.add(EntryBody::Tool(Box::new(tool)), head);
+        if let Some(id) = call_id {
+            self.calls.insert(id.as_escaped().to_owned(), at);
+        }
+        at
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>) {
+        let Delta { item, part, value, arrival: _ } = delta;
+        let Some(open) = self.open.get_mut(item) else { return };
+        if open.place.is_none() || open.interrupted {
+            // A message goes on behind the item that stands in it, unless the part is known already.
+            if let (Some((speaker, head)), false) = (&open.head, open.parts.contains_key(part)) {
+                let (speaker, mut head) = (*speaker, head.clone());
+                if open.place.is_some() {
+                    head.native_id = None;
+                }
+                open.interrupted = false;
+                let at = self.add(EntryBody::Said(speaker, Vec::new()), head);
+                if let Some(open) = self.open.get_mut(item) {
+                    open.place = Some((at, None));
+                }
+            }
+        }
+        let Some(open) = self.open.get_mut(item) else { return };
+        if let Some(&(at, result, number)) = open.parts.get(part)
+            && let Some(pieces) = pieces(&mut self.story.entries, at, result)
+            && let Some(known) = pieces.get_mut(number)
+            && known.grow(value)
+        {
+            return;
+        }
+        let Some((at, result)) = open.place else { return };
+        match value {
+            Part::Args(args) => {
+                if let Some(StoryEntry { body: EntryBody::Tool(tool), .. }) = self.story.entries.get_mut(at) {
+                    add_args(&mut tool.args, args);
+                }
+            }
+            // The provider's business.
+            Part::Cache(_) => {}
+            value => {
+                let Some(pieces) = pieces(&mut self.story.entries, at, result) else { return };
+                // What is said about a part does not end it.
+                if !matches!(value, Part::Citation(_)) {
+                    open.parts.insert(*part, (at, result, pieces.len()));
+                }
+                pieces.extend(Piece::of(value));
+            }
+        }
+    }
+
+    fn completed(&mut self, tail: &ItemTail<'_>) {
+        let ItemTail { id, status, native_status: _, is_error, exit_code, duration } = tail;
+        let Some(open) = self.open.remove(id) else { return };
+        match open {
+            // It said nothing and held nothing: that is told, too.
+            OpenPlace { place: None, interrupted: false, head: Some((speaker, head)), .. } => {
+                self.add(EntryBody::Said(speaker, Vec::new()), head);
+            }
+            OpenPlace { place: Some((at, Some(result))), .. } => {
+                if let Some(StoryEntry { body: EntryBody::Tool(tool), .. }) = self.story.entries.get_mut(at)
+                    && let Some(outcome) = tool.results.get_mut(result)
+                {
+                    outcome.status = Some(*status);
+                    (outcome.is_error, outcome.exit_code, outcome.duration) =
+                        (*is_error, *exit_code, *duration);
+                }
+            }
+            OpenPlace { .. } => {}
+        }
+    }
+
+    fn permission(&mut self, permission: &Permission<'_>) {
+        let id = permission.id.as_escaped().to_owned();
+        let known = self.permissions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
+        if let Some(EntryBody::Permission(known)) = known.map(|entry| &mut entry.body) {
+            if permission.answer.is_some() {
+                known.answer = permission.clone().into_owned().answer;
+            }
+        } else {
+            let at = self.line(EntryBody::Permission(Box::new(permission.clone().into_owned())));
+            self.permissions.insert(id, at);
+        }
+    }
+
+    fn question(&mut self, question: &Question<'_>) {
+        let id = question.id.as_escaped().to_owned();
+        let known = self.questions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
+        if let Some(EntryBody::Question(known)) = known.map(|entry| &mut entry.body) {
+            let Question { answers, declined, .. } = question.clone().into_owned();
+            (known.answers, known.declined) = (answers, declined);
+        } else {
+            let at = self.line(EntryBody::Question(Box::new(question.clone().into_owned())));
+            self.questions.insert(id, at);
+        }
+    }
+
+    fn compacted(&mut self, compaction: &Compaction<'_>) {
+        let kept_from = compaction.kept_from.as_ref().and_then(|id| self.ids.get(id.as_escaped())).copied();
+        let compaction = Box::new(compaction.clone().into_owned());
+        self.line(EntryBody::Compacted { compaction, kept_from });
+    }
+
+    fn unparsed(&mut self, bytes: &[u8], why: &'static str, frame: u64) {
+        if matches!(why, "blank" | "bom") {
+            return;
+        }
+        // A frame that is too large comes in pieces.
+        if let Some(StoryEntry { body: EntryBody::Damaged(damage), .. }) = self.story.entries.last_mut()
+            && damage.frame == frame
+        {
+            damage.bytes += bytes.len() as u64;
+            return;
+        }
+        let start = bytes.get(..DAMAGE_SHOWN).unwrap_or(bytes);
+        let start = String::from_utf8_lossy(start).into_owned();
+        self.line(EntryBody::Damaged(Damage { frame, why, bytes: bytes.len() as u64, start }));
+    }
+}
+
+fn pieces(entries: &mut [StoryEntry], at: usize, result: Option<usize>) -> Option<&mut Vec<Piece>> {
+    match (&mut entries.get_mut(at)?.body, result) {
+        (EntryBody::Said(_, pieces) | EntryBody::Thought(pieces) | EntryBody::Notice(_, pieces), _) => {
+            Some(pieces)
+        }
+        (EntryBody::Tool(tool), Some(result)) => Some(&mut tool.results.get_mut(result)?.pieces),
+        _ => None,
+    }
+}
+
+fn add_args(known: &mut Option<ToolArgs>, args: &Args<'_>) {
+    match (known, args) {
+        (Some(ToolArgs::Text(text)), Args::Text(more)) => text.push(more),
+        (known, Args::Text(text)) => *known = Some(ToolArgs::Text(text.clone().into_owned())),
+        (known, Args::Json(json)) => *known = Some(ToolArgs::Json(json.clone().into_owned())),
+    }
+}
+
+impl Piece {
+    fn of(part: &Part<'_>) -> Option<Self> {
+        Some(match part.clone().into_owned() {
+            Part::Text(text) | Part::Summary(text) => Piece::Text(text),
+            Part::Refusal(text) => Piece::Refusal(text),
+            Part::Media(media) => Piece::Media(Box::new(media)),
+            Part::Json(json) => Piece::Json(json),
+            Part::File(file) => Piece::File(Box::new(file)),
+            Part::Citation(citation) => Piece::Citation(Box::new(citation)),
+            Part::Opaque(opaque) => Piece::Opaque(Box::new(opaque)),
+            // Arguments belong to a call, and what to cache is the provider's business.
+            Part::Args(_) | Part::Cache(_) => return None,
+        })
+    }
+
+    /// A name, quoted as JSON so that it is no words for people.
+    fn named(name: &Str<'_>) -> Self {
+        Piece::Json(interlingua::json::Raw::owned(format!("\"{}\"", name.as_escaped())))
+    }
+
+    /// Adds a later piece of the same part, if it is of the same sort.
+    fn grow(&mut self, more: &Part<'_>) -> bool {
+        match (self, more) {
+            (Piece::Text(text), Part::Text(more) | Part::Summary(more))
+            | (Piece::Refusal(text), Part::Refusal(more)) => {
+                text.push(more);
+                true
+            }
+            _ => false,
+        }
+    }
+}
