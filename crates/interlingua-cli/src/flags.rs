@@ -58,7 +58,8 @@ pub(crate) enum Command {
 /// are kept and reported too; the good ones are converted.
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// Files or directories; stdin when there is none, or for `-`
+    /// Files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd; stdin when there is
+    /// none, or for `-`
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -68,6 +69,9 @@ pub(crate) struct Convert {
 
     #[command(flatten)]
     pub(crate) source: SourceFlags,
+
+    #[command(flatten)]
+    pub(crate) bulk: BulkFlags,
 
     /// Write to this file, or into this directory, instead of stdout
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -101,12 +105,15 @@ pub(crate) struct Convert {
 /// Say what a file is and whether it is sound: schema, order, links, readability
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Files; `-` for stdin
+    /// Files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd; `-` for stdin
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) source: SourceFlags,
+
+    #[command(flatten)]
+    pub(crate) bulk: BulkFlags,
 
     /// Print the findings as JSON
     #[arg(long)]
@@ -252,6 +259,14 @@ pub(crate) struct SourceFlags {
     pub(crate) max_frame: usize,
 }
 
+/// How many inputs are worked on at once.
+#[derive(Debug, Args)]
+pub(crate) struct BulkFlags {
+    /// How many files to read at once, each on a processor of its own; all processors if not said
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<usize>,
+}
+
 fn dialect() -> impl TypedValueParser<Value = &'static Dialect> {
     let names = DIALECTS.iter().map(|dialect| PossibleValue::new(dialect.name).help(dialect.about));
     // The parser before this one lets no other name through; the registry's first entry is never taken.
@@ -264,6 +279,14 @@ fn role() -> impl TypedValueParser<Value = Role> {
         Role::ALL.into_iter().find(|role| role.word() == word).unwrap_or(Role::Log)
     })
 }
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST_JOBS).contains(number));
+    number.ok_or_else(|| format!("expected 1 to {MOST_JOBS}"))
+}
+
+/// More threads than any machine has processors are a mistake.
+const MOST_JOBS: usize = 1024;
 
 /// Reads `4096`, `64k`, `64KiB`, `1G`: always in powers of 1024.
 fn size(text: &str) -> Result<usize, String> {

@@ -1,7 +1,7 @@
 //! The command line: flags, sources, rendering. It does the IO that the core refuses to do, and nothing else.
 //!
 //! ```text
-//! flags -> sources (files, stdin, directories) -> interlingua::pipe -> outputs
+//! flags -> sources (files, stdin, directories, patterns) -> unpack -> interlingua::pipe -> outputs
 //!                                                        \-> report -> render -> stderr, --report
 //! ```
 //!
@@ -13,12 +13,15 @@ mod convert;
 mod dialects;
 mod error;
 mod flags;
+mod globs;
+mod jobs;
 mod matrix;
 mod orders;
 mod render;
 mod report;
 mod sources;
 mod talk;
+mod unpack;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
