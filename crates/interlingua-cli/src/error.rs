@@ -94,6 +94,10 @@ pub(crate) enum CommandError {
     UnknownBackend(String, &'static Dialect),
     /// A file of backends makes no sense: what.
     Backends(String, String),
+    /// A file of prices makes no sense: what.
+    Prices(String, String),
+    /// Only sessions are counted, and this is something else.
+    NoSession(String, &'static Dialect, Role),
     /// A work order or a receipt makes no sense: what.
     Order(String, String),
     /// A work order was not carried out.
@@ -151,6 +155,8 @@ impl CommandError {
             | CommandError::Write(..)
             | CommandError::Output(_)
             | CommandError::Backends(..)
+            | CommandError::Prices(..)
+            | CommandError::NoSession(..)
             | CommandError::Order(..)
             | CommandError::Empty(_)
             | CommandError::Undetected { .. }
@@ -172,6 +178,7 @@ impl CommandError {
                 | CommandError::NothingRead { .. }
                 | CommandError::NoTargetRole(..)
                 | CommandError::CannotRead(..)
+                | CommandError::NoSession(..)
         )
     }
 
@@ -227,8 +234,11 @@ impl CommandError {
             CommandError::UnknownBackend(name, dialect) => {
                 format!("no backend `{name}` speaks `{}`", dialect.name)
             }
-            CommandError::Backends(name, what) | CommandError::Order(name, what) => {
-                format!("`{name}`: {what}")
+            CommandError::Backends(name, what)
+            | CommandError::Order(name, what)
+            | CommandError::Prices(name, what) => format!("`{name}`: {what}"),
+            CommandError::NoSession(name, dialect, role) => {
+                format!("`{name}` is no session: it is a `{}` of `{}`", role.word(), dialect.name)
             }
             CommandError::Refused(refusal) => refusal.to_string(),
             CommandError::Usage(what, _) => what.clone(),
@@ -243,6 +253,9 @@ impl CommandError {
             CommandError::UnclearRole(_, dialect) => format!("its role in `{}` is unclear", dialect.name),
             CommandError::NothingRead { dialect, .. } => {
                 format!("nothing in it can be read as `{}`", dialect.name)
+            }
+            CommandError::NoSession(_, dialect, role) => {
+                format!("it is a `{}` of `{}`, no session", role.word(), dialect.name)
             }
             other => other.message(),
         }
@@ -310,6 +323,8 @@ impl CommandError {
                 format!("it is spoken by {}; `--backends FILE` adds your own", names.join(", "))
             }
             CommandError::Backends(..) => "`docs/backends.md` shows such a file".to_owned(),
+            CommandError::Prices(..) => "`docs/cli.md` shows such a file".to_owned(),
+            CommandError::NoSession(..) => "give a log, a live stream of an agent or a record".to_owned(),
             CommandError::Order(..) => "`docs/contract.md` shows what it holds".to_owned(),
             CommandError::Refused(refusal) if !refusal.elsewhere.is_empty() => {
                 format!("it is said by {}", refusal.elsewhere.join(", "))

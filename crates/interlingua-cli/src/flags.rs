@@ -32,6 +32,7 @@ Exit codes: 0 done; 1 input could not be read; 2 usage; 3 losses under `--strict
 pub(crate) enum Command {
     Convert(Convert),
     Check(Check),
+    Stats(Stats),
     Dialects(Dialects),
     Matrix(Matrix),
     Translate(Translate),
@@ -116,6 +117,32 @@ pub(crate) struct Check {
     pub(crate) bulk: BulkFlags,
 
     /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Count what happened in sessions: turns, tools, failures, files changed, tokens and what they cost
+///
+/// What a log tells of its cost is taken as it is; the rest is computed with a file of prices that has a date. What has no
+/// price there is counted, and its cost said to be unknown.
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Logs and records: files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd;
+    /// `-` for stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) source: SourceFlags,
+
+    #[command(flatten)]
+    pub(crate) bulk: BulkFlags,
+
+    /// A file with prices of your own (TOML), instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+
+    /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

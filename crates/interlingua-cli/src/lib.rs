@@ -17,9 +17,11 @@ mod globs;
 mod jobs;
 mod matrix;
 mod orders;
+mod prices;
 mod render;
 mod report;
 mod sources;
+mod stats;
 mod talk;
 mod unpack;
 
@@ -47,6 +49,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     let exit = match cli.command {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),
+        Command::Stats(args) => stats::run(&args, &talk),
         Command::Dialects(args) => dialects::run(&args),
         Command::Matrix(args) => matrix::run(&args),
         Command::Translate(args) => orders::translate(&args, &talk),

@@ -268,7 +268,7 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
     text
 }
 
-fn plural(count: u64, word: &str) -> String {
+pub(crate) fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
