@@ -25,6 +25,7 @@ pub(crate) struct StatsWriter {
     session: u64,
     /// The model that the session names, for responses that do not.
     model: Option<Arc<str>>,
+    model_changed: bool,
     now: Option<u64>,
     open: HashMap<ItemId, OpenItem>,
     /// Messages that stand for what was compacted.
@@ -59,6 +60,7 @@ impl StatsWriter {
             turn: (Vec::new(), 0),
             session: seed,
             model: None,
+            model_changed: false,
             now: None,
             open: HashMap::new(),
             summaries: 0,
@@ -81,7 +83,9 @@ impl StatsWriter {
             }
         }
         if let Some(model) = &session.model {
-            self.model = Some(self.model_named(model));
+            let model = self.model_named(model);
+            self.model_changed |= self.model.as_ref().is_some_and(|known| *known != model);
+            self.model = Some(model);
         }
         self.clock(session.start.as_ref());
     }
@@ -117,6 +121,11 @@ impl StatsWriter {
         let time = self.clock(head.time.as_ref());
         // Sources that say nothing of their session are one.
         self.counted.sessions.entry(self.session).or_default();
+        if head.copied_from.is_some() {
+            // Another session said it.
+            self.counted.copied += 1;
+            return;
+        }
         if let Some(agent) = &head.agent {
             self.counted.agents.insert(hash(&(self.session, agent.as_escaped())));
         }
@@ -319,6 +328,7 @@ impl Writer for StatsWriter {
             Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
                 self.asked(permission);
             }
+            Event::Compacted(_) => self.counted.compactions += 1,
             Event::SessionEnded(_)
             | Event::Request(_)
             | Event::Model(_)
@@ -337,7 +347,13 @@ impl Writer for StatsWriter {
     fn finish(&mut self, _: &mut Target<'_>) {
         let mut counted = std::mem::take(&mut self.counted);
         counted.responses = std::mem::take(&mut self.tally.responses);
-        counted.compactions = self.summaries;
+        // Records name the model of the session at their end. If there were several, nobody knows whose it was.
+        let nameless = counted.responses.by_id.values_mut().filter(|response| response.model.is_none());
+        for response in nameless.filter(|_| !self.model_changed) {
+            response.model.clone_from(&self.model);
+        }
+        // A log tells that the conversation was compacted, or what stands for it, or both.
+        counted.compactions = counted.compactions.max(self.summaries);
         // Whoever wanted it may have given up.
         let _ = self.done.send(counted);
     }

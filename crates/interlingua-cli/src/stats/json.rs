@@ -40,7 +40,7 @@ pub(super) fn write(overview: &Overview) -> String {
         let denied = all.permissions.values().filter(|denied| **denied).count();
         json.key("permissions").object().key("asked").u64(all.permissions.len() as u64);
         json.key("denied").u64(denied as u64).end_object();
-        json.key("compactions").u64(all.compactions);
+        json.key("compactions").u64(all.compactions).key("copied_items").u64(all.copied);
         let tools = all.all_tools();
         json.key("milliseconds").object().key("sessions").u64(all.session_millis());
         json.key("tools").u64(tools.millis).end_object();

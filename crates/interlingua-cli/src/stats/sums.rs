@@ -35,6 +35,8 @@ pub(crate) struct Statistics {
     /// Permissions by the hash of their id: whether they were denied.
     pub(crate) permissions: HashMap<u64, bool>,
     pub(crate) compactions: u64,
+    /// Items of other sessions with which a fork begins; nothing else counts them.
+    pub(crate) copied: u64,
 }
 
 /// Messages that say something, by who said it.
@@ -265,7 +267,7 @@ impl Statistics {
         #[rustfmt::skip]
         let Statistics {
             sessions, span, turns, messages, reasoning, calls, responses, repeated, files, agents, permissions,
-            compactions,
+            compactions, copied,
         } = other;
         for (key, span) in sessions {
             let known = self.sessions.entry(key).or_default();
@@ -313,6 +315,7 @@ impl Statistics {
             *self.permissions.entry(key).or_default() |= denied;
         }
         self.compactions += compactions;
+        self.copied += copied;
     }
 
     /// Something happened at this time.

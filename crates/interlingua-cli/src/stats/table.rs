@@ -84,7 +84,7 @@ fn head(text: &mut String, overview: &Overview) {
     let (said, rest) = (&all.messages, all.reasoning);
     let _ = writeln!(
         text,
-        "  turns        {}; messages: {} to and {} of models, {} others; {}",
+        "  turns        {}\n  messages     {} to and {} of models, {} others; {}",
         number(all.turns),
         number(said.user),
         number(said.assistant),
@@ -111,6 +111,10 @@ fn head(text: &mut String, overview: &Overview) {
     }
     if all.compactions > 0 {
         let _ = writeln!(text, "  compactions  {}", number(all.compactions));
+    }
+    if all.copied > 0 {
+        let _ =
+            writeln!(text, "  copied       {} of other sessions, not counted", plural(all.copied, "item"));
     }
     let errors: u64 = files.iter().map(|file| file.errors).sum();
     if errors > 0 {
@@ -248,7 +252,7 @@ fn tools(text: &mut String, all: &Statistics, most: usize) {
         let _ = writeln!(text, "{}", line.trim_end());
     };
     for (name, counts) in tools.iter().take(most) {
-        let bar = bar(counts.calls, largest, 14);
+        let bar = bar(counts.calls, largest, 12);
         row(text, name.as_deref().unwrap_or("(call not here)"), counts, &bar);
     }
     and_more(text, tools.len().saturating_sub(most));
