@@ -149,14 +149,16 @@ fn what_several_files_repeat_counts_once() {
     let fork = SESSION.replace("11111111-aaaa", "33333333-cccc");
     dir.write("a.jsonl", SESSION).write("fork.jsonl", &fork).write("same.jsonl", SESSION);
     let alone = dir.run("stats a.jsonl --json");
-    let tokens = |ran: &Ran| between(ran.stdout(), r#""usage":{"total":{"#, "}").to_owned();
     let all = dir.run("stats . --json -j 1");
-    assert_eq!(tokens(&all), tokens(&alone));
+    assert_eq!(total(&all), total(&alone));
     assert!(all.stdout().contains(r#""repeated_responses":6"#), "{}", all.stdout());
     // The copy of the file is the same session, the fork is another.
     assert!(all.stdout().contains(r#""sessions":2,"first""#), "{}", all.stdout());
     assert_eq!(dir.run("stats . --json -j 7").stdout, all.stdout);
     assert!(dir.run("stats .").stdout().contains("  6 responses in several files, counted once\n"));
+    // Codex has no ids of responses: the time and the counts tell a copy.
+    dir.write("c1/b.jsonl", CODEX).write("c2/b.jsonl", CODEX.replace("22222222-bbbb", "44444444-dddd"));
+    assert_eq!(total(&dir.run("stats c1 c2 --json")), total(&dir.run("stats c1 --json")));
     // A line that the log repeats long after it adds nothing either.
     let lines: Vec<&str> = SESSION.lines().collect();
     let padding: String = (10..60).fold(String::new(), |text, number| {
@@ -168,7 +170,128 @@ fn what_several_files_repeat_counts_once() {
     let once = [SESSION, &padding].concat();
     let again = [&once, lines[2], "\n"].concat();
     dir.write("once", &once).write("again", &again);
-    assert_eq!(tokens(&dir.run("stats once --json")), tokens(&dir.run("stats again --json")));
+    assert_eq!(total(&dir.run("stats once --json")), total(&dir.run("stats again --json")));
+}
+
+/// The part of the JSON that tells the total of what was used.
+fn total(ran: &Ran) -> String {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    between(ran.stdout(), r#""usage":{"total":{"#, "}").to_owned()
+}
+
+#[test]
+fn a_response_counts_as_last_reported_on_the_day_it_began() {
+    let dir = Dir::new("stats_last");
+    let late = SESSION.replace("2026-02-10T23:59:11.000Z", "2026-02-11T00:00:01.000Z");
+    dir.write("x.jsonl", &late);
+    let ran = dir.run("stats x.jsonl --json");
+    let first_day = between(ran.stdout(), r#""day":"2026-02-10","#, "}");
+    assert!(first_day.contains(r#""output":90,"#), "{first_day}");
+    // Also if the two reports stand in two files.
+    let lines: Vec<&str> = SESSION.lines().collect();
+    dir.write("one.jsonl", lines[..2].join("\n")).write("two.jsonl", lines[2..].join("\n"));
+    for order in ["one.jsonl two.jsonl", "two.jsonl one.jsonl"] {
+        assert_eq!(total(&dir.run(&format!("stats --json {order}"))), total(&ran));
+    }
+}
+
+#[test]
+fn a_call_that_is_repeated_is_one_and_an_id_used_again_is_another() {
+    let dir = Dir::new("stats_calls");
+    let lines: Vec<&str> = SESSION.lines().collect();
+    let calls = |log: String| {
+        dir.write("x.jsonl", log);
+        let ran = dir.run("stats x.jsonl --json");
+        between(ran.stdout(), r#""tools":{"total":{"#, r#","failed_by"#).to_owned()
+    };
+    let same = [SESSION, lines[2], "\n", lines[3], "\n"].concat();
+    assert_eq!(calls(same), r#""calls":3,"ok":1,"failed":1,"no_result":1"#);
+    let again = [SESSION, &lines[2].replace("23:59:11", "23:59:51"), "\n"].concat();
+    assert_eq!(calls(again), r#""calls":4,"ok":1,"failed":1,"no_result":2"#);
+    // The result first, as in lines that were shuffled.
+    let shuffled = [lines[3], lines[2], lines[0]].join("\n");
+    assert_eq!(calls(shuffled), r#""calls":1,"ok":0,"failed":1,"no_result":0"#);
+}
+
+#[test]
+fn a_process_that_returned_zero_has_not_failed() {
+    let dir = Dir::new("stats_exit");
+    let result = |id: &str, code: i32| {
+        format!(
+            r#"{{"type":"tool-call","name":"sh","call-id":"{id}","input":{{}}}},{{"type":"tool-result","call-id":"{id}","output":"x","exit-code":{code},"duration":7}}"#
+        )
+    };
+    let record = format!(
+        r#"{{"version":"3.0.0","id":"r","session":{{"session-id":"s","agent-meta":{{"model-id":"m","model-provider":"p"}},"entries":[{},{}]}}}}"#,
+        result("a", 0),
+        result("b", 3)
+    );
+    dir.write("x.json", record);
+    let ran = dir.run("stats x.json --json");
+    let tools = between(ran.stdout(), r#""tools":{"total":{"#, "}");
+    assert_eq!(
+        tools,
+        r#""calls":2,"ok":1,"failed":1,"no_result":0,"failed_by_error":0,"failed_by_exit_code":1,"milliseconds":14"#
+    );
+}
+
+#[test]
+fn lines_before_the_first_name_of_the_session_belong_to_it() {
+    let dir = Dir::new("stats_nameless");
+    let first = r#"{"type":"progress","uuid":"p","timestamp":"2026-02-10T23:58:00.000Z"}"#;
+    dir.write("x.jsonl", [first, "\n", SESSION].concat());
+    let ran = dir.run("stats x.jsonl --from claude-code --json");
+    assert!(ran.stdout().contains(r#""sessions":1,"first":"2026-02-10T23:58:00.000Z""#), "{}", ran.stdout());
+    assert!(ran.stdout().contains(r#""milliseconds":{"sessions":145000,"#), "{}", ran.stdout());
+}
+
+/// A live stream tells at its end what the whole turn used and cost.
+#[test]
+fn the_cost_of_a_turn_is_that_of_its_responses() {
+    let dir = Dir::new("stats_turn");
+    dir.write(
+        "x.jsonl",
+        r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-opus-4-6","cwd":"/w","tools":[]}
+{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{"id":"msg_0000000000000009","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"hi"}],"usage":{"input_tokens":10,"output_tokens":1}}}
+{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"hi","total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":8}}
+"#,
+    );
+    let ran = dir.run("stats x.jsonl --json");
+    let total = total(&ran);
+    assert!(total.contains(r#""input":10,"#) && total.contains(r#""output":8,"#), "{total}");
+    assert!(total.contains(r#""usd":0.5,"told":0.5,"computed":0,"#), "{total}");
+}
+
+#[test]
+fn with_several_models_in_a_record_none_is_guessed() {
+    let dir = Dir::new("stats_models");
+    let lines: Vec<&str> = CODEX.lines().collect();
+    let other = lines[3].replace("1000", "3000");
+    dir.write("x.jsonl", [CODEX, &lines[1].replace("gpt-5.2", "gpt-5.1"), "\n", &other, "\n"].concat());
+    assert_eq!(dir.run("convert -q x.jsonl --to record -o x.json").code, Some(0));
+    let names = |form: &str| {
+        let ran = dir.run(&format!("stats x.{form} --json"));
+        let rows = between(ran.stdout(), r#""by_model":["#, r#"],"by_day""#).to_owned();
+        rows.split(r#""model":"#)
+            .skip(1)
+            .map(|row| row.split(',').next().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("jsonl"), [r#""gpt-5.1""#, r#""gpt-5.2""#]);
+    assert_eq!(names("json"), ["null", r#""gpt-5.1""#]);
+}
+
+#[test]
+fn the_long_lived_part_of_a_cache_is_part_of_it() {
+    let dir = Dir::new("stats_long");
+    dir.write(
+        "x.json",
+        r#"{"version":"3.0.0","id":"r","session":{"session-id":"s","agent-meta":{"model-id":"claude-opus-4-6","model-provider":"p"},
+        "entries":[{"type":"assistant","content":"x","token-usage":{"cache-write-long":50,"output":1}}]}}"#,
+    );
+    let total = total(&dir.run("stats x.json --json"));
+    assert!(total.contains(r#""cache_write":50,"cache_write_long":50,"output":1,"#), "{total}");
+    assert!(total.contains(r#""tokens":51,"#) && total.contains(r#""usd":0.000525,"#), "{total}");
 }
 
 #[test]

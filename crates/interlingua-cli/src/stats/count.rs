@@ -8,7 +8,7 @@ use interlingua::json::Str;
 use interlingua::ledger::Leftover;
 use interlingua::model::{
     Author, Decision, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Origin, Part, Permission,
-    Session, Status, Tally, Time, ToolCall, ToolResult, Turn, time,
+    Session, Status, Tally, Time, ToolCall, ToolResult, Turn, Usage, time,
 };
 use interlingua::pipe::{Target, Writer};
 
@@ -244,7 +244,7 @@ impl StatsWriter {
         }
         let key = match id {
             Some(id) => self.tally.responses.key(id),
-            None => self.unnamed(),
+            None => self.nameless(usage.as_ref()),
         };
         if let Some(usage) = usage {
             let more = self.tally.increase(id.as_ref(), usage);
@@ -253,6 +253,14 @@ impl StatsWriter {
             }
         }
         self.priced(key, model.as_ref(), cost.as_ref());
+    }
+
+    /// The key of a report without an id: each is of its own, but a copy of the file has it with the same time and counts.
+    fn nameless(&mut self, usage: Option<&Usage>) -> u64 {
+        let counts = usage.map(|usage| usage.counts().map(|(_, count)| count));
+        let alike = self.now.map(|now| (0..MOST_ALIKE).map(move |number| hash(&(now, counts, number))));
+        let free = alike.into_iter().flatten().find(|key| !self.tally.responses.by_id.contains_key(key));
+        free.unwrap_or_else(|| self.unnamed())
     }
 
     /// Says of a response whose it is, when it was and what it cost.
@@ -378,6 +386,8 @@ fn changed_lines(diff: &str) -> (u64, u64) {
 
 /// A day in milliseconds.
 const DAY: u64 = 86_400_000;
+/// How many reports with the same time and counts are told apart by their number.
+const MOST_ALIKE: u32 = 16;
 /// How many responses of one turn share its cost; there are never nearly as many.
 const MOST_OF_A_TURN: usize = 65_536;
 
