@@ -488,6 +488,26 @@ fn names_from_a_log_cannot_speak_to_the_terminal() {
     assert!(!ran.stdout().contains(['\u{1b}', '\u{7}']), "{}", ran.stdout());
 }
 
+/// Numbers as large as they get: sums stop at the largest, nothing breaks.
+#[test]
+fn absurd_numbers_are_survived() {
+    let dir = Dir::new("stats_absurd");
+    let most = u64::MAX.to_string();
+    let mut log = SESSION.replace("\"output_tokens\":30", &format!("\"output_tokens\":{most}"));
+    log = log.replace(
+        "\"input_tokens\":7",
+        &format!("\"input_tokens\":{most},\"cache_read_input_tokens\":{most}"),
+    );
+    let far = SESSION.replace("2026-02-11", "9999-12-31").replace("2026-02-10", "1970-01-01");
+    let result = r#"{"type":"user","uuid":"u9","sessionId":"11111111-aaaa","timestamp":"0000-01-01T00:00:00Z","toolUseResult":{"durationMs":18446744073709551615},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t3","content":"x"}]}}"#;
+    dir.write("a.jsonl", [&log, result, "\n"].concat())
+        .write("b.jsonl", far.replace("11111111-aaaa", "55555555-eeee"));
+    for command in ["stats .", "stats . --json"] {
+        let ran = dir.run(command);
+        assert_eq!((ran.stderr.as_str(), ran.code), ("", Some(0)), "{}", ran.stdout());
+    }
+}
+
 #[test]
 fn a_log_without_end_takes_no_memory() {
     let dir = Dir::new("stats_memory");

@@ -12,13 +12,13 @@ use interlingua::model::{
 };
 use interlingua::pipe::{Target, Writer};
 
-use super::sums::{Call, CallResult, FileChanges, Responses, Statistics, hash, widen};
+use super::sums::{CallResult, CountedCall, CountedResponses, FileChanges, Statistics, hash, widen};
 use crate::prices::{self, Picodollars};
 
 /// Counts one file and sends what it has when everything has been said.
 pub(crate) struct StatsWriter {
     counted: Statistics,
-    tally: Tally<Responses>,
+    tally: Tally<CountedResponses>,
     /// Where the responses of this turn are, and what they cost as far as that was told.
     turn: (Vec<u64>, Picodollars),
     /// Hash of the session at hand.
@@ -27,7 +27,7 @@ pub(crate) struct StatsWriter {
     model: Option<Arc<str>>,
     model_changed: bool,
     now: Option<u64>,
-    open: HashMap<ItemId, OpenItem>,
+    open: HashMap<ItemId, AwaitedItem>,
     /// Messages that stand for what was compacted.
     summaries: u64,
     /// For what has no id.
@@ -38,7 +38,7 @@ pub(crate) struct StatsWriter {
 }
 
 /// What must be known of an item when it ends.
-enum OpenItem {
+enum AwaitedItem {
     Message {
         author: Author,
         /// Words of a person, if there are any.
@@ -134,7 +134,7 @@ impl StatsWriter {
                 let is_own = matches!(head.origin, None | Some(Origin::Own));
                 self.summaries += u64::from(head.origin == Some(Origin::Summary));
                 let is_prompt = head.author == Author::User && is_own && head.agent.is_none();
-                let item = OpenItem::Message { author: head.author, is_prompt, says_something: false };
+                let item = AwaitedItem::Message { author: head.author, is_prompt, says_something: false };
                 self.open.insert(head.id, item);
             }
             ItemKind::Reasoning => self.counted.reasoning += 1,
@@ -148,7 +148,7 @@ impl StatsWriter {
                 if let (None, Some(name)) = (&call.name, name) {
                     call.name = Some(Arc::from(&*name.decode()));
                 }
-                self.open.insert(head.id, OpenItem::Result { key, time: time.or(self.now) });
+                self.open.insert(head.id, AwaitedItem::Result { key, time: time.or(self.now) });
             }
             ItemKind::Notice(_) => {}
         }
@@ -166,7 +166,8 @@ impl StatsWriter {
         };
         let began = time.or(self.now);
         // An id that comes again after its call was answered, at another time, is another call's.
-        let is_over = |known: &Call| known.name.is_some() && known.result.is_some() && known.began != began;
+        let is_over =
+            |known: &CountedCall| known.name.is_some() && known.result.is_some() && known.began != began;
         if self.counted.calls.get(&key).is_some_and(is_over)
             && let Some(known) = self.counted.calls.remove(&key)
         {
@@ -182,10 +183,10 @@ impl StatsWriter {
     fn delta(&mut self, delta: &Delta<'_>) {
         match (self.open.get_mut(&delta.item), &delta.value) {
             (
-                Some(OpenItem::Message { says_something, .. }),
+                Some(AwaitedItem::Message { says_something, .. }),
                 Part::Text(_) | Part::Refusal(_) | Part::Media(_) | Part::Json(_),
             ) => *says_something = true,
-            (Some(OpenItem::Result { .. }), Part::File(file)) => self.changed(file),
+            (Some(AwaitedItem::Result { .. }), Part::File(file)) => self.changed(file),
             _ => {}
         }
     }
@@ -213,7 +214,7 @@ impl StatsWriter {
     fn completed(&mut self, tail: &ItemTail<'_>) {
         match self.open.remove(&tail.id) {
             None => {}
-            Some(OpenItem::Message { author, is_prompt, says_something }) => {
+            Some(AwaitedItem::Message { author, is_prompt, says_something }) => {
                 let messages = &mut self.counted.messages;
                 let count = match author {
                     Author::User => &mut messages.user,
@@ -223,7 +224,7 @@ impl StatsWriter {
                 *count += u64::from(says_something);
                 self.counted.turns += u64::from(is_prompt && says_something);
             }
-            Some(OpenItem::Result { key, time }) => {
+            Some(AwaitedItem::Result { key, time }) => {
                 let call = self.counted.calls.entry(key).or_default();
                 let between = || Some(time?.saturating_sub(call.began?));
                 call.result = Some(CallResult {

@@ -4,15 +4,15 @@ use interlingua::json::{JsonWriter, Raw, Str};
 use interlingua::model::time;
 
 use super::sums::{FileChanges, Spent, ToolCounts};
-use super::{CountedFile, Overview};
+use super::{CountedFile, StatsReport};
 use crate::prices::{Picodollars, exact};
 use crate::report::{document, left_out};
 
 /// The version of the form: a higher one may change what members mean.
 const VERSION: u64 = 1;
 
-pub(super) fn write(overview: &Overview) -> String {
-    let Overview { files, skipped, failed, all, prices } = overview;
+pub(super) fn write(overview: &StatsReport) -> String {
+    let StatsReport { files, skipped, failed, all, prices } = overview;
     let spending = all.spending(prices);
     document(|json| {
         json.object().key("version").u64(VERSION);

@@ -39,7 +39,7 @@ struct CountedFile {
 }
 
 /// Everything that is said in the end.
-struct Overview {
+struct StatsReport {
     files: Vec<CountedFile>,
     skipped: Vec<(String, CommandError)>,
     failed: Vec<(String, CommandError)>,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
     let FoundFiles { files: found, failed, .. } = sources::find(&args.inputs, None);
     let counted = jobs::each(&found, &args.bulk, |file| count(&file.input, args));
     let mut overview =
-        Overview { files: Vec::new(), skipped: Vec::new(), failed, all: Statistics::default(), prices };
+        StatsReport { files: Vec::new(), skipped: Vec::new(), failed, all: Statistics::default(), prices };
     for (file, counted) in found.iter().zip(counted) {
         let name = file.input.name();
         match counted {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
     }
 }
 
-impl Overview {
+impl StatsReport {
     fn add(&mut self, name: String, identity: Identified, errors: u64, statistics: Statistics) {
         self.files.push(CountedFile {
             name,

@@ -25,8 +25,8 @@ pub(crate) struct Statistics {
     pub(crate) messages: Messages,
     /// Thoughts of models, shown or hidden.
     pub(crate) reasoning: u64,
-    pub(crate) calls: HashMap<u64, Call>,
-    pub(crate) responses: Responses,
+    pub(crate) calls: HashMap<u64, CountedCall>,
+    pub(crate) responses: CountedResponses,
     /// Responses that other files had, too.
     pub(crate) repeated: u64,
     pub(crate) files: BTreeMap<String, FileChanges>,
@@ -50,7 +50,7 @@ pub(crate) struct Messages {
 
 /// One tool call.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Call {
+pub(crate) struct CountedCall {
     /// `None`: only its result is known.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) by_agent: bool,
@@ -77,15 +77,15 @@ impl CallResult {
 
 /// All responses of models.
 #[derive(Debug, Default)]
-pub(crate) struct Responses {
-    pub(crate) by_id: HashMap<u64, Response>,
+pub(crate) struct CountedResponses {
+    pub(crate) by_id: HashMap<u64, CountedResponse>,
     /// The session at hand: short ids are unique only within one.
     pub(crate) session: u64,
 }
 
 /// What one response used.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Response {
+pub(crate) struct CountedResponse {
     pub(crate) usage: Usage,
     /// What it cost, as the log tells.
     pub(crate) told: Option<Picodollars>,
@@ -94,7 +94,7 @@ pub(crate) struct Response {
     pub(crate) day: Option<u64>,
 }
 
-impl Responses {
+impl CountedResponses {
     pub(crate) fn key(&self, id: &Str<'_>) -> u64 {
         let id = id.as_escaped();
         // Long ids are unique in the world, and forks of a session repeat them.
@@ -105,7 +105,7 @@ impl Responses {
 /// Ids from this length on have enough random digits to be unique.
 const LONG_ID: usize = 16;
 
-impl ResponseUsages for Responses {
+impl ResponseUsages for CountedResponses {
     fn usage_of(&mut self, id: &Str<'_>) -> &mut Usage {
         let key = self.key(id);
         &mut self.by_id.entry(key).or_default().usage
@@ -190,7 +190,7 @@ impl Spent {
     }
 }
 
-impl Response {
+impl CountedResponse {
     /// Whether it used or cost anything. Programs write messages in a model's name that no model was asked for.
     fn is_some(&self) -> bool {
         self.told.is_some_and(|told| told > 0)
@@ -259,7 +259,7 @@ impl Statistics {
 
     /// The time from the first to the last word of each session, together.
     pub(crate) fn session_millis(&self) -> u64 {
-        self.sessions.values().flatten().map(|(first, last)| last - first).sum()
+        self.sessions.values().flatten().fold(0, |sum, (first, last)| sum.saturating_add(last - first))
     }
 
     /// Adds what another file has, as far as it is not a copy of what is known.
@@ -330,7 +330,7 @@ impl Statistics {
 }
 
 impl ToolCounts {
-    fn count(&mut self, call: &Call) {
+    fn count(&mut self, call: &CountedCall) {
         self.calls += 1;
         match call.result {
             None => self.no_result += 1,
@@ -338,7 +338,7 @@ impl ToolCounts {
                 *if result.failed() { &mut self.failed } else { &mut self.ok } += 1;
                 self.errors += u64::from(result.is_error);
                 self.bad_exits += u64::from(result.bad_exit);
-                self.millis += result.millis.unwrap_or(0);
+                self.millis = self.millis.saturating_add(result.millis.unwrap_or(0));
             }
         }
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use interlingua::model::time;
 
-use super::Overview;
+use super::StatsReport;
 use super::sums::{FileChanges, Spent, Statistics, ToolCounts};
 use crate::prices::{DOLLAR, Picodollars};
 use crate::render::{number, plural};
@@ -19,9 +19,9 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 /// How many rows of a table are shown.
 const MOST: usize = 20;
 
-pub(super) fn write(overview: &Overview, verbose: bool) -> String {
+pub(super) fn write(overview: &StatsReport, verbose: bool) -> String {
     let most = if verbose { usize::MAX } else { MOST };
-    let Overview { files, skipped: _, failed: _, all, prices } = overview;
+    let StatsReport { files, skipped: _, failed: _, all, prices } = overview;
     let spending = all.spending(prices);
     let mut text = String::new();
     head(&mut text, overview);
@@ -59,8 +59,8 @@ pub(super) fn write(overview: &Overview, verbose: bool) -> String {
     text
 }
 
-fn head(text: &mut String, overview: &Overview) {
-    let Overview { files, all, .. } = overview;
+fn head(text: &mut String, overview: &StatsReport) {
+    let StatsReport { files, all, .. } = overview;
     let mut dialects: Vec<&str> = files.iter().map(|file| file.identity.dialect.name).collect();
     dialects.sort_unstable();
     dialects.dedup();
@@ -184,7 +184,7 @@ fn by_day(text: &mut String, days: &[(&Option<u64>, &Spent)], most: usize) {
 }
 
 /// Which part of the cost is from where, and what is not known.
-fn cost(text: &mut String, overview: &Overview, total: &Spent) {
+fn cost(text: &mut String, overview: &StatsReport, total: &Spent) {
     if total.responses == 0 {
         return;
     }
