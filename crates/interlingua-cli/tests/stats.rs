@@ -281,6 +281,21 @@ fn with_several_models_in_a_record_none_is_guessed() {
     assert_eq!(names("json"), ["null", r#""gpt-5.1""#]);
 }
 
+/// Each session of a file has its own model.
+#[test]
+fn several_records_in_one_file_are_several_sessions() {
+    let dir = Dir::new("stats_several");
+    let other =
+        CODEX.replace("22222222-bbbb", "66666666-ffff").replace("gpt-5.2", "gpt-5.1").replace("1000", "3000");
+    dir.write("a.jsonl", CODEX).write("b.jsonl", other);
+    dir.run("convert a.jsonl b.jsonl --to record -o . -q").expect(0, "");
+    dir.write("both.json", [dir.read("a.record.json"), dir.read("b.record.json")].concat());
+    let rest = |ran: &Ran| between(ran.stdout(), r#""failed":[],"#, r#","prices":"#).to_owned();
+    let both = dir.run("stats both.json --json");
+    assert_eq!(rest(&both), rest(&dir.run("stats a.jsonl b.jsonl --json")));
+    assert!(rest(&both).starts_with(r#""sessions":2,"#), "{}", both.stdout());
+}
+
 #[test]
 fn the_long_lived_part_of_a_cache_is_part_of_it() {
     let dir = Dir::new("stats_long");

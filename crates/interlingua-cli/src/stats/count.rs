@@ -26,6 +26,8 @@ pub(crate) struct StatsWriter {
     /// The model that the session names, for responses that do not.
     model: Option<Arc<str>>,
     model_changed: bool,
+    /// Responses of this session of which no model is known yet.
+    without_model: Vec<u64>,
     now: Option<u64>,
     open: HashMap<ItemId, AwaitedItem>,
     /// Messages that stand for what was compacted.
@@ -61,6 +63,7 @@ impl StatsWriter {
             session: seed,
             model: None,
             model_changed: false,
+            without_model: Vec::new(),
             now: None,
             open: HashMap::new(),
             summaries: 0,
@@ -88,6 +91,18 @@ impl StatsWriter {
             self.model = Some(model);
         }
         self.clock(session.start.as_ref());
+    }
+
+    /// A file may hold several sessions: what is known of one does not hold for the next.
+    fn end_session(&mut self) {
+        let model = self.model.take().filter(|_| !self.model_changed);
+        self.model_changed = false;
+        // Records name the model of the session at their end. If there were several, nobody knows whose it was.
+        for key in std::mem::take(&mut self.without_model) {
+            if let Some(response) = self.tally.responses.by_id.get_mut(&key) {
+                response.model = response.model.take().or_else(|| model.clone());
+            }
+        }
     }
 
     /// One string for each model, however many responses it gave.
@@ -270,6 +285,9 @@ impl StatsWriter {
         let day = self.now.map(|now| now / DAY);
         let known = self.tally.responses.by_id.entry(key).or_default();
         known.model = known.model.take().or(model);
+        if known.model.is_none() {
+            self.without_model.push(key);
+        }
         known.day = known.day.or(day);
         if let Some(cost) = cost.and_then(|cost| prices::told(cost.as_str())) {
             let before = known.told.replace(cost).unwrap_or(0);
@@ -326,7 +344,11 @@ impl StatsWriter {
 impl Writer for StatsWriter {
     fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session),
+            Event::SessionStarted(session) => {
+                self.end_session();
+                self.session(session);
+            }
+            Event::SessionUpdated(session) => self.session(session),
             Event::Clock(time) => _ = self.clock(Some(time)),
             Event::TurnStarted(turn) => self.turn_started(turn),
             Event::TurnEnded(turn) => self.turn_ended(turn),
@@ -354,13 +376,9 @@ impl Writer for StatsWriter {
     }
 
     fn finish(&mut self, _: &mut Target<'_>) {
+        self.end_session();
         let mut counted = std::mem::take(&mut self.counted);
         counted.responses = std::mem::take(&mut self.tally.responses);
-        // Records name the model of the session at their end. If there were several, nobody knows whose it was.
-        let nameless = counted.responses.by_id.values_mut().filter(|response| response.model.is_none());
-        for response in nameless.filter(|_| !self.model_changed) {
-            response.model.clone_from(&self.model);
-        }
         // A log tells that the conversation was compacted, or what stands for it, or both.
         counted.compactions = counted.compactions.max(self.summaries);
         // Whoever wanted it may have given up.
