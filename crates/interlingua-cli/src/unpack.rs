@@ -59,7 +59,7 @@ pub(crate) struct Unpacked {
 }
 
 enum PackedContent {
-    Plain(Source),
+    Plain(InputBytes),
     /// `None` is the end.
     Gzip(Option<Box<GzDecoder<PackedSource>>>),
     Zstd(Box<ZstdFrames>),
@@ -208,11 +208,11 @@ impl ZstdFrames {
     }
 }
 
-type Source = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
+type InputBytes = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
 /// Compressed bytes, counted.
 struct PackedSource {
-    source: BufReader<Source>,
+    source: BufReader<InputBytes>,
     taken: u64,
     /// More was asked for than there is.
     over: bool,
