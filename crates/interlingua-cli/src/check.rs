@@ -1,7 +1,5 @@
 //! `check`: what a file is, and whether it is sound.
 
-use std::path::Path;
-
 use interlingua::check::CheckWriter;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
@@ -9,9 +7,9 @@ use interlingua::pipe::Pipe;
 use crate::convert::{Identified, identify, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::Check;
-use crate::sources::InputPlace;
+use crate::sources::{self, FoundFiles, InputPlace};
 use crate::talk::{self, Talk};
-use crate::{render, report};
+use crate::{jobs, render, report};
 
 /// What a file is and what was found in it.
 #[derive(Debug)]
@@ -27,21 +25,31 @@ impl Checked {
 }
 
 pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
-    let mut files = Vec::new();
-    for path in &args.files {
-        let result = check(path, args);
-        if !args.json {
-            let name = InputPlace::of(path).name();
-            match &result {
+    let FoundFiles { files: found, failed, .. } = sources::find(&args.files, None);
+    let results = jobs::each(&found, &args.bulk, |file| check(&file.input, args));
+    let mut files: Vec<(String, Result<Checked, CommandError>)> = Vec::with_capacity(found.len());
+    let mut skipped = Vec::new();
+    for (file, result) in found.iter().zip(results) {
+        match result {
+            Err(error) if error.is_skip() && !file.named => skipped.push((file.input.name(), error)),
+            result => files.push((file.input.name(), result)),
+        }
+    }
+    files.extend(failed.into_iter().map(|(name, error)| (name, Err(error))));
+    if args.json {
+        talk::data(report::check(&files, &skipped).as_bytes())?;
+    } else {
+        for (name, result) in &files {
+            match result {
                 Ok(checked) if talk.quiet && checked.is_sound() => {}
-                Ok(Checked { identity, report }) => talk::text(&render::checked(&name, identity, report))?,
+                Ok(Checked { identity, report }) => talk::text(&render::checked(name, identity, report))?,
                 Err(error) => Talk::error(error),
             }
         }
-        files.push((InputPlace::of(path).name(), result));
     }
-    if args.json {
-        talk::data(report::check(&files).as_bytes())?;
+    talk.say(&render::skipped(&skipped, talk.verbose));
+    if files.is_empty() {
+        return Err(CommandError::NothingRecognised(skipped.len()));
     }
     let unreadable = files.iter().find_map(|(_, result)| result.as_ref().err());
     Ok(match unreadable {
@@ -51,8 +59,7 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
     })
 }
 
-fn check(path: &Path, args: &Check) -> Result<Checked, CommandError> {
-    let input = InputPlace::of(path);
+fn check(input: &InputPlace, args: &Check) -> Result<Checked, CommandError> {
     let opened = input.open()?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     let (dialect, role) = (identity.dialect, identity.spec.role);

@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
@@ -16,9 +14,9 @@ use interlingua_record::contract::Refusal;
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
-use crate::sources::{self, FoundFile, InputPlace, Opened, Sink, Taken};
+use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened, Sink, Taken};
 use crate::talk::{self, Talk};
-use crate::{render, report};
+use crate::{globs, jobs, render, report};
 
 /// What an input is.
 #[derive(Clone, Copy, Debug)]
@@ -66,10 +64,12 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
         return Err(CommandError::StdoutTwice);
     }
     let summary = match (inputs, args.output.as_deref()) {
-        ([one], output) if !is_directory(one) && !output.is_some_and(is_directory) => {
+        ([one], output) if !is_several(one) && !output.is_some_and(is_directory) => {
             single(one, output, args, talk)?
         }
-        ([one], None) => return Err(CommandError::IsDirectory(one.display().to_string())),
+        ([one], None) if is_directory(one) => {
+            return Err(CommandError::IsDirectory(one.display().to_string()));
+        }
         (_, None) => return Err(CommandError::NeedsDirectory),
         (_, Some(output)) => many(inputs, output, args, talk)?,
     };
@@ -118,51 +118,34 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
     let identity = identify(&opened, &input.name(), &args.source)?;
     talk.say(&render::reading(&input.name(), &identity));
     let role = args
-        .to
+        .target()
         .role_for(identity.spec.role)
-        .ok_or(CommandError::NoTargetRole(args.to, identity.spec.role))?;
+        .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
     let sink = match output {
         None => Sink::stdout(),
         Some(path) => Sink::file(path)?,
     };
-    let to = (args.to, role);
+    let to = (args.target(), role);
     let converted = convert(opened, &input, identity, to, sink, args, &ProgressBar::hidden())?;
     let converted = Converted { output: output.map(Path::to_owned), ..converted };
     talk.say(&render::converted(&converted, talk.verbose));
     Ok(Summary { converted: vec![converted], ..Summary::default() })
 }
 
-/// Many files to a directory: as many at once as there are processors.
+/// Many files to a directory, so many at once as asked for.
 fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
     if output.exists() && !output.is_dir() {
         return Err(CommandError::NotADirectory(output.to_owned()));
     }
     fs::create_dir_all(output).map_err(|error| CommandError::Write(output.to_owned(), error))?;
-    let found = sources::find(inputs, output)?;
-    let taken = Taken::inputs(&found);
-    let bar = progress(&found, talk);
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, Result<Converted, CommandError>)>> =
-        Mutex::new(Vec::with_capacity(found.len()));
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(found.len());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let number = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some(file) = found.get(number)
-                {
-                    let result = one_of_many(file, output, &taken, args, &bar);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
-                }
-            });
-        }
-    });
+    let FoundFiles { files, failed, .. } = sources::find(inputs, Some(output));
+    let taken = Taken::inputs(&files);
+    let bar = progress(&files, talk);
+    let results = jobs::each(&files, &args.bulk, |file| one_of_many(file, output, &taken, args, &bar));
     bar.finish_and_clear();
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(number, _)| *number);
 
-    let mut summary = Summary::default();
-    for ((_, result), file) in results.into_iter().zip(&found) {
+    let mut summary = Summary { failed, ..Summary::default() };
+    for (result, file) in results.into_iter().zip(&files) {
         match result {
             Ok(converted) => summary.converted.push(converted),
             Err(error) if error.is_skip() && !file.named => summary.skipped.push((file.input.name(), error)),
@@ -187,16 +170,20 @@ fn one_of_many(
     let opened = file.input.open()?;
     let identity = identify(&opened, &name, &args.source)?;
     let role = args
-        .to
+        .target()
         .role_for(identity.spec.role)
-        .ok_or(CommandError::NoTargetRole(args.to, identity.spec.role))?;
-    let framing = args.to.role(role).map_or(identity.spec.framing, |spec| spec.framing);
-    let path = taken.claim(output, &file.base, args.to.name, framing);
+        .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
+    let framing = args.target().role(role).map_or(identity.spec.framing, |spec| spec.framing);
+    let path = taken.claim(output, &file.base, args.target().name, framing);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|error| CommandError::Write(parent.to_owned(), error))?;
     }
     let sink = Sink::file(&path)?;
-    let converted = convert(opened, &file.input, identity, (args.to, role), sink, args, bar)?;
+    // The bar counts bytes on disk: those of a compressed file when it is done.
+    let (shown, at_the_end) =
+        if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
+    let converted = convert(opened, &file.input, identity, (args.target(), role), sink, args, shown)?;
+    bar.inc(at_the_end);
     Ok(Converted { output: Some(path), ..converted })
 }
 
@@ -303,6 +290,10 @@ fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
     // The template is a constant; should it ever be wrong, the default bar does.
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
+}
+
+fn is_several(path: &Path) -> bool {
+    is_directory(path) || globs::pattern(path).is_some()
 }
 
 fn is_directory(path: &Path) -> bool {

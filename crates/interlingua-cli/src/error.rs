@@ -9,6 +9,8 @@ use interlingua::dialects::{Dialect, Role};
 use interlingua::wire::backends::Backend;
 use interlingua_record::contract::Refusal;
 
+use crate::unpack::UnpackError;
+
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -76,6 +78,10 @@ pub(crate) enum CommandError {
     NotADirectory(PathBuf),
     /// The output is one of the inputs.
     OverInput(PathBuf),
+    /// A pattern, such as `*.jsonl`, that matches nothing.
+    NoMatch(String),
+    /// A pattern that makes no sense: where, what.
+    BadPattern(String, usize, &'static str),
     /// Of all files in the directories, none was recognised.
     NothingRecognised(usize),
     /// Both the output and the report would go to stdout.
@@ -88,6 +94,10 @@ pub(crate) enum CommandError {
     UnknownBackend(String, &'static Dialect),
     /// A file of backends makes no sense: what.
     Backends(String, String),
+    /// A file of prices makes no sense: what.
+    Prices(String, String),
+    /// Only sessions are counted, and this is something else.
+    NoSession(String, &'static Dialect, Role),
     /// A work order or a receipt makes no sense: what.
     Order(String, String),
     /// A work order was not carried out.
@@ -138,18 +148,22 @@ impl CommandError {
             | CommandError::UnknownDialect(..)
             | CommandError::UnknownBackend(..)
             | CommandError::UnknownCommand(_)
+            | CommandError::BadPattern(..)
             | CommandError::Usage(..) => Exit::Usage,
             CommandError::Refused(_) => Exit::Failed,
             CommandError::Read(..)
             | CommandError::Write(..)
             | CommandError::Output(_)
             | CommandError::Backends(..)
+            | CommandError::Prices(..)
+            | CommandError::NoSession(..)
             | CommandError::Order(..)
             | CommandError::Empty(_)
             | CommandError::Undetected { .. }
             | CommandError::NothingRead { .. }
             | CommandError::IsDirectory(_)
             | CommandError::NotAFile(_)
+            | CommandError::NoMatch(_)
             | CommandError::NothingRecognised(_) => Exit::Unreadable,
         }
     }
@@ -164,6 +178,7 @@ impl CommandError {
                 | CommandError::NothingRead { .. }
                 | CommandError::NoTargetRole(..)
                 | CommandError::CannotRead(..)
+                | CommandError::NoSession(..)
         )
     }
 
@@ -205,6 +220,10 @@ impl CommandError {
             }
             CommandError::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
             CommandError::OverInput(path) => format!("`{}` is the input itself", path.display()),
+            CommandError::NoMatch(pattern) => format!("nothing matches `{pattern}`"),
+            CommandError::BadPattern(pattern, at, what) => {
+                format!("`{pattern}` is no pattern: character {}: {what}", at + 1)
+            }
             CommandError::NothingRecognised(1) => "no dialect recognises the one file there".to_owned(),
             CommandError::NothingRecognised(count) => {
                 format!("no dialect recognises any of the {count} files")
@@ -215,8 +234,11 @@ impl CommandError {
             CommandError::UnknownBackend(name, dialect) => {
                 format!("no backend `{name}` speaks `{}`", dialect.name)
             }
-            CommandError::Backends(name, what) | CommandError::Order(name, what) => {
-                format!("`{name}`: {what}")
+            CommandError::Backends(name, what)
+            | CommandError::Order(name, what)
+            | CommandError::Prices(name, what) => format!("`{name}`: {what}"),
+            CommandError::NoSession(name, dialect, role) => {
+                format!("`{name}` is no session: it is a `{}` of `{}`", role.word(), dialect.name)
             }
             CommandError::Refused(refusal) => refusal.to_string(),
             CommandError::Usage(what, _) => what.clone(),
@@ -231,6 +253,9 @@ impl CommandError {
             CommandError::UnclearRole(_, dialect) => format!("its role in `{}` is unclear", dialect.name),
             CommandError::NothingRead { dialect, .. } => {
                 format!("nothing in it can be read as `{}`", dialect.name)
+            }
+            CommandError::NoSession(_, dialect, role) => {
+                format!("it is a `{}` of `{}`, no session", role.word(), dialect.name)
             }
             other => other.message(),
         }
@@ -251,7 +276,11 @@ impl CommandError {
             CommandError::Read(_, error) if error.kind() == io::ErrorKind::NotFound => {
                 "is the path right? `-` reads stdin".to_owned()
             }
-            CommandError::Read(..) | CommandError::Write(..) | CommandError::Output(_) => return None,
+            CommandError::Read(_, error) => match error.get_ref().and_then(|error| error.downcast_ref()) {
+                Some(damage) => UnpackError::hint(damage),
+                None => return None,
+            },
+            CommandError::Write(..) | CommandError::Output(_) => return None,
             CommandError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
             CommandError::Undetected { .. } => {
                 "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
@@ -274,6 +303,9 @@ impl CommandError {
             }
             CommandError::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
             CommandError::NotAFile(_) => "name the files in it".to_owned(),
+            CommandError::NoMatch(_) | CommandError::BadPattern(..) => {
+                "`*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them".to_owned()
+            }
             CommandError::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
             CommandError::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
             CommandError::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
@@ -291,6 +323,8 @@ impl CommandError {
                 format!("it is spoken by {}; `--backends FILE` adds your own", names.join(", "))
             }
             CommandError::Backends(..) => "`docs/backends.md` shows such a file".to_owned(),
+            CommandError::Prices(..) => "`docs/cli.md` shows such a file".to_owned(),
+            CommandError::NoSession(..) => "give a log, a live stream of an agent or a record".to_owned(),
             CommandError::Order(..) => "`docs/contract.md` shows what it holds".to_owned(),
             CommandError::Refused(refusal) if !refusal.elsewhere.is_empty() => {
                 format!("it is said by {}", refusal.elsewhere.join(", "))

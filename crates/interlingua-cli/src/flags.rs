@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+use interlingua::dialects::ours::{record, record_v2};
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::ledger::LossPolicy;
 
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Convert(Convert),
     Check(Check),
     Show(ShowSession),
+    Stats(Stats),
     Dialects(Dialects),
     Matrix(Matrix),
     Translate(Translate),
@@ -59,16 +61,24 @@ pub(crate) enum Command {
 /// are kept and reported too; the good ones are converted.
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// Files or directories; stdin when there is none, or for `-`
+    /// Files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd; stdin when there is
+    /// none, or for `-`
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// The dialect to write
     #[arg(short, long, value_name = "DIALECT", value_parser = dialect())]
-    pub(crate) to: &'static Dialect,
+    to: &'static Dialect,
+
+    /// The profile of a record: `v3` (open maps), or `v2` (closed maps; the same as `--to record-v2`)
+    #[arg(long, value_name = "PROFILE", default_value = "v3", hide_possible_values = true)]
+    profile: RecordProfile,
 
     #[command(flatten)]
     pub(crate) source: SourceFlags,
+
+    #[command(flatten)]
+    pub(crate) bulk: BulkFlags,
 
     /// Write to this file, or into this directory, instead of stdout
     #[arg(short, long, value_name = "FILE|DIR")]
@@ -99,15 +109,35 @@ pub(crate) struct Convert {
     pub(crate) raw: bool,
 }
 
+/// A profile of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RecordProfile {
+    V3,
+    V2,
+}
+
+impl Convert {
+    /// What to write.
+    pub(crate) fn target(&self) -> &'static Dialect {
+        match self.profile {
+            RecordProfile::V2 if self.to.name == record::DIALECT.name => &record_v2::DIALECT,
+            RecordProfile::V2 | RecordProfile::V3 => self.to,
+        }
+    }
+}
+
 /// Say what a file is and whether it is sound: schema, order, links, readability
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Files; `-` for stdin
+    /// Files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd; `-` for stdin
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) source: SourceFlags,
+
+    #[command(flatten)]
+    pub(crate) bulk: BulkFlags,
 
     /// Print the findings as JSON
     #[arg(long)]
@@ -151,6 +181,32 @@ pub(crate) struct ShowSession {
     /// Do not use a pager (`$PAGER`, or `less -R`)
     #[arg(long)]
     pub(crate) no_pager: bool,
+}
+
+/// Count what happened in sessions: turns, tools, failures, files changed, tokens and what they cost
+///
+/// What a log tells of its cost is taken as it is; the rest is computed with a file of prices that has a date. What has no
+/// price there is counted, and its cost said to be unknown.
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Logs and records: files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd;
+    /// `-` for stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) source: SourceFlags,
+
+    #[command(flatten)]
+    pub(crate) bulk: BulkFlags,
+
+    /// A file with prices of your own (TOML), instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// List the dialects: where they are spoken, what is read and written, how they are detected
@@ -292,6 +348,14 @@ pub(crate) struct SourceFlags {
     pub(crate) max_frame: usize,
 }
 
+/// How many inputs are worked on at once.
+#[derive(Debug, Args)]
+pub(crate) struct BulkFlags {
+    /// How many files to read at once, each on a processor of its own; all processors if not said
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<usize>,
+}
+
 fn dialect() -> impl TypedValueParser<Value = &'static Dialect> {
     let names = DIALECTS.iter().map(|dialect| PossibleValue::new(dialect.name).help(dialect.about));
     // The parser before this one lets no other name through; the registry's first entry is never taken.
@@ -304,6 +368,14 @@ fn role() -> impl TypedValueParser<Value = Role> {
         Role::ALL.into_iter().find(|role| role.word() == word).unwrap_or(Role::Log)
     })
 }
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST_JOBS).contains(number));
+    number.ok_or_else(|| format!("expected 1 to {MOST_JOBS}"))
+}
+
+/// More threads than any machine has processors are a mistake.
+const MOST_JOBS: usize = 1024;
 
 /// Reads `4096`, `64k`, `64KiB`, `1G`: always in powers of 1024.
 fn size(text: &str) -> Result<usize, String> {

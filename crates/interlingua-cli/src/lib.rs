@@ -1,7 +1,7 @@
 //! The command line: flags, sources, rendering. It does the IO that the core refuses to do, and nothing else.
 //!
 //! ```text
-//! flags -> sources (files, stdin, directories) -> interlingua::pipe -> outputs
+//! flags -> sources (files, stdin, directories, patterns) -> unpack -> interlingua::pipe -> outputs
 //!                                                        \-> report -> render -> stderr, --report
 //! ```
 //!
@@ -13,13 +13,18 @@ mod convert;
 mod dialects;
 mod error;
 mod flags;
+mod globs;
+mod jobs;
 mod matrix;
 mod orders;
+mod prices;
 mod render;
 mod report;
 mod show;
 mod sources;
+mod stats;
 mod talk;
+mod unpack;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -46,6 +51,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),
         Command::Show(args) => show::run(&args, &talk),
+        Command::Stats(args) => stats::run(&args, &talk),
         Command::Dialects(args) => dialects::run(&args),
         Command::Matrix(args) => matrix::run(&args),
         Command::Translate(args) => orders::translate(&args, &talk),

@@ -199,12 +199,7 @@ pub(crate) fn summary(summary: &Summary, verbose: bool) -> String {
             }
         }
     }
-    for (name, error) in skipped.iter().take(if verbose { usize::MAX } else { MOST }) {
-        let _ = writeln!(text, "skipped {name}: {}", error.reason_to_skip());
-    }
-    if !verbose {
-        more(&mut text, skipped.len().saturating_sub(MOST) as u64);
-    }
+    text.push_str(&self::skipped(skipped, verbose));
     let all = total(files);
     let _ = write!(text, "converted {}", plural(files.len() as u64, "file"));
     for (count, fate) in [(skipped.len(), "skipped"), (failed.len(), "failed")] {
@@ -213,6 +208,18 @@ pub(crate) fn summary(summary: &Summary, verbose: bool) -> String {
         }
     }
     let _ = writeln!(text, "; {}", counts(&all));
+    text
+}
+
+/// What was left aside.
+pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String {
+    let mut text = String::new();
+    for (name, error) in files.iter().take(if verbose { usize::MAX } else { MOST }) {
+        let _ = writeln!(text, "skipped {name}: {}", error.reason_to_skip());
+    }
+    if !verbose {
+        more(&mut text, files.len().saturating_sub(MOST) as u64);
+    }
     text
 }
 

@@ -38,15 +38,8 @@ pub(crate) fn convert(summary: &Summary) -> String {
             json.end_object();
         }
         json.end_array();
-        for (fate, files) in [("skipped", skipped), ("failed", failed)] {
-            json.key(fate).array();
-            for (name, error) in files {
-                json.object().key("input").str(&Str::plain(name));
-                why(error, json);
-                json.end_object();
-            }
-            json.end_array();
-        }
+        left_out("skipped", skipped, json);
+        left_out("failed", failed, json);
         json.key("total").object();
         counts(&render::total(converted), json);
         json.end_object().end_object();
@@ -54,7 +47,10 @@ pub(crate) fn convert(summary: &Summary) -> String {
 }
 
 /// The findings of a check: per file what it is and what is wrong with it, or why it could not be read.
-pub(crate) fn check(files: &[(String, Result<Checked, CommandError>)]) -> String {
+pub(crate) fn check(
+    files: &[(String, Result<Checked, CommandError>)],
+    skipped: &[(String, CommandError)],
+) -> String {
     document(|json| {
         json.object().key("files").array();
         for (name, result) in files {
@@ -74,8 +70,21 @@ pub(crate) fn check(files: &[(String, Result<Checked, CommandError>)]) -> String
             }
             json.end_object();
         }
-        json.end_array().end_object();
+        json.end_array();
+        left_out("skipped", skipped, json);
+        json.end_object();
     })
+}
+
+/// Inputs of which nothing came, with the reason for each.
+pub(crate) fn left_out(fate: &'static str, files: &[(String, CommandError)], json: &mut JsonWriter<'_>) {
+    json.key(fate).array();
+    for (name, error) in files {
+        json.object().key("input").str(&Str::plain(name));
+        why(error, json);
+        json.end_object();
+    }
+    json.end_array();
 }
 
 /// One JSON document and a newline.

@@ -12,6 +12,8 @@ use interlingua::json::Output;
 use interlingua::sniff::{self, Guess};
 
 use crate::error::CommandError;
+use crate::globs;
+use crate::unpack::{self, Unpacked};
 
 /// Where bytes come from.
 #[derive(Clone, Debug)]
@@ -37,18 +39,21 @@ impl InputPlace {
     pub(crate) fn stem(&self) -> Option<String> {
         match self {
             InputPlace::Stdin => None,
-            InputPlace::File(path) => Some(path.file_stem()?.to_string_lossy().into_owned()),
+            InputPlace::File(path) => {
+                Some(unpack::inner_name(path).file_stem()?.to_string_lossy().into_owned())
+            }
         }
     }
 
-    /// Opens it and looks at its beginning.
+    /// Opens it, unpacks it if need be, and looks at its beginning.
     pub(crate) fn open(&self) -> Result<Opened, CommandError> {
         let failed = |error| CommandError::Read(self.name(), error);
-        let rest: Box<dyn Read> = match self {
+        let input: Box<dyn Read> = match self {
             InputPlace::Stdin => Box::new(io::stdin().lock()),
             InputPlace::File(path) if path.is_dir() => return Err(CommandError::NotAFile(self.name())),
             InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
+        let rest = Unpacked::new(input).map_err(failed)?;
         let mut opened = Opened { head: Vec::new(), complete: false, rest, guesses: Vec::new() };
         opened.read_more(sniff::HEAD).map_err(failed)?;
         opened.guess();
@@ -87,7 +92,7 @@ const SEVERAL_LINES: usize = 16 << 20;
 pub(crate) struct Opened {
     head: Vec<u8>,
     complete: bool,
-    rest: Box<dyn Read>,
+    rest: Unpacked,
     /// What it may be, best first.
     pub(crate) guesses: Vec<Guess>,
 }
@@ -113,6 +118,11 @@ impl Opened {
 
     pub(crate) fn is_blank(&self) -> bool {
         self.complete && self.head.trim_ascii().is_empty()
+    }
+
+    /// Whether its size is not that of its content.
+    pub(crate) const fn is_packed(&self) -> bool {
+        self.rest.packing().is_some()
     }
 
     /// Whether its beginning is no text.
@@ -164,53 +174,105 @@ pub(crate) struct FoundFile {
     pub(crate) bytes: u64,
 }
 
-/// All files, those in directories too, sorted within each directory, each with an output name of its own.
-pub(crate) fn find(inputs: &[PathBuf], output: &Path) -> Result<Vec<FoundFile>, CommandError> {
-    let mut found = Vec::new();
+/// Everything that the arguments mean.
+#[derive(Debug, Default)]
+pub(crate) struct FoundFiles {
+    pub(crate) files: Vec<FoundFile>,
+    /// What could not be looked into, or matches nothing.
+    pub(crate) failed: Vec<(String, CommandError)>,
+    seen: HashSet<PathBuf>,
+}
+
+/// All files, those in directories and those that match a pattern too, sorted within each argument, each once and with
+/// an output name of its own. What lies in `output` is left aside.
+pub(crate) fn find(inputs: &[PathBuf], output: Option<&Path>) -> FoundFiles {
+    let mut found = FoundFiles::default();
     for path in inputs {
-        if path != Path::new("-") && path.is_dir() {
-            walk(path, path, output, &mut found)?;
+        if path == Path::new("-") {
+            found.add(FoundFile { input: InputPlace::Stdin, base: "stdin".into(), named: true, bytes: 0 });
+        } else if path.is_dir() {
+            found.walk(path, path, output);
+        } else if let Some(pattern) = globs::pattern(path) {
+            match globs::expand(pattern) {
+                Ok((matching, failed)) => {
+                    let root = globs::root(pattern);
+                    for path in &matching {
+                        found.below(&root, path, fs::metadata(path), output);
+                    }
+                    found.failed.extend(failed.into_iter().map(|error| (pattern.to_owned(), error)));
+                }
+                Err(error) => found.failed.push((pattern.to_owned(), error)),
+            }
         } else {
-            let input = InputPlace::of(path);
-            let base = path.file_name().map_or_else(|| "stdin".into(), PathBuf::from);
+            let base = path.file_name().map_or_else(|| path.clone(), PathBuf::from);
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
-            found.push(FoundFile { input, base, named: true, bytes });
+            found.add(FoundFile { input: InputPlace::of(path), base, named: true, bytes });
         }
     }
-    name_apart(&mut found);
-    Ok(found)
+    name_apart(&mut found.files);
+    found
 }
 
-fn walk(root: &Path, dir: &Path, output: &Path, found: &mut Vec<FoundFile>) -> Result<(), CommandError> {
-    let failed = |error| CommandError::Read(dir.display().to_string(), error);
-    let mut entries = fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        // Links are not followed: they may lead in circles, and their targets have a place of their own.
-        let kind = entry.file_type().map_err(failed)?;
-        if kind.is_dir() && !same_place(&path, output) {
-            walk(root, &path, output, found)?;
-        } else if kind.is_file() {
-            let base = path.strip_prefix(root).unwrap_or(&path).to_owned();
-            let bytes = entry.metadata().map_or(0, |meta| meta.len());
-            found.push(FoundFile { input: InputPlace::File(path), base, named: false, bytes });
+impl FoundFiles {
+    /// Adds a file, unless it is there already.
+    fn add(&mut self, file: FoundFile) {
+        let place = match &file.input {
+            InputPlace::Stdin => PathBuf::from("-"),
+            InputPlace::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
+        };
+        if self.seen.insert(place) {
+            self.files.push(file);
         }
     }
-    Ok(())
+
+    fn walk(&mut self, root: &Path, dir: &Path, output: Option<&Path>) {
+        let entries = fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => {
+                let name = dir.display().to_string();
+                return self.failed.push((name.clone(), CommandError::Read(name, error)));
+            }
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            // Links are not followed: they may lead in circles, and their targets have a place of their own.
+            self.below(root, &entry.path(), entry.metadata(), output);
+        }
+    }
+
+    /// Adds what was found below `root`: a file, or the files in a directory.
+    fn below(&mut self, root: &Path, path: &Path, meta: io::Result<fs::Metadata>, output: Option<&Path>) {
+        let meta = match meta {
+            Ok(meta) => meta,
+            Err(error) => {
+                let name = path.display().to_string();
+                return self.failed.push((name.clone(), CommandError::Read(name, error)));
+            }
+        };
+        if meta.is_dir() && !output.is_some_and(|output| same_place(path, output)) {
+            self.walk(root, path, output);
+        } else if meta.is_file() {
+            let base = path.strip_prefix(root).unwrap_or(path).to_owned();
+            let input = InputPlace::File(path.to_owned());
+            self.add(FoundFile { input, base, named: false, bytes: meta.len() });
+        }
+    }
 }
 
-/// Takes extensions off output names as far as names stay apart: `a.json` and `a.jsonl` keep theirs.
+/// Takes extensions off output names as far as names stay apart: `a.json` and `a.jsonl` keep theirs, `a.jsonl.gz` is
+/// called as its content.
 fn name_apart(found: &mut [FoundFile]) {
     let mut taken = HashSet::new();
     for file in found {
-        let stem = file.base.with_extension("");
+        let inner = unpack::inner_name(&file.base);
+        let stem = inner.with_extension("");
         let numbered = (2..).map(|number| {
             let mut name = stem.clone().into_os_string();
             name.push(format!("-{number}"));
             PathBuf::from(name)
         });
-        let free = [stem.clone(), file.base.clone()]
+        let free = [stem.clone(), inner, file.base.clone()]
             .into_iter()
             .chain(numbered)
             .find(|base| taken.insert(base.clone()));
@@ -220,7 +282,12 @@ fn name_apart(found: &mut [FoundFile]) {
 
 /// The names that outputs may not have, because an input or another output has them.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Mutex<HashSet<PathBuf>>);
+pub(crate) struct Taken {
+    paths: Mutex<HashSet<PathBuf>>,
+    /// The names that outputs have if nothing stands in their way. A number added to a name makes none of them, so that
+    /// names do not depend on who comes first.
+    bases: HashSet<PathBuf>,
+}
 
 impl Taken {
     pub(crate) fn inputs(found: &[FoundFile]) -> Self {
@@ -228,7 +295,8 @@ impl Taken {
             InputPlace::File(path) => fs::canonicalize(path).ok(),
             InputPlace::Stdin => None,
         });
-        Self(Mutex::new(real.collect()))
+        let bases = found.iter().map(|file| file.base.clone());
+        Self { paths: Mutex::new(real.collect()), bases: bases.collect() }
     }
 
     /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that is an input.
@@ -238,17 +306,18 @@ impl Taken {
             Framing::Sse | Framing::EventsOrArray => "sse",
             Framing::Whole | Framing::Documents(_) => "json",
         };
-        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 1;
         loop {
             let mut name = base.as_os_str().to_owned();
             if number > 1 {
                 name.push(format!("-{number}"));
             }
+            let is_free = number == 1 || !self.bases.contains(Path::new(&name));
             name.push(format!(".{dialect}.{extension}"));
             let path = dir.join(name);
             let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-            if taken.insert(real) {
+            if is_free && taken.insert(real) {
                 return path;
             }
             number += 1;

@@ -302,7 +302,6 @@ fn usage_errors_have_the_form_of_all_others() {
         "error: the following required arguments were not provided: --to <DIALECT>\n\
          hint: `interlingua --help` lists the commands, `interlingua COMMAND --help` their flags\n",
     );
-    dir.run("check .").expect(1, "error: `.` is a directory\nhint: name the files in it\n");
     dir.run("convert a.jsonl a.jsonl --to record -o a.jsonl").expect(
         2,
         "error: `a.jsonl` is not a directory\nhint: several inputs need a directory: name another with `-o DIR`\n",

@@ -104,7 +104,7 @@ fn findings_as_json() {
             r#""byte":1,"detail":"expected more","window":{"before":"{","after":""},"#,
             r#""hint":"the program that wrote it was probably stopped; what stands before it is fine"}],"more_problems":0},"#,
             r#"{"input":"nowhere","sound":false,"error":"cannot read `nowhere`: no such file","#,
-            r#""hint":"is the path right? `-` reads stdin"}]}"#,
+            r#""hint":"is the path right? `-` reads stdin"}],"skipped":[]}"#,
             "\n"
         )
     );

@@ -17,6 +17,8 @@ mod oversight;
 mod part;
 mod request;
 mod session;
+mod tally;
+pub mod time;
 mod turn;
 mod value;
 
@@ -40,6 +42,7 @@ pub use request::{
     Format, Reasoning, Request, SchemaFormat, Service, SettingMut, SettingRef, Tool, ToolChoice,
 };
 pub use session::{Compaction, Rewind, Session, SessionEnd, Time};
+pub use tally::{ResponseUsages, Tally};
 pub use turn::{Failure, FailureClass, Stop, StopClass, Turn, Usage};
 pub use value::{Show, Value};
 

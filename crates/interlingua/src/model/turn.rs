@@ -282,6 +282,14 @@ impl Usage {
         })
     }
 
+    /// Takes in a later report of the same response. Returns what that adds to what is known.
+    #[must_use]
+    pub fn take_in(&mut self, report: &Usage) -> Usage {
+        let more = report.increase_over(self);
+        *self = self.and(&more);
+        more
+    }
+
     /// The counts that the other has, too.
     #[must_use]
     pub fn where_said(&self, other: &Usage) -> Usage {

@@ -63,7 +63,7 @@ impl Writer for ClosedWriter {
     }
 
     fn finish(&mut self, out: &mut Target<'_>) {
-        self.with(out, |open, out| open.finish(out));
+        self.with(out, RecordWriter::finish);
         let Pieces { framer, limits, tape, closed } = &mut self.pieces;
         framer.finish(&mut |frame| put(&frame, limits, tape, closed, &mut out.json));
     }
@@ -121,45 +121,23 @@ fn put_entry(entry: Val<'_>, json: &mut JsonWriter<'_>) {
         let name = name.as_escaped();
         EVERY.contains(&name) || known(&kind).contains(&name)
     };
-    let usage = entry.get("token-usage");
-    let counts_here = kind == "assistant";
+    let usage = UsageMembers { map: entry.get("token-usage"), of_assistant: kind == "assistant" };
     json.object();
-    let mut said = false;
-    for (name, value) in entry.members() {
-        if is_known(&name) {
-            json.key(name.as_escaped()).raw(&Raw::new(value.text()));
-        } else {
-            said |= !ELSEWHERE.contains(&name.as_escaped());
-        }
-    }
+    put_members(entry, &is_known, json);
     if let Some(data) = entry.get("data") {
-        json.key("data")
-            .object()
-            .key("vendor")
-            .literal(OURS)
-            .key("data")
-            .raw(&Raw::new(data.text()))
-            .end_object();
+        json.key("data").object().key("vendor").literal(OURS);
+        json.key("data").raw(&Raw::new(data.text())).end_object();
     }
-    let mut usage_said = false;
-    if let Some(usage) = usage {
-        let of_draft = |name: &Str<'_>| counts_here && COUNTS.contains(&name.as_escaped());
-        usage_said =
-            usage.members().any(|(name, _)| !of_draft(&name) && !(counts_here && name.is("stop-reason")));
-        if counts_here {
-            if let Some(stop) = usage.get("stop-reason") {
-                json.key("stop-reason").raw(&Raw::new(stop.text()));
-            }
-            put_members(usage, "token-usage", &of_draft, json);
-        }
-    }
+    usage.put_known(json);
     if let Some(children) = entry.get("children") {
         json.key("children").array();
         children.elements().for_each(|child| put_entry(child, json));
         json.end_array();
     }
+    let is_said = |name: &Str<'_>| !is_known(name) && !ELSEWHERE.contains(&name.as_escaped());
+    let said = usage.has_rest() || entry.members().any(|(name, _)| is_said(&name));
     let ext = entry.get("vendor-ext");
-    if ext.is_some() || said || usage_said {
+    if ext.is_some() || said {
         json.key("vendor-ext").object().key("vendor");
         match ext.and_then(|ext| ext.get("vendor")) {
             Some(vendor) => json.raw(&Raw::new(vendor.text())),
@@ -171,19 +149,10 @@ fn put_entry(entry: Val<'_>, json: &mut JsonWriter<'_>) {
                 json.key(closed).raw(&Raw::new(value.text()));
             }
         }
-        if said || usage_said {
+        if said {
             json.key("said").object();
-            for (name, value) in entry.members() {
-                if !is_known(&name) && !ELSEWHERE.contains(&name.as_escaped()) {
-                    json.key(name.as_escaped()).raw(&Raw::new(value.text()));
-                }
-            }
-            if let Some(usage) = usage.filter(|_| usage_said) {
-                let rest = |name: &Str<'_>| {
-                    !counts_here || !(COUNTS.contains(&name.as_escaped()) || name.is("stop-reason"))
-                };
-                put_members(usage, "token-usage", &rest, json);
-            }
+            put_members(entry, &is_said, json);
+            usage.put_rest(json);
             json.end_object();
         }
         json.end_object().end_object();
@@ -191,11 +160,43 @@ fn put_entry(entry: Val<'_>, json: &mut JsonWriter<'_>) {
     json.end_object();
 }
 
-/// Writes a map with the members that are wanted.
-fn put_members(map: Val<'_>, name: &str, wanted: &dyn Fn(&Str<'_>) -> bool, json: &mut JsonWriter<'_>) {
-    json.key(name).object();
+/// What an entry used: the draft counts it on entries of the assistant.
+struct UsageMembers<'t> {
+    map: Option<Val<'t>>,
+    of_assistant: bool,
+}
+
+impl UsageMembers<'_> {
+    /// Whether the draft has a place for that member: in `token-usage`, or on the entry.
+    fn is_known(&self, name: &Str<'_>) -> bool {
+        self.of_assistant && (name.is(STOP) || COUNTS.contains(&name.as_escaped()))
+    }
+
+    fn put_known(&self, json: &mut JsonWriter<'_>) {
+        let Some(map) = self.map.filter(|_| self.of_assistant) else { return };
+        put_members(map, &|name| name.is(STOP), json);
+        json.key("token-usage").object();
+        put_members(map, &|name| self.is_known(name) && !name.is(STOP), json);
+        json.end_object();
+    }
+
+    fn has_rest(&self) -> bool {
+        self.map.is_some_and(|map| map.members().any(|(name, _)| !self.is_known(&name)))
+    }
+
+    fn put_rest(&self, json: &mut JsonWriter<'_>) {
+        let Some(map) = self.map.filter(|_| self.has_rest()) else { return };
+        json.key("token-usage").object();
+        put_members(map, &|name| !self.is_known(name), json);
+        json.end_object();
+    }
+}
+
+const STOP: &str = "stop-reason";
+
+/// Writes the members of a map that are wanted.
+fn put_members(map: Val<'_>, wanted: &dyn Fn(&Str<'_>) -> bool, json: &mut JsonWriter<'_>) {
     for (name, value) in map.members().filter(|(name, _)| wanted(name)) {
         json.key(name.as_escaped()).raw(&Raw::new(value.text()));
     }
-    json.end_object();
 }

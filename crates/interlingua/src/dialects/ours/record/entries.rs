@@ -8,14 +8,14 @@ use super::node::{EntryNode, NodeKind, put_tail, put_time};
 use super::profile::Profile;
 use super::session::SessionSummary;
 use super::unreadable::UnreadableRun;
-use super::usage::{Tally, is_some, shrunk, write_counts};
+use super::usage::{RecentResponses, is_some, shrunk, write_counts};
 use super::waiting::{Waiting, WaitingUnit};
 use crate::dialects::ours::lose_tail;
 use crate::dialects::{Dialect, Options, Plane};
 use crate::json::JsonBuffer;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
-use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Turn, Usage};
+use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Tally, Turn, Usage};
 use crate::pipe::Target;
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub(super) struct Entries {
     nodes: Vec<EntryNode>,
     /// The model that the entry names.
     model: String,
-    tally: Tally,
+    tally: Tally<RecentResponses>,
     /// The time at the source, for what has none of its own.
     now: Option<Raw<'static>>,
     /// Lines whose item is still open.
@@ -386,12 +386,12 @@ impl Entries {
         let mut news = id.is_none() || time.is_some() || answer.is_some() || cost.is_some();
         let mut more = *usage;
         if let Some(id) = id {
-            let (response, first) = self.tally.response(id);
+            let (response, first) = self.tally.responses.response(id);
             news |= first | response.attempt(request_id.as_ref(), effort.as_ref());
             news |= stop.as_ref().is_some_and(|stop| response.stops(stop));
             if let Some(usage) = usage {
                 shrunk(usage, &response.usage).for_each(|field| out.lose(field, Reason::Merged));
-                more = Some(response.increase(usage));
+                more = Some(response.usage.take_in(usage));
             }
         }
         if let Some(more) = &more {

@@ -3,10 +3,10 @@
 //! its notices.
 
 use super::read::{ReadEntry, ReadUsage};
-use super::usage::{Tally, named_counts, read_counts};
+use super::usage::{RecentResponses, named_counts, read_counts};
 use super::words::{usual_stop, usual_word};
 use crate::json::{JsonWriter, Str};
-use crate::model::{Event, Field, Neutral, Spelling, Turn, Usage};
+use crate::model::{Event, Field, Neutral, Spelling, Tally, Turn, Usage};
 use crate::tape::{Kind, Member as _, Val};
 
 /// What of a turn or response stands in `token-usage`: what it cost and, of a response, all that is counted.
@@ -46,7 +46,7 @@ fn put<'t>(name: &str, data: &impl Neutral<'t>, json: &mut JsonWriter<'_>) {
 }
 
 /// Reads an entry that is no item: one with `data` that has no content. `None` if it is one.
-pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally) -> Option<Event<'t>> {
+pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally<RecentResponses>) -> Option<Event<'t>> {
     let data = entry.data.filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
     let name = entry.event_type?.str()?;
     let has = |name: &str| data.get(name).is_some();
@@ -104,7 +104,11 @@ pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &
 }
 
 /// What an entry says of the response it ends, or is about.
-pub(super) fn read_response<'t>(usage: ReadUsage<'t>, entry: &ReadEntry<'t>, tally: &mut Tally) -> Turn<'t> {
+pub(super) fn read_response<'t>(
+    usage: ReadUsage<'t>,
+    entry: &ReadEntry<'t>,
+    tally: &mut Tally<RecentResponses>,
+) -> Turn<'t> {
     let more = read_counts(usage);
     let of_response = usage.rest;
     let rest = of_response.get("response").filter(|rest| rest.kind() == Kind::Object);

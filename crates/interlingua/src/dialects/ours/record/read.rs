@@ -8,7 +8,7 @@ use super::events::{read_event, read_response, taken};
 use super::profile::{OURS, Profile};
 use super::session::{Overview, UNKNOWN};
 use super::unreadable;
-use super::usage::Tally;
+use super::usage::RecentResponses;
 use super::words::{self, SPEAKERS};
 use crate::dialects::Dialect;
 use crate::error::Code;
@@ -17,7 +17,7 @@ use crate::json::{Raw, Str};
 use crate::model::{
     Args, Author, CacheMark, CallKind, Circumstances, Citation, Event, Field, FileRef, ItemId, ItemKind,
     ItemTail, Media, MediaSource, Neutral as _, Notice, Of, Opaque, OpaqueKind, Part, Session, Shape,
-    Spelling, Status, ToolCall, ToolResult,
+    Spelling, Status, Tally, ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -173,7 +173,7 @@ pub(super) struct RecordReader {
 /// What the entries have told of the session.
 #[derive(Default)]
 struct Heard {
-    tally: Tally,
+    tally: Tally<RecentResponses>,
     overview: Overview,
     /// What changed about the session; what stands after the entries is older.
     changed: Session<'static>,

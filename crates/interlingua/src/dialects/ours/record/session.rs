@@ -74,7 +74,7 @@ struct WrittenFirst {
 
 impl SessionSummary {
     pub(super) fn new(source_name: Option<String>, profile: Profile) -> Self {
-        Self { source_name, profile, ..Self::default() }
+        Self { profile, source_name, ..Self::default() }
     }
 
     /// Takes in what an event says. Returns what needs entries: what the record's own places cannot say any more.

@@ -4,7 +4,7 @@ use super::read::ReadUsage;
 use crate::json::JsonWriter;
 use crate::json::Str;
 use crate::ledger::hash;
-use crate::model::{Field, Stop, StopClass, Usage};
+use crate::model::{Field, ResponseUsages, Stop, StopClass, Usage};
 
 /// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
 /// so that a reader knows that too.
@@ -79,18 +79,16 @@ pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> 
     pairs.filter(|((_, now), (_, known))| now.is_some() && now < known).map(|((field, _), _)| field)
 }
 
-/// Turns cumulative usage per response into what each entry adds, so that entries add up to the session; and back.
-/// Writer and reader keep the same books, so the one undoes what the other did.
+/// The responses heard of last: lines of one response stand close together. Writer and reader remember the same ones, so
+/// that the one undoes what the other did.
 #[derive(Default)]
-pub(super) struct Tally {
-    /// The responses heard of last, in a ring. Lines of one response stand close together.
+pub(super) struct RecentResponses {
+    /// In a ring.
     recent: Vec<Response>,
     /// A hash of the id of each: most responses are new, and that is seen at one look.
-    keys: [u32; Tally::MOST],
+    keys: [u32; RecentResponses::MOST],
     /// The slot for the next one.
     next: usize,
-    /// What the responses of this turn have told so far.
-    turn: Usage,
 }
 
 #[derive(Default)]
@@ -107,13 +105,6 @@ pub(super) struct Response {
 }
 
 impl Response {
-    /// Takes in a report. Returns what that adds to what is known.
-    pub(super) fn increase(&mut self, usage: &Usage) -> Usage {
-        let more = usage.increase_over(&self.usage);
-        self.usage = self.usage.and(&more);
-        more
-    }
-
     /// Takes in how the response was asked for. Returns whether that is news.
     pub(super) fn attempt(&mut self, request_id: Option<&Str<'_>>, effort: Option<&Str<'_>>) -> bool {
         let text = |text: Option<&Str<'_>>| text.map_or(0, |text| hash(1, text.as_escaped().as_bytes()));
@@ -138,7 +129,7 @@ impl Response {
     }
 }
 
-impl Tally {
+impl RecentResponses {
     const MOST: usize = 32;
 
     /// The response of that id, and whether it is heard of for the first time.
@@ -165,40 +156,10 @@ impl Tally {
         });
         (&mut self.recent[at], known.is_none())
     }
+}
 
-    /// What a report adds to what is known of the response.
-    pub(super) fn increase(&mut self, id: Option<&Str<'_>>, usage: &Usage) -> Usage {
-        let more = id.map_or(*usage, |id| self.response(id).0.increase(usage));
-        self.add(&more);
-        more
-    }
-
-    /// The responses of this turn have told so much more.
-    pub(super) fn add(&mut self, more: &Usage) {
-        self.turn = self.turn.and(more);
-    }
-
-    /// What a response must have reported to add `more`.
-    pub(super) fn report(&mut self, id: Option<&Str<'_>>, more: &Usage) -> Usage {
-        self.turn = self.turn.and(more);
-        let Some(id) = id else { return *more };
-        let known = &mut self.response(id).0.usage;
-        let all = known.and(more);
-        *known = all;
-        // A number that was not reported this time is not said again.
-        all.where_said(more)
-    }
-
-    /// A turn begins, and may tell what it used so far. Returns what that adds.
-    pub(super) fn begin_turn(&mut self, id: Option<&Str<'_>>, usage: Option<&Usage>) -> Option<Usage> {
-        self.turn = Usage::default();
-        usage.map(|usage| self.increase(id, usage))
-    }
-
-    /// A turn ends. Its count is its total: only what its responses have not told is added.
-    pub(super) fn end_turn(&mut self, usage: Option<&Usage>) -> Option<Usage> {
-        let more = usage?.increase_over(&self.turn);
-        self.turn = self.turn.and(&more);
-        Some(more)
+impl ResponseUsages for RecentResponses {
+    fn usage_of(&mut self, id: &Str<'_>) -> &mut Usage {
+        &mut self.response(id).0.usage
     }
 }

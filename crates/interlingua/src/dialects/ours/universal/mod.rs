@@ -10,7 +10,6 @@ mod parts;
 mod read;
 mod read_parts;
 mod says;
-mod time;
 mod write;
 
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};

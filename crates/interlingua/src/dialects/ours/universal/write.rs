@@ -7,7 +7,7 @@ use std::hash::BuildHasherDefault;
 use super::data::{put_failure, put_permission, put_question, put_turn};
 use super::item::{ShownItem, item_id, opt_word};
 use super::parts::PartForm;
-use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, time};
+use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE};
 use crate::dialects::Options;
 use crate::dialects::ours::lose_tail;
 use crate::json::{JsonBuffer, JsonWriter};
@@ -16,7 +16,7 @@ use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{
     Args, Arrival, Author, CallKind, Circumstances, Decision, Delta, Event, FailureClass, Field, ItemHead,
     ItemId, ItemKind, ItemTail, Neutral, Of, Part, Permission, Question, Session, SessionEnd, Spelling,
-    Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn,
+    Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn, time,
 };
 use crate::pipe::{Remembered, Target, Writer};
 

@@ -1,0 +1,358 @@
+//! What is counted, in one file or in many, and how counts of several files become one.
+//!
+//! Calls and responses are remembered one by one, as hashes of their ids with a few numbers: a log that repeats them, or
+//! another file that copies them, adds nothing. So memory grows with their number (about 150 bytes each), not with what
+//! they hold.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use interlingua::json::Str;
+use interlingua::model::{ResponseUsages, Usage};
+
+use crate::prices::{Picodollars, Prices};
+
+/// Everything that is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics {
+    /// Sessions by the hash of their id, with the first and last time seen in each.
+    pub(crate) sessions: HashMap<u64, Option<(u64, u64)>>,
+    /// The first and last time, with the text as written.
+    pub(crate) span: Option<[(u64, String); 2]>,
+    /// Prompts of a person.
+    pub(crate) turns: u64,
+    pub(crate) messages: Messages,
+    /// Thoughts of models, shown or hidden.
+    pub(crate) reasoning: u64,
+    pub(crate) calls: HashMap<u64, CountedCall>,
+    pub(crate) responses: CountedResponses,
+    /// Responses that other files had, too.
+    pub(crate) repeated: u64,
+    pub(crate) files: BTreeMap<String, FileChanges>,
+    /// Hashes of the names of sub-agents, each within its session.
+    pub(crate) agents: HashSet<u64>,
+    /// Permissions by the hash of their id: whether they were denied.
+    pub(crate) permissions: HashMap<u64, bool>,
+    pub(crate) compactions: u64,
+    /// Items of other sessions with which a fork begins; nothing else counts them.
+    pub(crate) copied: u64,
+}
+
+/// Messages that say something, by who said it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Messages {
+    pub(crate) user: u64,
+    pub(crate) assistant: u64,
+    /// Of the system, the developer and the like.
+    pub(crate) other: u64,
+}
+
+/// One tool call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CountedCall {
+    /// `None`: only its result is known.
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) by_agent: bool,
+    pub(crate) began: Option<u64>,
+    pub(crate) result: Option<CallResult>,
+}
+
+/// What came of a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CallResult {
+    /// The tool said that it failed.
+    pub(crate) is_error: bool,
+    /// A process returned something else than zero.
+    pub(crate) bad_exit: bool,
+    /// How long it took, as told or by the times of the call and its result.
+    pub(crate) millis: Option<u64>,
+}
+
+impl CallResult {
+    pub(crate) const fn failed(&self) -> bool {
+        self.is_error || self.bad_exit
+    }
+}
+
+/// All responses of models.
+#[derive(Debug, Default)]
+pub(crate) struct CountedResponses {
+    pub(crate) by_id: HashMap<u64, CountedResponse>,
+    /// The session at hand: short ids are unique only within one.
+    pub(crate) session: u64,
+}
+
+/// What one response used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CountedResponse {
+    pub(crate) usage: Usage,
+    /// What it cost, as the log tells.
+    pub(crate) told: Option<Picodollars>,
+    pub(crate) model: Option<Arc<str>>,
+    /// When it was first heard of, in days since 1970.
+    pub(crate) day: Option<u64>,
+}
+
+impl CountedResponses {
+    pub(crate) fn key(&self, id: &Str<'_>) -> u64 {
+        let id = id.as_escaped();
+        // Long ids are unique in the world, and forks of a session repeat them.
+        if id.len() >= LONG_ID { hash(&id) } else { hash(&(self.session, id)) }
+    }
+}
+
+/// Ids from this length on have enough random digits to be unique.
+const LONG_ID: usize = 16;
+
+impl ResponseUsages for CountedResponses {
+    fn usage_of(&mut self, id: &Str<'_>) -> &mut Usage {
+        let key = self.key(id);
+        &mut self.by_id.entry(key).or_default().usage
+    }
+}
+
+/// How often a file was changed, and by how much.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileChanges {
+    pub(crate) times: u64,
+    /// Changes of which the log does not tell what they were.
+    pub(crate) untold: u64,
+    pub(crate) added: u64,
+    pub(crate) removed: u64,
+}
+
+/// Tools, by what came of their calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ToolCounts {
+    pub(crate) calls: u64,
+    pub(crate) ok: u64,
+    pub(crate) failed: u64,
+    pub(crate) no_result: u64,
+    pub(crate) errors: u64,
+    pub(crate) bad_exits: u64,
+    pub(crate) millis: u64,
+}
+
+/// Tokens and money.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) responses: u64,
+    pub(crate) input: u64,
+    pub(crate) cache_read: u64,
+    pub(crate) cache_write: u64,
+    /// The part of `cache_write` with the longer lifetime.
+    pub(crate) cache_write_long: u64,
+    pub(crate) output: u64,
+    /// The part of `output` that is reasoning.
+    pub(crate) reasoning: u64,
+    pub(crate) told: Picodollars,
+    pub(crate) computed: Picodollars,
+    /// Responses without a cost and without a price.
+    pub(crate) unpriced: u64,
+    /// Their tokens.
+    pub(crate) unpriced_tokens: u64,
+}
+
+impl Spent {
+    pub(crate) const fn tokens(&self) -> u64 {
+        self.input
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_write)
+            .saturating_add(self.output)
+    }
+
+    pub(crate) const fn cost(&self) -> Picodollars {
+        self.told + self.computed
+    }
+
+    fn add(&mut self, more: &Spent) {
+        #[rustfmt::skip]
+        let Spent {
+            responses, input, cache_read, cache_write, cache_write_long, output, reasoning, told, computed, unpriced,
+            unpriced_tokens,
+        } = more;
+        for (sum, more) in [
+            (&mut self.responses, responses),
+            (&mut self.input, input),
+            (&mut self.cache_read, cache_read),
+            (&mut self.cache_write, cache_write),
+            (&mut self.cache_write_long, cache_write_long),
+            (&mut self.output, output),
+            (&mut self.reasoning, reasoning),
+            (&mut self.unpriced, unpriced),
+            (&mut self.unpriced_tokens, unpriced_tokens),
+        ] {
+            *sum = sum.saturating_add(*more);
+        }
+        self.told += told;
+        self.computed += computed;
+    }
+}
+
+impl CountedResponse {
+    /// Whether it used or cost anything. Programs write messages in a model's name that no model was asked for.
+    fn is_some(&self) -> bool {
+        self.told.is_some_and(|told| told > 0)
+            || self.usage.counts().iter().any(|(_, count)| count.unwrap_or(0) > 0)
+    }
+
+    fn spent(&self, prices: &Prices) -> Spent {
+        let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } = self.usage;
+        let mut spent = Spent {
+            responses: 1,
+            input: input.unwrap_or(0),
+            cache_read: cache_read.unwrap_or(0),
+            // A log may tell the part and not the whole.
+            cache_write: cache_write.max(cache_write_long).unwrap_or(0),
+            cache_write_long: cache_write_long.unwrap_or(0),
+            output: output.unwrap_or(0),
+            reasoning: reasoning.unwrap_or(0),
+            ..Spent::default()
+        };
+        if let Some(told) = self.told {
+            spent.told = told;
+        } else if let Some(price) = self.model.as_deref().and_then(|model| prices.cost(model, &self.usage)) {
+            spent.computed = price;
+        } else {
+            (spent.unpriced, spent.unpriced_tokens) = (1, spent.tokens());
+        }
+        spent
+    }
+}
+
+/// What was spent, in all and by its two keys.
+#[derive(Debug, Default)]
+pub(crate) struct Spending {
+    pub(crate) total: Spent,
+    pub(crate) by_model: BTreeMap<Option<Arc<str>>, Spent>,
+    pub(crate) by_day: BTreeMap<Option<u64>, Spent>,
+}
+
+impl Statistics {
+    pub(crate) fn spending(&self, prices: &Prices) -> Spending {
+        let mut spending = Spending::default();
+        for response in self.responses.by_id.values().filter(|response| response.is_some()) {
+            let spent = response.spent(prices);
+            spending.total.add(&spent);
+            spending.by_model.entry(response.model.clone()).or_default().add(&spent);
+            spending.by_day.entry(response.day).or_default().add(&spent);
+        }
+        spending
+    }
+
+    /// Tools by name; `None` are results whose call is not in the input.
+    pub(crate) fn tools(&self) -> BTreeMap<Option<Arc<str>>, ToolCounts> {
+        let mut tools: BTreeMap<Option<Arc<str>>, ToolCounts> = BTreeMap::new();
+        for call in self.calls.values() {
+            tools.entry(call.name.clone()).or_default().count(call);
+        }
+        tools
+    }
+
+    /// All tools together.
+    pub(crate) fn all_tools(&self) -> ToolCounts {
+        let mut all = ToolCounts::default();
+        self.calls.values().for_each(|call| all.count(call));
+        all
+    }
+
+    /// The time from the first to the last word of each session, together.
+    pub(crate) fn session_millis(&self) -> u64 {
+        self.sessions.values().flatten().fold(0, |sum, (first, last)| sum.saturating_add(last - first))
+    }
+
+    /// Adds what another file has, as far as it is not a copy of what is known.
+    pub(crate) fn merge(&mut self, other: Statistics) {
+        #[rustfmt::skip]
+        let Statistics {
+            sessions, span, turns, messages, reasoning, calls, responses, repeated, files, agents, permissions,
+            compactions, copied,
+        } = other;
+        for (key, span) in sessions {
+            let known = self.sessions.entry(key).or_default();
+            for time in span.into_iter().flat_map(|(first, last)| [first, last]) {
+                widen(known, time);
+            }
+        }
+        for (time, text) in span.into_iter().flatten() {
+            self.saw(time, || text.clone());
+        }
+        self.turns += turns;
+        self.messages.user += messages.user;
+        self.messages.assistant += messages.assistant;
+        self.messages.other += messages.other;
+        self.reasoning += reasoning;
+        for (key, call) in calls {
+            let known = self.calls.entry(key).or_default();
+            known.name = known.name.take().or(call.name);
+            known.by_agent |= call.by_agent;
+            known.began = known.began.or(call.began);
+            known.result = known.result.or(call.result);
+        }
+        for (key, response) in responses.by_id {
+            match self.responses.by_id.get_mut(&key) {
+                None => _ = self.responses.by_id.insert(key, response),
+                Some(known) => {
+                    self.repeated += 1;
+                    let _ = known.usage.take_in(&response.usage);
+                    known.told = known.told.max(response.told);
+                    known.model = known.model.take().or(response.model);
+                    known.day = known.day.into_iter().chain(response.day).min();
+                }
+            }
+        }
+        self.repeated += repeated;
+        for (path, FileChanges { times, untold, added, removed }) in files {
+            let known = self.files.entry(path).or_default();
+            known.times += times;
+            known.untold += untold;
+            known.added += added;
+            known.removed += removed;
+        }
+        self.agents.extend(agents);
+        for (key, denied) in permissions {
+            *self.permissions.entry(key).or_default() |= denied;
+        }
+        self.compactions += compactions;
+        self.copied += copied;
+    }
+
+    /// Something happened at this time.
+    pub(crate) fn saw(&mut self, time: u64, text: impl Fn() -> String) {
+        match &mut self.span {
+            None => self.span = Some([(time, text()), (time, text())]),
+            Some([first, _]) if time < first.0 => *first = (time, text()),
+            Some([_, last]) if time > last.0 => *last = (time, text()),
+            Some(_) => {}
+        }
+    }
+}
+
+impl ToolCounts {
+    fn count(&mut self, call: &CountedCall) {
+        self.calls += 1;
+        match call.result {
+            None => self.no_result += 1,
+            Some(result) => {
+                *if result.failed() { &mut self.failed } else { &mut self.ok } += 1;
+                self.errors += u64::from(result.is_error);
+                self.bad_exits += u64::from(result.bad_exit);
+                self.millis = self.millis.saturating_add(result.millis.unwrap_or(0));
+            }
+        }
+    }
+}
+
+/// Lets a span include that time.
+pub(crate) fn widen(span: &mut Option<(u64, u64)>, time: u64) {
+    let (first, last) = span.unwrap_or((time, time));
+    *span = Some((first.min(time), last.max(time)));
+}
+
+/// The same in every run, so that results are.
+pub(crate) fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
