@@ -34,6 +34,20 @@ fn stdin_to_stdout() {
 }
 
 #[test]
+fn a_record_of_either_profile_gives_the_log_back() {
+    let dir = Dir::new("profiles");
+    dir.write("x.jsonl", LOG);
+    for (profile, version) in [("v3", "3.0.0"), ("v2", "2.0.0")] {
+        let ran = dir.run(&format!("convert x.jsonl --to record --profile {profile} -q"));
+        assert!(ran.stdout().starts_with(&format!("{{\"version\":\"{version}\"")), "{}", ran.stdout());
+        let back = dir.run_with("convert --to claude-code -q", ran.stdout().as_bytes());
+        assert_eq!((back.stdout(), back.code), (LOG, Some(0)));
+        let checked = dir.run_with("check -", ran.stdout().as_bytes());
+        assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    }
+}
+
+#[test]
 fn verbose_names_what_was_kept_and_quiet_says_nothing() {
     let dir = Dir::new("verbose_and_quiet");
     dir.write("x.jsonl", LOG);
