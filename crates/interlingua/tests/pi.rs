@@ -172,3 +172,27 @@ fn arguments_that_are_a_string_keep_an_escaped_quote_at_their_end() {
     let input = lines(&out).iter().find_map(|line| line["message"]["content"][0].get("input").cloned());
     assert_eq!(input, Some(json!({"input": "say \"hi\""})), "{out}");
 }
+
+#[test]
+fn a_change_names_its_file_and_a_failed_one_none() {
+    let log = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/src/dialects/agents/pi/fixtures/2026-11/edits.jsonl"
+    ));
+    let entries = entries(&log.unwrap());
+    let files: Vec<Value> = entries
+        .iter()
+        .filter(|entry| entry["type"] == "tool-result")
+        .map(|entry| entry["files"].clone())
+        .collect();
+    assert_eq!(
+        files,
+        [
+            serde_json::json!([{"path": "tides.txt", "action": "patch", "diff": "--- tides.txt\n+++ tides.txt\n@@ -1,2 +1,2 @@\n dawn\n-low\n+high\n"}]),
+            serde_json::json!([{"path": "new/index.txt", "action": "write"}]),
+            Value::Null
+        ]
+    );
+    let errors: Vec<&Value> = entries.iter().filter(|entry| entry["event-type"] == "error").collect();
+    assert_eq!(errors[0]["data"]["message"], "503 the harbour is closed");
+}

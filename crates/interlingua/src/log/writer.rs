@@ -441,6 +441,12 @@ impl<F: LogForm> Writer for LogWriter<F> {
         self.restoring = owner == F::RULES.dialect;
     }
 
+    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+        if owner == F::RULES.dialect {
+            out.ledger.frame_restored();
+        }
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if self.queue.must_wait(event) {
             return;

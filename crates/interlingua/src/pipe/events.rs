@@ -218,6 +218,11 @@ impl Events<'_> {
         self.writer.kept_lines_follow(owner);
     }
 
+    /// Says that the line of the last event, which `owner` kept, comes with one of the next.
+    pub fn kept_with_next(&mut self, owner: &str) {
+        self.writer.kept_with_next(owner, &mut self.out);
+    }
+
     /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
     pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
         let body = LeftoverBody::Kept { line, space };

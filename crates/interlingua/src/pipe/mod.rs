@@ -85,6 +85,12 @@ pub trait Writer: Send {
         let _ = owner;
     }
 
+    /// The event just written was made from a line that `owner` kept, which comes with one of the next: whoever gives
+    /// that line back has said the event, too.
+    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+        let _ = (owner, out);
+    }
+
     /// Writes one event, or gathers it. Destructure without `..`: a new field must be a question for every writer.
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>);
 

@@ -3,17 +3,23 @@
 use crate::json::Str;
 use crate::log::SessionNews;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Of, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass, ToolCall, ToolResult,
-    Turn, Usage, Words,
+    Args, Author, CallKind, Compaction, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId,
+    ItemKind, ItemTail, Media, MediaSource, Notice, Of, Opaque, OpaqueKind, Origin, Part, Session, Shape,
+    Status, Stop, StopClass, ToolCall, ToolResult, Turn, Usage, Words,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, Events, Reader, Remembered};
 use crate::tape::{Kind, Val};
 
 #[derive(Default)]
 pub(super) struct PiReader {
     session: SessionNews,
+    /// The last line of the tree.
+    leaf: Option<Str<'static>>,
+    changes: Changes,
 }
+
+/// The files that calls are about to change, by the call.
+type Changes = Remembered<Str<'static>>;
 
 impl Reader for PiReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
@@ -31,27 +37,48 @@ impl Reader for PiReader {
             "user" | "assistant" | "custom" | "custom_message" | "hookMessage" if content.is_none() => {
                 notice(line, holder, out);
             }
-            "user" => said(line, holder, Author::User, None, out),
-            "assistant" => said(line, holder, Author::Assistant, None, out),
+            "user" => self.said(line, holder, Author::User, None, out),
+            "assistant" => {
+                failed(holder, out);
+                self.said(line, holder, Author::Assistant, None, out);
+            }
             // Newer versions say it in `sections` and leave the content empty.
             "system" if content.is_some_and(|content| content.text() != "\"\"") => {
-                said(line, holder, Author::System, None, out);
+                self.said(line, holder, Author::System, None, out);
             }
             // What an extension tells the model; a `custom` line, unlike such a message, is the extension's own affair.
             "custom_message" | "hookMessage" => {
-                said(line, holder, Author::User, Some(Origin::Harness), out);
+                self.said(line, holder, Author::User, Some(Origin::Harness), out);
             }
-            "custom" if message.is_some() => said(line, holder, Author::User, Some(Origin::Harness), out),
-            "toolResult" => result(line, holder, out),
+            "custom" if message.is_some() => {
+                self.said(line, holder, Author::User, Some(Origin::Harness), out)
+            }
+            "toolResult" => self.result(line, holder, out),
             "bashExecution" if holder.has_str("command") && holder.has_str("output") => {
                 texts(line, holder, &["command", "output"], Origin::Command, out);
             }
             "compaction" | "branch_summary" | "compactionSummary" | "branchSummary"
                 if holder.has_str("summary") =>
             {
+                if matches!(role, "compaction" | "compactionSummary") {
+                    compacted(holder, out);
+                }
                 texts(line, holder, &["summary"], Origin::Summary, out);
             }
             _ => notice(line, holder, out),
+        }
+        if kind != "session"
+            && let Some(id) = line.get("id").and_then(|id| id.str())
+        {
+            self.leaf = Some(id.into_owned());
+        }
+    }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        // A file is a tree, and the branch that counts ends with its last line.
+        if let Some(leaf) = self.leaf.take() {
+            let session = Session { leaf: Some(leaf), ..Session::default() };
+            self.session.tell(super::DIALECT.name, session, out);
         }
     }
 }
@@ -69,6 +96,7 @@ impl PiReader {
                 session.start = start.map(|start| start.note(Field::SessionStart));
             }
             "session_info" => session.title = line.note_str("name", Field::SessionTitle),
+            "thinking_level_change" => session.effort = line.note_str("thinkingLevel", Field::SessionEffort),
             // Other lines say nothing of the session itself.
             _ => {}
         }
@@ -78,6 +106,78 @@ impl PiReader {
             session.provider = line.note_str("provider", Field::SessionProvider);
         }
         self.session.tell(super::DIALECT.name, session, out);
+    }
+
+    fn said(
+        &mut self,
+        line: Val<'_>,
+        holder: Val<'_>,
+        author: Author,
+        origin: Option<Origin>,
+        out: &mut Events<'_>,
+    ) {
+        note_author(line, holder);
+        let content = holder.get("content");
+        let mut head = out.head(ItemKind::Message, author);
+        head.origin = origin;
+        head.shape = shape(content);
+        if author == Author::Assistant {
+            head.model = holder.take_str("model", Field::ItemModel);
+        }
+        let model = head.model.clone();
+        let item = begin(head, line, out);
+        read_content(content, holder, (item, Of::Message), &mut self.changes, out);
+        out.complete(item);
+        let usage = holder.get("usage").filter(|usage| usage.kind() == Kind::Object);
+        if let Some(usage) = usage.filter(|usage| is_told(*usage, holder)) {
+            let stop = holder.note_str("stopReason", Field::StopReason);
+            out.event(&Event::Usage(Turn {
+                id: holder.note_str("responseId", Field::TurnId),
+                model,
+                stop: stop.map(|raw| Stop {
+                    class: STOPS.value(&raw).unwrap_or(StopClass::Other),
+                    raw: Some(raw),
+                    sequence: None,
+                    detail: None,
+                }),
+                usage: Some(Usage {
+                    input: usage.note_u64("input", Field::UsageInput),
+                    cache_read: usage.note_u64("cacheRead", Field::UsageCacheRead),
+                    cache_write: usage.note_u64("cacheWrite", Field::UsageCacheWrite),
+                    output: usage.note_u64("output", Field::UsageOutput),
+                    reasoning: usage.note_u64("reasoning", Field::UsageReasoning),
+                    ..Usage::default()
+                }),
+                cost: usage.get("cost").and_then(|cost| cost.note_raw("total", Field::Cost)),
+                ..Turn::default()
+            }));
+        }
+    }
+
+    fn result(&mut self, line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
+        line.note_str("type", Field::Structure);
+        holder.note_str("role", Field::Structure);
+        let content = holder.get("content");
+        let call_id = holder.take_str("toolCallId", Field::ResultCallId);
+        let changed = call_id.as_ref().and_then(|id| self.changes.remove(id.as_escaped()));
+        let name = holder.take_str("toolName", Field::ResultName);
+        let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name }), Author::Tool);
+        head.shape = shape(content);
+        let item = begin(head, line, out);
+        read_content(content, holder, (item, Of::Result), &mut self.changes, out);
+        let is_error = holder.take_bool("isError", Field::ResultIsError);
+        if let Some(path) = changed.filter(|_| is_error != Some(true)) {
+            // Newer versions have a patch beside the diff that they show.
+            let details = holder.get("details");
+            let [patch, shown] = ["patch", "diff"]
+                .map(|name| details.filter(|details| details.has_str(name)).map(|it| (it, name)));
+            let diff = patch.or(shown).and_then(|(details, name)| details.take_str(name, Field::FileDiff));
+            let action = Str::escaped(if diff.is_some() { "patch" } else { "write" });
+            let number = content.map_or(0, |content| content.elements().count()) + 1;
+            out.delta(item, number as u32, Part::File(FileRef { path, action, diff }));
+        }
+        let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+        out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
     }
 }
 
@@ -109,45 +209,6 @@ fn note_author(line: Val<'_>, holder: Val<'_>) {
     holder.note_str("role", Field::ItemAuthor);
 }
 
-fn said(line: Val<'_>, holder: Val<'_>, author: Author, origin: Option<Origin>, out: &mut Events<'_>) {
-    note_author(line, holder);
-    let content = holder.get("content");
-    let mut head = out.head(ItemKind::Message, author);
-    head.origin = origin;
-    head.shape = shape(content);
-    if author == Author::Assistant {
-        head.model = holder.take_str("model", Field::ItemModel);
-    }
-    let model = head.model.clone();
-    let item = begin(head, line, out);
-    read_content(content, holder, (item, Of::Message), out);
-    out.complete(item);
-    let usage = holder.get("usage").filter(|usage| usage.kind() == Kind::Object);
-    if let Some(usage) = usage.filter(|usage| is_told(*usage, holder)) {
-        let stop = holder.note_str("stopReason", Field::StopReason);
-        out.event(&Event::Usage(Turn {
-            id: holder.note_str("responseId", Field::TurnId),
-            model,
-            stop: stop.map(|raw| Stop {
-                class: STOPS.value(&raw).unwrap_or(StopClass::Other),
-                raw: Some(raw),
-                sequence: None,
-                detail: None,
-            }),
-            usage: Some(Usage {
-                input: usage.note_u64("input", Field::UsageInput),
-                cache_read: usage.note_u64("cacheRead", Field::UsageCacheRead),
-                cache_write: usage.note_u64("cacheWrite", Field::UsageCacheWrite),
-                output: usage.note_u64("output", Field::UsageOutput),
-                reasoning: usage.note_u64("reasoning", Field::UsageReasoning),
-                ..Usage::default()
-            }),
-            cost: usage.get("cost").and_then(|cost| cost.note_raw("total", Field::Cost)),
-            ..Turn::default()
-        }));
-    }
-}
-
 /// Whether a message tells how its answer came about. Pi must have counts: in a message of another agent they are all zero,
 /// and why it stopped is only what such a message must have, too.
 fn is_told(usage: Val<'_>, message: Val<'_>) -> bool {
@@ -165,6 +226,30 @@ const STOPS: Words<StopClass> = Words(&[
     (StopClass::Cancelled, "aborted"),
 ]);
 
+/// The answer failed: why stands beside what there is of it.
+fn failed(message: Val<'_>, out: &mut Events<'_>) {
+    if let Some(text) = message.note_str("errorMessage", Field::ErrorMessage) {
+        let class = FailureClass::Other;
+        out.event(&Event::Error(Failure {
+            class,
+            status: None,
+            code: None,
+            message: text,
+            request_id: None,
+            retry_after: None,
+        }));
+    }
+}
+
+/// The conversation was compacted; the summary is a message of its own.
+fn compacted(holder: Val<'_>, out: &mut Events<'_>) {
+    out.event(&Event::Compacted(Compaction {
+        before: holder.note_u64("tokensBefore", Field::CompactionBefore),
+        kept_from: holder.note_str("firstKeptEntryId", Field::CompactionKeptFrom),
+        ..Compaction::default()
+    }));
+}
+
 /// A message of the user that stands in members of its own: a summary, or a command of the person and what it printed.
 fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &mut Events<'_>) {
     note_author(line, holder);
@@ -180,23 +265,14 @@ fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &m
     out.complete(item);
 }
 
-fn result(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
-    line.note_str("type", Field::Structure);
-    holder.note_str("role", Field::Structure);
-    let content = holder.get("content");
-    let call_id = holder.take_str("toolCallId", Field::ResultCallId);
-    let name = holder.take_str("toolName", Field::ResultName);
-    let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name }), Author::Tool);
-    head.shape = shape(content);
-    let item = begin(head, line, out);
-    read_content(content, holder, (item, Of::Result), out);
-    let is_error = holder.take_bool("isError", Field::ResultIsError);
-    let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-    out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
-}
-
 /// Reads a string, or blocks. Unknown blocks stay where they are.
-fn read_content(content: Option<Val<'_>>, message: Val<'_>, place: (ItemId, Of), out: &mut Events<'_>) {
+fn read_content(
+    content: Option<Val<'_>>,
+    message: Val<'_>,
+    place: (ItemId, Of),
+    changes: &mut Changes,
+    out: &mut Events<'_>,
+) {
     let Some(content) = content else { return };
     let (item, of) = place;
     if let Some(text) = content.take_text(of.text()) {
@@ -214,7 +290,7 @@ fn read_content(content: Option<Val<'_>>, message: Val<'_>, place: (ItemId, Of),
                 None
             }
             "toolCall" if of == Of::Message && block.has_str("name") => {
-                call(block, message, item, out);
+                call(block, message, item, changes, out);
                 None
             }
             _ => continue,
@@ -247,7 +323,13 @@ fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut Events<'
     out.complete(item);
 }
 
-fn call(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes, out: &mut Events<'_>) {
+    if matches!(block.str_or_empty("name"), "edit" | "write")
+        && let Some(path) = block.get("arguments").and_then(|arguments| arguments.get("path")?.str())
+    {
+        // What is forgotten for it was never answered.
+        let _ = changes.insert(block.str_or_empty("id"), path.into_owned());
+    }
     let call = ToolCall {
         call_id: block.take_str("id", Field::CallId),
         kind: CallKind::Function,

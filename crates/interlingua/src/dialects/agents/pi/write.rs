@@ -43,6 +43,15 @@ impl LogForm for PiForm {
         if let ItemKind::ToolResult(ToolResult { call_id, name }) = kind {
             values.put_some("toolCallId", call_id.as_ref()).put_some("toolName", name.as_ref());
             values.put_some("isError", item.tail().is_error);
+            let diff = item
+                .parts()
+                .find_map(|part| if let Part::File(file) = part { file.diff.as_ref() } else { None });
+            if let Some(diff) = diff {
+                let mut details = NativeObject::new();
+                // Only one of them was taken.
+                details.put("patch", diff).put("diff", diff);
+                values.put("details", details);
+            }
         }
         let message = kept.get("message");
         let mut parts = item.parts();

@@ -20,6 +20,8 @@ use crate::pipe::Target;
 
 #[derive(Default)]
 pub(super) struct Entries {
+    /// The agent whose log it is.
+    source: Option<&'static str>,
     pub(super) summary: SessionSummary,
     entry: Option<Entry>,
     /// The entry's item and the open items within it, each within the one before.
@@ -53,6 +55,8 @@ struct Entry {
     ext: Ext,
     /// Its `token-usage` is written.
     usage: bool,
+    /// It is an event, and no item.
+    apart: bool,
 }
 
 /// How far the entry's `vendor-ext` is written.
@@ -66,7 +70,10 @@ enum Ext {
 
 impl Entries {
     pub(super) fn new(options: &Options, profile: Profile) -> Self {
-        Self { summary: SessionSummary::new(options.source_name.clone(), profile), ..Self::default() }
+        let source = options
+            .source
+            .filter(|source| Dialect::named(source).is_some_and(|dialect| dialect.plane == Plane::Log));
+        Self { summary: SessionSummary::new(options.source_name.clone(), profile), source, ..Self::default() }
     }
 
     /// Takes in the next event.
@@ -245,6 +252,10 @@ impl Entries {
         self.flush_held(out);
         let Some(entry) = self.entry.take() else { return };
         let json = &mut out.json;
+        if let (true, Ext::None, Some(owner)) = (entry.apart, entry.ext, self.source) {
+            // Its line comes with one of the next entries.
+            json.key("vendor-ext").object().key("vendor").literal(owner).end_object();
+        }
         if entry.ext == Ext::More {
             json.end_array();
         }
@@ -357,7 +368,7 @@ impl Entries {
         {
             self.summary.overview.time(now);
         }
-        let mut entry = Entry::default();
+        let mut entry = Entry { apart: true, ..Entry::default() };
         if let Event::TurnStarted(turn) | Event::TurnEnded(turn) = event {
             if let Some(model) = &turn.model {
                 self.summary.overview.model(model);

@@ -380,6 +380,9 @@ impl Heard {
         }
         if !self.happened(entry, out) {
             self.item(entry, None, vendor, out);
+        } else if data.is_none() && !vendor.is_empty() && vendor != OURS {
+            ext[0].take_text(Field::Structure);
+            out.kept_with_next(vendor);
         }
         hand_on_lines(ext, vendor, out);
     }
