@@ -196,6 +196,12 @@ const TABLES: &[Excuse] = &[
 
 const SAID_OTHERWISE: &[Excuse] = &[
     (
+        "universal",
+        "codex",
+        "message/text Assistant",
+        "several texts are one in Codex's echo, which is not known again where it comes first",
+    ),
+    (
         "anthropic",
         "claude-code",
         "message/text System",
@@ -329,6 +335,18 @@ const CANARIES: &[Excuse] = &[
         "pi",
         "/event/message/model",
         "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "copilot-cli",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "copilot-cli",
+        "claude-stream",
+        "/data/permissionRequest/kind",
+        "what was asked has no place in the agent's input; the answer, which has, names it",
     ),
     (
         "claude-stream",

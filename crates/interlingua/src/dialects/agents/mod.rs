@@ -1,3 +1,5 @@
 //! What the agents family speaks.
 
+pub mod copilot_cli;
+pub mod cursor;
 pub mod pi;
