@@ -29,6 +29,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::pi::DIALECT,
     &openai::kimi::DIALECT,
     &openai::copilot::DIALECT,
+    &agents::amp::DIALECT,
     &agents::copilot_cli::DIALECT,
     &agents::cursor::DIALECT,
 ];

@@ -405,9 +405,11 @@ fn lose_of_head(
     if head.origin.is_some_and(|origin| !rules.origins.contains(&origin)) {
         out.lose(Field::ItemOrigin, Reason::Narrowed);
     }
-    if around.is_some() {
+    if let Some(around) = around {
         head.clone().each_field(&mut |field, value| {
-            let of_frame = OF_FRAME.contains(&field) || OF_AGENT.contains(&field);
+            // Who joins a message has its model.
+            let same_model = field == Field::ItemModel && around.head().model == head.model;
+            let of_frame = (OF_FRAME.contains(&field) && !same_model) || OF_AGENT.contains(&field);
             if let (true, Some(text)) = (of_frame && !rules.within.contains(&field), value.source()) {
                 out.lose_str(field, &Str::escaped(text), Reason::NoSlot);
             }

@@ -44,10 +44,10 @@ impl<'t> CopilotLine<'t> {
         self.ephemeral.is_some_and(|mark| mark.bool() == Some(true))
     }
 
-    /// Tells the time of the line, before an event that is no item. The item of the line then has none of its own.
+    /// Tells the time of the line, before an event that is no item. The item of the line has it for its own.
     pub(super) fn clock(&self, out: &mut Events<'_>) {
         if let Some(time) = self.time.filter(|time| time.is_time() && !self.has_clock.replace(true)) {
-            out.event(&Event::Clock(time.note(Field::EventTime)));
+            out.event(&Event::Clock(time.raw()));
         }
     }
 
@@ -56,8 +56,6 @@ impl<'t> CopilotLine<'t> {
         head.native_id = self.id.take_text(Field::ItemId);
         head.parent = self.parent.take_text(Field::ItemParent);
         head.agent = self.agent.take_text(Field::ItemAgent);
-        if !self.has_clock.get() {
-            head.time = self.time.take_time(Field::ItemTime);
-        }
+        head.time = self.time.take_time(Field::ItemTime);
     }
 }
