@@ -23,7 +23,7 @@ pub static DIALECT: Dialect = Dialect {
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
-        framing: Framing::Elements(MESSAGES),
+        framing: Framing::Documents(MESSAGES),
         read: Some(|_| Box::new(read::AmpReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::AmpForm::default(), options)),

@@ -27,6 +27,10 @@ impl Reader for AmpReader {
         match (author, content) {
             (Some(author), Some(content)) if !around => said(doc.root, author, content, out),
             _ if around => {
+                if doc.kind == FrameKind::Head {
+                    // A file may hold several threads.
+                    self.session = SessionNews::default();
+                }
                 self.thread(doc.root, out);
                 notice(None, out);
             }

@@ -26,7 +26,7 @@ pub(super) struct AmpForm {
 impl LogForm for AmpForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
-        framing: Framing::Elements(super::MESSAGES),
+        framing: Framing::Documents(super::MESSAGES),
         issuer: issuers::ANTHROPIC,
         authors: &[Author::User, Author::Assistant],
         calls: &[CallKind::Function, CallKind::FreeText],
