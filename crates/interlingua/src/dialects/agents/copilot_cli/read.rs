@@ -216,7 +216,10 @@ impl CopilotLogReader {
             self.close(out);
         }
         line.kind.note_text(Field::ItemAuthor);
-        let turn = self.accounts.of_answer(line.data);
+        let mut turn = self.accounts.of_answer(line.data);
+        if turn != Turn::default() {
+            turn.model = turn.model.or_else(|| model.and_then(|model| model.str()));
+        }
         let mut open = if let Some(open) = self.answer.take() {
             self.join(line, open, turn)
         } else {
