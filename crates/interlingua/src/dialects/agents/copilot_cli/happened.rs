@@ -62,14 +62,14 @@ impl CopilotLogReader {
             "session.shutdown" => self.shutdown(line, out),
             "result" => self.printed_result(line, out),
             "session.error" if data.has_str("message") => {
-                self.error(line, out);
+                tell_error(line, out);
                 self.notice(line, &["errorType", "originatingMessageId"], out);
             }
             "abort" => {
                 if let Some(raw) = data.note_str("reason", Field::StopReason) {
                     let class = StopClass::Cancelled;
                     let stop = Some(Stop { class, raw: Some(raw), sequence: None, detail: None });
-                    self.event(line, &Event::TurnEnded(Turn { stop, ..Turn::default() }), out);
+                    line.event(&Event::TurnEnded(Turn { stop, ..Turn::default() }), out);
                 }
                 self.notice(line, &[], out);
             }
@@ -81,7 +81,7 @@ impl CopilotLogReader {
                     after: data.note_u64("postTruncationTokensInMessages", Field::CompactionAfter),
                     ..Compaction::default()
                 };
-                self.event(line, &Event::Compacted(compaction), out);
+                line.event(&Event::Compacted(compaction), out);
                 let tells =
                     ["tokenLimit", "messagesRemovedDuringTruncation", "tokensRemovedDuringTruncation"];
                 self.notice(line, &tells, out);
@@ -152,7 +152,7 @@ impl CopilotLogReader {
         if let Some(status) = status {
             kind.note_text(Field::SessionEndStatus);
             let message = reason.note_text(Field::SessionEndMessage);
-            self.event(line, &Event::SessionEnded(SessionEnd { status, message }), out);
+            line.event(&Event::SessionEnded(SessionEnd { status, message }), out);
         }
         self.notice(line, &["codeChanges", "totalPremiumRequests", "totalApiDurationMs"], out);
     }
@@ -164,28 +164,9 @@ impl CopilotLogReader {
         if let Some(code) = line.data.get("exitCode").filter(|code| code.kind() == Kind::Number) {
             let succeeded = code.note(Field::SessionEndStatus).as_str() == "0";
             let status = if succeeded { Status::Completed } else { Status::Failed };
-            self.event(line, &Event::SessionEnded(SessionEnd { status, message: None }), out);
+            line.event(&Event::SessionEnded(SessionEnd { status, message: None }), out);
         }
         self.notice(line, &["usage"], out);
-    }
-
-    fn error(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
-        const WANTED: WantedNames<5> =
-            WantedNames::new(["message", "statusCode", "errorCode", "errorType", "serviceRequestId"]);
-        let [message, status, code, kind, request_id] = line.data.find(&WANTED);
-        let status = status.filter(|status| status.u64().is_some_and(|status| status < 1000));
-        let status = status.note_count(Field::ErrorStatus).and_then(|status| u16::try_from(status).ok());
-        let class = ERRORS.value(&Str::escaped(kind.word()));
-        let class = class.or_else(|| status.map(FailureClass::of_status)).unwrap_or(FailureClass::Other);
-        let failure = Failure {
-            class,
-            status,
-            code: code.note_text(Field::ErrorCode),
-            message: message.note_text(Field::ErrorMessage).unwrap_or_default(),
-            request_id: request_id.note_text(Field::ErrorRequestId),
-            retry_after: None,
-        };
-        self.event(line, &Event::Error(failure), out);
     }
 
     /// What the conversation was replaced by is a message: the model hears it as the user's.
@@ -210,7 +191,7 @@ impl CopilotLogReader {
             after: after.note_count(Field::CompactionAfter),
             ..Compaction::default()
         };
-        self.event(line, &Event::Compacted(compaction), out);
+        line.event(&Event::Compacted(compaction), out);
         if summary.word().is_empty() {
             self.notice(line, &["messagesRemoved", "tokensRemoved", "checkpointNumber"], out);
         } else {
@@ -236,7 +217,7 @@ impl CopilotLogReader {
         let call_id = request.note_str("toolCallId", Field::PermissionCallId);
         let input = Some(Raw::new(input.held()));
         let permission = Permission { id, action, call_id, input, answer: None };
-        self.event(line, &Event::PermissionRequested(permission), out);
+        line.event(&Event::PermissionRequested(permission), out);
         self.notice(line, &["permissionMode", "riskAssessment", "resolvedByHook"], out);
     }
 
@@ -263,7 +244,7 @@ impl CopilotLogReader {
         let action = self.requests.remove(id.as_escaped()).unwrap_or_default();
         let call_id = line.data.note_str("toolCallId", Field::PermissionCallId);
         let permission = Permission { id, action, call_id, input: None, answer: Some(answer) };
-        self.event(line, &Event::PermissionResolved(permission), out);
+        line.event(&Event::PermissionResolved(permission), out);
         self.notice(line, &["decisionSource"], out);
     }
 
@@ -283,7 +264,7 @@ impl CopilotLogReader {
             answers: None,
             declined: false,
         };
-        self.event(line, &Event::QuestionRequested(question), out);
+        line.event(&Event::QuestionRequested(question), out);
         self.notice(line, &["allowFreeform"], out);
     }
 
@@ -296,7 +277,7 @@ impl CopilotLogReader {
             declined: answer.is_none(),
             answers: answer.map(|answer| vec![vec![answer]]),
         };
-        self.event(line, &Event::QuestionResolved(question), out);
+        line.event(&Event::QuestionResolved(question), out);
         self.notice(line, &["wasFreeform"], out);
     }
 
@@ -308,6 +289,25 @@ impl CopilotLogReader {
             arguments.note(Field::CallArgs);
         }
     }
+}
+
+fn tell_error(line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    const WANTED: WantedNames<5> =
+        WantedNames::new(["message", "statusCode", "errorCode", "errorType", "serviceRequestId"]);
+    let [message, status, code, kind, request_id] = line.data.find(&WANTED);
+    let status = status.filter(|status| status.u64().is_some_and(|status| status < 1000));
+    let status = status.note_count(Field::ErrorStatus).and_then(|status| u16::try_from(status).ok());
+    let class = ERRORS.value(&Str::escaped(kind.word()));
+    let class = class.or_else(|| status.map(FailureClass::of_status)).unwrap_or(FailureClass::Other);
+    let failure = Failure {
+        class,
+        status,
+        code: code.note_text(Field::ErrorCode),
+        message: message.note_text(Field::ErrorMessage).unwrap_or_default(),
+        request_id: request_id.note_text(Field::ErrorRequestId),
+        retry_after: None,
+    };
+    line.event(&Event::Error(failure), out);
 }
 
 /// Whether such a line tells a fact of the session.

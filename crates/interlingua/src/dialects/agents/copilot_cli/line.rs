@@ -51,6 +51,12 @@ impl<'t> CopilotLine<'t> {
         }
     }
 
+    /// Tells an event that is no item; the item of the line follows it.
+    pub(super) fn event(&self, event: &Event<'_>, out: &mut Events<'_>) {
+        self.clock(out);
+        out.event(event);
+    }
+
     /// What the line says of its item, beyond what it is.
     pub(super) fn begin(&self, head: &mut ItemHead<'t>) {
         head.native_id = self.id.take_text(Field::ItemId);

@@ -9,8 +9,8 @@ use crate::json::{JsonBuffer, Raw, Str};
 use crate::ledger::hash;
 use crate::log::SessionNews;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Notice,
-    Opaque, OpaqueKind, Origin, Part, Session, Shape, ToolCall, Turn, issuers,
+    Args, Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Notice, Opaque,
+    OpaqueKind, Origin, Part, Session, Shape, ToolCall, Turn, issuers,
 };
 use crate::pipe::{Doc, Events, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -371,12 +371,6 @@ impl CopilotLogReader {
             out.delta(item, 0, Part::Json(data.take(Field::NoticeData)));
         }
         out.complete(item);
-    }
-
-    /// What the notice of the line is followed by says nothing.
-    pub(super) fn event(&mut self, line: &CopilotLine<'_>, event: &Event<'_>, out: &mut Events<'_>) {
-        line.clock(out);
-        out.event(event);
     }
 }
 
