@@ -131,6 +131,27 @@ const LEAVES: &[Excuse] = &[
         "/session/vendor-ext/data/unrecorded",
         "what no transcript has follows from whose it is",
     ),
+    ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
+    ("record-v2", "amp", "/event-type", "what stands around the messages has no word of its own"),
+    (
+        "record-v2",
+        "amp",
+        "/session/agent-meta/model-provider",
+        "`unknown` follows from the messages given back",
+    ),
+    ("record-v2", "cursor", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
+    (
+        "record-v2",
+        "cursor",
+        "/session/agent-meta/model-provider",
+        "`unknown` follows from the lines given back",
+    ),
+    (
+        "record-v2",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
     ("record", "amp", "/session/agent-meta/model-provider", "`unknown` follows from the messages given back"),
     ("record", "amp", "/children[]/files[]/action", "follows from the change that is given back"),
     ("record", "amp", "/event-type", "what stands around the messages has no word of its own"),
@@ -390,6 +411,14 @@ const SAID_OTHERWISE: &[Excuse] = &[
 ];
 
 const CANARIES: &[Excuse] = &[
+    ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
+    ("record-v2", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
+    (
+        "record-v2",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
     ("record", "amp", "/children[]/files[]/action", "follows from the change that is given back"),
     ("claude-code", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
     ("pi", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
