@@ -123,6 +123,38 @@ const LEAVES: &[Excuse] = &[
     ),
     ("record", "claude-code", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
     ("record", "claude-code", "/session/agent-meta/model-provider", "follows from whose log is given back"),
+    ("record", "cursor", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
+    ("record", "cursor", "/session/agent-meta/model-provider", "`unknown` follows from the lines given back"),
+    (
+        "record",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
+    ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
+    ("record-v2", "amp", "/event-type", "what stands around the messages has no word of its own"),
+    (
+        "record-v2",
+        "amp",
+        "/session/agent-meta/model-provider",
+        "`unknown` follows from the messages given back",
+    ),
+    ("record-v2", "cursor", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
+    (
+        "record-v2",
+        "cursor",
+        "/session/agent-meta/model-provider",
+        "`unknown` follows from the lines given back",
+    ),
+    (
+        "record-v2",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
+    ("record", "amp", "/session/agent-meta/model-provider", "`unknown` follows from the messages given back"),
+    ("record", "amp", "/children[]/files[]/action", "follows from the change that is given back"),
+    ("record", "amp", "/event-type", "what stands around the messages has no word of its own"),
     ("record", "*", "/children[]/part", "which part it is: only the order of parts is said"),
     ("record", "*", "/content[]/part", "which part it is: only the order of parts is said"),
     ("record", "record-v2", "/type", "the entry is there for its line alone"),
@@ -168,6 +200,7 @@ const TABLES: &[Excuse] = &[
         "item/status",
         "how reasoning within a message ended is the reader's own word",
     ),
+    ("amp", "universal", "item/status", "how reasoning within a message ended is the reader's own word"),
     (
         "kimi",
         "openai-responses",
@@ -196,6 +229,12 @@ const TABLES: &[Excuse] = &[
 
 const SAID_OTHERWISE: &[Excuse] = &[
     (
+        "*",
+        "codex",
+        "message/text Assistant",
+        "several texts are one in Codex's echo, which is not known again where it comes first",
+    ),
+    (
         "anthropic",
         "claude-code",
         "message/text System",
@@ -242,6 +281,78 @@ const SAID_OTHERWISE: &[Excuse] = &[
         "pi",
         "message/text User",
         "`instructions` is no leaf that could be lost; it is said as an extension's",
+    ),
+    (
+        "anthropic",
+        "cursor",
+        "message/text System",
+        "`system` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "anthropic",
+        "cursor",
+        "message/text User",
+        "`system` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "openai-responses",
+        "cursor",
+        "message/text System",
+        "`instructions` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "openai-responses",
+        "cursor",
+        "message/text User",
+        "`instructions` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "gemini",
+        "cursor",
+        "message/text System",
+        "`systemInstruction` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "gemini",
+        "cursor",
+        "message/text User",
+        "`systemInstruction` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "anthropic",
+        "amp",
+        "message/text System",
+        "`system` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "anthropic",
+        "amp",
+        "message/text User",
+        "`system` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "openai-responses",
+        "amp",
+        "message/text System",
+        "`instructions` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "openai-responses",
+        "amp",
+        "message/text User",
+        "`instructions` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "gemini",
+        "amp",
+        "message/text System",
+        "`systemInstruction` is no leaf that could be lost; it is said as the user's",
+    ),
+    (
+        "gemini",
+        "amp",
+        "message/text User",
+        "`systemInstruction` is no leaf that could be lost; it is said as the user's",
     ),
     ("openai-responses", "kimi", "message/text User", "says which result a picture belongs to"),
     ("openai-responses", "kimi", "result/text", "says where the picture of a result stands"),
@@ -300,6 +411,24 @@ const SAID_OTHERWISE: &[Excuse] = &[
 ];
 
 const CANARIES: &[Excuse] = &[
+    ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
+    ("record-v2", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
+    (
+        "record-v2",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
+    ("record", "amp", "/children[]/files[]/action", "follows from the change that is given back"),
+    ("claude-code", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
+    ("pi", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
+    ("record", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
+    (
+        "record",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
     (
         "openai-responses",
         "gemini",
@@ -329,6 +458,18 @@ const CANARIES: &[Excuse] = &[
         "pi",
         "/event/message/model",
         "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "copilot-cli",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "copilot-cli",
+        "claude-stream",
+        "/data/permissionRequest/kind",
+        "what was asked has no place in the agent's input; the answer, which has, names it",
     ),
     (
         "claude-stream",

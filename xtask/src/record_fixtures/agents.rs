@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Instant;
 
-use super::cases::{Agent, CLAUDE, CODEX, Case, FixtureSource, Run, Step};
+use super::cases::{Agent, CLAUDE, CODEX, COPILOT, Case, FixtureSource, Run, Step};
 use super::server::Model;
 use super::tidy::{Tidy, at_path, no_machine_words};
 use super::{PATIENCE, SESSION, SET, TaskResult};
@@ -43,6 +43,9 @@ impl<'a> Bench<'a> {
             Agent::Codex => find(&modules.join("@openai"), &|path| path.ends_with("bin/codex"))?
                 .pop()
                 .ok_or("no `codex` program\nhint: see the npm line in record_fixtures.rs")?,
+            Agent::Copilot => find(&modules.join("@github"), &|path| path.ends_with("copilot"))?
+                .pop()
+                .ok_or("no `copilot` program\nhint: see the npm line in record_fixtures.rs")?,
         };
         let repo_text = repo.display().to_string();
         let model = Model::start(case.script, &repo_text)?;
@@ -86,7 +89,7 @@ impl<'a> Bench<'a> {
                 }
                 other => fs::read_to_string(self.log(other)?)?,
             };
-            let (dialect, name) = target.split_once('/').ok_or("a target is `dialect/name`")?;
+            let (dialect, name) = target.rsplit_once('/').ok_or("a target is `family/dialect/name`")?;
             let name = if name.contains('.') { name.to_owned() } else { format!("{name}.jsonl") };
             let path = out.join(dialect).join("fixtures").join(SET).join(name);
             let mut kept = String::with_capacity(text.len());
@@ -124,6 +127,13 @@ impl<'a> Bench<'a> {
             .envs([("ANTHROPIC_API_KEY", "demo-key"), ("DEMO_KEY", "demo-key")])
             .env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", self.model.port))
             .envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")])
+            .env("COPILOT_PROVIDER_BASE_URL", format!("http://127.0.0.1:{}/v1", self.model.port))
+            .envs([("COPILOT_PROVIDER_API_KEY", "demo-key"), ("COPILOT_PROVIDER_WIRE_API", "responses")])
+            .envs([
+                ("COPILOT_MODEL", "demo-model"),
+                ("COPILOT_OFFLINE", "true"),
+                ("COPILOT_AUTO_UPDATE", "false"),
+            ])
             // Claude Code refuses to skip permissions as root unless told it is boxed in.
             .env("IS_SANDBOX", "1");
         command
@@ -136,6 +146,7 @@ impl<'a> Bench<'a> {
             (Agent::Claude, false) => (CLAUDE, &["--input-format", "stream-json"]),
             (Agent::Codex, true) => (CODEX, &[]),
             (Agent::Codex, false) => (&[], &[]),
+            (Agent::Copilot, _) => (COPILOT, &[]),
         };
         let mut args = Vec::new();
         for arg in common.iter().chain(more).chain(run.args) {
@@ -173,6 +184,9 @@ impl<'a> Bench<'a> {
                 find(&home, &|path| path.iter().any(|p| p == "subagents") && has(path, "json"))?
             }
             (Agent::Claude, _) => find(&home, &|path| path.ends_with(format!("{SESSION}.jsonl")))?,
+            (Agent::Copilot, _) => {
+                find(&home.join(".copilot/session-state"), &|path| path.ends_with("events.jsonl"))?
+            }
             (Agent::Codex, source) => find(&home.join(".codex/sessions"), &|path| {
                 let text = fs::read_to_string(path).unwrap_or_default();
                 let meta = at_path(&text, "payload").unwrap_or_default();

@@ -15,6 +15,7 @@ pub(super) struct Case {
 pub(super) enum Agent {
     Claude,
     Codex,
+    Copilot,
 }
 
 /// One start of the program. `{thread}` in `args` and `{repo}` in `say` are filled in;
@@ -93,6 +94,7 @@ pub(super) const CLAUDE: &[&str] =
     &["-p", "--session-id", SESSION, "--output-format", "stream-json", "--verbose"];
 pub(super) const CODEX: &[&str] =
     &["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--disable", "plugins"];
+pub(super) const COPILOT: &[&str] = &["--output-format", "json"];
 
 /// Longer than the cut, with every kind of escape: proves that our own text survives whole.
 pub(super) const LONG_TEXT: &str = "I look at the notes and at the state of the repository at once.\n\n\
@@ -118,7 +120,10 @@ pub(super) const CASES: &[Case] = &[
             say(&[ScriptedBlock::Text("Done: read the notes, saw one failure.")]),
         ],
         runs: &[Run { args: &["look around, then fail once"], say: &[] }],
-        keep: &[(FixtureSource::Log, "claude_code/tools"), (FixtureSource::Stdout(0), "claude_stream/plain")],
+        keep: &[
+            (FixtureSource::Log, "anthropic/claude_code/tools"),
+            (FixtureSource::Stdout(0), "anthropic/claude_stream/plain"),
+        ],
     },
     Case {
         name: "claude-compacted",
@@ -142,8 +147,8 @@ pub(super) const CASES: &[Case] = &[
             ],
         }],
         keep: &[
-            (FixtureSource::Log, "claude_code/compacted"),
-            (FixtureSource::Stdout(0), "claude_stream/compacted"),
+            (FixtureSource::Log, "anthropic/claude_code/compacted"),
+            (FixtureSource::Stdout(0), "anthropic/claude_stream/compacted"),
         ],
     },
     Case {
@@ -167,10 +172,10 @@ pub(super) const CASES: &[Case] = &[
         ],
         runs: &[Run { args: &["how many lines, ask a helper"], say: &[] }],
         keep: &[
-            (FixtureSource::Log, "claude_code/subagent"),
-            (FixtureSource::ChildLog, "claude_code/subagent-child"),
-            (FixtureSource::ChildMeta, "claude_code/subagent-child.meta.json"),
-            (FixtureSource::Stdout(0), "claude_stream/subagent"),
+            (FixtureSource::Log, "anthropic/claude_code/subagent"),
+            (FixtureSource::ChildLog, "anthropic/claude_code/subagent-child"),
+            (FixtureSource::ChildMeta, "anthropic/claude_code/subagent-child.meta.json"),
+            (FixtureSource::Stdout(0), "anthropic/claude_stream/subagent"),
         ],
     },
     Case {
@@ -195,8 +200,8 @@ pub(super) const CASES: &[Case] = &[
             ],
         }],
         keep: &[
-            (FixtureSource::Log, "claude_code/interrupted"),
-            (FixtureSource::Stdout(0), "claude_stream/interrupted"),
+            (FixtureSource::Log, "anthropic/claude_code/interrupted"),
+            (FixtureSource::Stdout(0), "anthropic/claude_stream/interrupted"),
         ],
     },
     Case {
@@ -211,7 +216,7 @@ pub(super) const CASES: &[Case] = &[
             say(&[ScriptedBlock::Text("It says hello.")]),
         ],
         runs: &[Run { args: &["--include-partial-messages", "read the notes"], say: &[] }],
-        keep: &[(FixtureSource::Stdout(0), "claude_stream/partial")],
+        keep: &[(FixtureSource::Stdout(0), "anthropic/claude_stream/partial")],
     },
     Case {
         name: "claude-api-error",
@@ -234,8 +239,8 @@ pub(super) const CASES: &[Case] = &[
         ],
         runs: &[Run { args: &["say hello"], say: &[] }],
         keep: &[
-            (FixtureSource::Stdout(0), "claude_stream/api-error"),
-            (FixtureSource::Log, "claude_code/api-error"),
+            (FixtureSource::Stdout(0), "anthropic/claude_stream/api-error"),
+            (FixtureSource::Log, "anthropic/claude_code/api-error"),
         ],
     },
     Case {
@@ -243,7 +248,7 @@ pub(super) const CASES: &[Case] = &[
         agent: Agent::Claude,
         script: &[say(&[call("toolu_demo30", "Bash", r#"{"command":"echo one","description":"Echo"}"#)])],
         runs: &[Run { args: &["--max-turns", "1", "run echo"], say: &[] }],
-        keep: &[(FixtureSource::Stdout(0), "claude_stream/max-turns")],
+        keep: &[(FixtureSource::Stdout(0), "anthropic/claude_stream/max-turns")],
     },
     Case {
         name: "claude-control",
@@ -275,8 +280,8 @@ pub(super) const CASES: &[Case] = &[
             ],
         }],
         keep: &[
-            (FixtureSource::Stdout(0), "claude_stream/control"),
-            (FixtureSource::Log, "claude_code/denied"),
+            (FixtureSource::Stdout(0), "anthropic/claude_stream/control"),
+            (FixtureSource::Log, "anthropic/claude_code/denied"),
         ],
     },
     Case {
@@ -302,7 +307,7 @@ pub(super) const CASES: &[Case] = &[
             say(&[ScriptedBlock::Text("Done: patched `notes.txt`, saw two failures.")]),
         ],
         runs: &[Run { args: &["read, patch, fail"], say: &[] }],
-        keep: &[(FixtureSource::Log, "codex/code-mode")],
+        keep: &[(FixtureSource::Log, "openai/codex/code-mode")],
     },
     Case {
         name: "codex-functions",
@@ -326,7 +331,7 @@ pub(super) const CASES: &[Case] = &[
             say(&[ScriptedBlock::Text("Done.")]),
         ],
         runs: &[Run { args: &["-m", "demo-model", "read and fail"], say: &[] }],
-        keep: &[(FixtureSource::Log, "codex/functions")],
+        keep: &[(FixtureSource::Log, "openai/codex/functions")],
     },
     Case {
         name: "codex-resumed",
@@ -341,7 +346,10 @@ pub(super) const CASES: &[Case] = &[
             Run { args: &["-m", "demo-model", "resume", "{thread}", "what was it?"], say: &[] },
             Run { args: &["-m", "demo-model", "fork", "{thread}", "another one"], say: &[] },
         ],
-        keep: &[(FixtureSource::Log, "codex/resumed"), (FixtureSource::ForkLog, "codex/forked")],
+        keep: &[
+            (FixtureSource::Log, "openai/codex/resumed"),
+            (FixtureSource::ForkLog, "openai/codex/forked"),
+        ],
     },
     Case {
         name: "codex-subagent",
@@ -369,7 +377,10 @@ pub(super) const CASES: &[Case] = &[
             },
         ],
         runs: &[Run { args: &["how many lines, ask a helper"], say: &[] }],
-        keep: &[(FixtureSource::Log, "codex/subagent"), (FixtureSource::ChildLog, "codex/subagent-child")],
+        keep: &[
+            (FixtureSource::Log, "openai/codex/subagent"),
+            (FixtureSource::ChildLog, "openai/codex/subagent-child"),
+        ],
     },
     Case {
         name: "codex-interrupted",
@@ -396,7 +407,7 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await("turn/completed"),
             ],
         }],
-        keep: &[(FixtureSource::Log, "codex/interrupted")],
+        keep: &[(FixtureSource::Log, "openai/codex/interrupted")],
     },
     Case {
         name: "codex-compacted",
@@ -427,7 +438,106 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await("turn/completed"),
             ],
         }],
-        keep: &[(FixtureSource::Log, "codex/compacted")],
+        keep: &[(FixtureSource::Log, "openai/codex/compacted")],
+    },
+    Case {
+        name: "copilot-tools",
+        agent: Agent::Copilot,
+        script: &[
+            say(&[
+                ScriptedBlock::Thinking(&["Look first, then change."]),
+                ScriptedBlock::Text(LONG_TEXT),
+                call("call_demo01", "view", r#"{"path":"/tmp/demo/repo/notes.txt"}"#),
+                call("call_demo02", "bash", r#"{"command":"echo oops >&2; exit 3","description":"Fail"}"#),
+            ]),
+            say(&[
+                call(
+                    "call_demo03",
+                    "edit",
+                    r#"{"path":"/tmp/demo/repo/notes.txt","old_str":"hello","new_str":"hello there"}"#,
+                ),
+                call("call_demo04", "create", r#"{"path":"/tmp/demo/repo/new.txt","file_text":"one\n"}"#),
+                call("call_demo05", "view", r#"{"path":"/tmp/demo/repo/nowhere.txt"}"#),
+            ]),
+            say(&[ScriptedBlock::Text("Done: changed one file, made one, saw two failures.")]),
+            say(&[ScriptedBlock::Text("It says hello there.")]),
+        ],
+        runs: &[
+            Run { args: &["--allow-all", "--session-id", SESSION, "-p", "read, change, fail"], say: &[] },
+            Run {
+                args: &[
+                    "--allow-all",
+                    "--resume=11111111-2222-4333-8444-555555555555",
+                    "-p",
+                    "what does it say?",
+                ],
+                say: &[],
+            },
+        ],
+        keep: &[
+            (FixtureSource::Log, "agents/copilot_cli/tools"),
+            (FixtureSource::Stdout(1), "agents/copilot_cli/printed"),
+        ],
+    },
+    Case {
+        name: "copilot-pieces",
+        agent: Agent::Copilot,
+        script: &[
+            say(&[
+                ScriptedBlock::Thinking(&["First think."]),
+                ScriptedBlock::Text("First I say this."),
+                ScriptedBlock::Thinking(&["Then think again."]),
+                ScriptedBlock::Text("Then I look."),
+                call("call_demo30", "bash", r#"{"command":"cat notes.txt","description":"Look"}"#),
+            ]),
+            say(&[ScriptedBlock::Thinking(&["It is short."]), ScriptedBlock::Text("It says hello.")]),
+        ],
+        runs: &[Run {
+            args: &["--allow-all", "--session-id", SESSION, "-p", "look, and think on the way"],
+            say: &[],
+        }],
+        keep: &[(FixtureSource::Log, "agents/copilot_cli/pieces")],
+    },
+    Case {
+        name: "copilot-subagent",
+        agent: Agent::Copilot,
+        script: &[
+            say(&[
+                ScriptedBlock::Text("I hand this to a helper."),
+                call(
+                    "call_demo10",
+                    "task",
+                    r#"{"name":"counter","description":"Count lines","prompt":"count the lines of notes.txt","agent_type":"general-purpose","mode":"sync"}"#,
+                ),
+            ]),
+            say(&[call("call_demo11", "bash", r#"{"command":"wc -l < notes.txt","description":"Count"}"#)]),
+            say(&[ScriptedBlock::Text("Two lines.")]),
+            say(&[ScriptedBlock::Text("The helper counted two lines.")]),
+        ],
+        runs: &[Run {
+            args: &["--allow-all", "--session-id", SESSION, "-p", "how many lines, ask a helper"],
+            say: &[],
+        }],
+        keep: &[(FixtureSource::Log, "agents/copilot_cli/subagent")],
+    },
+    Case {
+        name: "copilot-denied",
+        agent: Agent::Copilot,
+        script: &[
+            say(&[call("call_demo20", "bash", r#"{"command":"touch denied.txt","description":"Touch"}"#)]),
+            Reply {
+                when: "",
+                act: Act::Refuse(
+                    "400 Bad Request",
+                    r#"{"error":{"type":"invalid_request_error","message":"demo: this request is refused","code":"demo"}}"#,
+                ),
+            },
+        ],
+        runs: &[Run { args: &["--session-id", SESSION, "-p", "touch a file"], say: &[] }],
+        keep: &[
+            (FixtureSource::Log, "agents/copilot_cli/denied"),
+            (FixtureSource::Stdout(0), "agents/copilot_cli/denied-printed"),
+        ],
     },
 ];
 

@@ -10,7 +10,7 @@
 //! the text around them.
 //!
 //! This never talks to a real model and installs nothing; before it, run
-//! `npm i --prefix /tmp/agents @anthropic-ai/claude-code@latest @openai/codex@latest`.
+//! `npm i --prefix /tmp/agents @anthropic-ai/claude-code@latest @openai/codex@latest @github/copilot`.
 //! To be sure that the programs stay offline, run it where only loopback is up:
 //! `unshare -n sh -c 'ip link set lo up; cargo xtask record-fixtures'`.
 

@@ -29,6 +29,9 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::pi::DIALECT,
     &openai::kimi::DIALECT,
     &openai::copilot::DIALECT,
+    &agents::amp::DIALECT,
+    &agents::copilot_cli::DIALECT,
+    &agents::cursor::DIALECT,
 ];
 
 /// The dialects that say something of that field in that role: who has what a target lacks.

@@ -73,6 +73,8 @@ pub struct LogRules {
     /// Whether calls that were made at once stand in one message: what the assistant says after a call and before its
     /// result joins it there.
     pub calls_together: bool,
+    /// Whether all that the assistant says in a row stands in one message: thoughts alone are none.
+    pub answers_together: bool,
     /// Whether frames name the one they hang on, and those of the assistant the model.
     pub chained: bool,
     /// What the head of the file says of the session: what is known before the first item.
@@ -95,6 +97,7 @@ impl LogRules {
         media: MediaRules::NONE,
         within: &[],
         calls_together: false,
+        answers_together: false,
         chained: false,
         session_head: &[],
         session: &[],
@@ -216,12 +219,20 @@ impl<F: LogForm> LogWriter<F> {
             *taken = true;
             time.clone()
         });
-        let is_call = matches!(head.kind, ItemKind::ToolCall(_));
+        let needs_message = match head.kind {
+            ItemKind::ToolCall(_) => F::RULES.calls_together || F::RULES.answers_together,
+            ItemKind::Reasoning => F::RULES.answers_together,
+            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => false,
+        };
         if joins {
-            out.ledger.note("what followed a call joined its message");
+            out.ledger.note(if F::RULES.answers_together {
+                "what was said in a row joined one message"
+            } else {
+                "what followed a call joined its message"
+            });
             return self.items.join(head);
         }
-        if is_call && !is_within && !self.restoring && F::RULES.calls_together {
+        if needs_message && !is_within && !self.restoring {
             // A message that has room for others.
             self.items.start(&ItemHead { kind: ItemKind::Message, ..head.clone() }, clock);
             return self.items.join(head);
@@ -231,8 +242,8 @@ impl<F: LogForm> LogWriter<F> {
 
     /// Whether an item joins the message at hand.
     fn joins(&self, head: &ItemHead<'_>) -> bool {
-        let with =
-            self.items.root().filter(|_| F::RULES.calls_together && self.items.has_call() && !self.restored);
+        let after_call = F::RULES.calls_together && self.items.has_call();
+        let with = self.items.root().filter(|_| (after_call || F::RULES.answers_together) && !self.restored);
         with.map(GatheredItem::head).is_some_and(|with| {
             !self.restoring
                 && !self.root_restoring
@@ -394,9 +405,11 @@ fn lose_of_head(
     if head.origin.is_some_and(|origin| !rules.origins.contains(&origin)) {
         out.lose(Field::ItemOrigin, Reason::Narrowed);
     }
-    if around.is_some() {
+    if let Some(around) = around {
         head.clone().each_field(&mut |field, value| {
-            let of_frame = OF_FRAME.contains(&field) || OF_AGENT.contains(&field);
+            // Who joins a message has its model.
+            let same_model = field == Field::ItemModel && around.head().model == head.model;
+            let of_frame = (OF_FRAME.contains(&field) && !same_model) || OF_AGENT.contains(&field);
             if let (true, Some(text)) = (of_frame && !rules.within.contains(&field), value.source()) {
                 out.lose_str(field, &Str::escaped(text), Reason::NoSlot);
             }

@@ -1,3 +1,6 @@
 //! What the agents family speaks.
 
+pub mod amp;
+pub mod copilot_cli;
+pub mod cursor;
 pub mod pi;

@@ -1,0 +1,44 @@
+//! Threads of Amp: one document with all messages. The lines that Amp prints (`--stream-json`) are another dialect.
+
+mod date;
+mod read;
+mod results;
+mod says;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::log::LogWriter;
+use crate::sniff::Head;
+use crate::tape::Kind;
+
+/// Threads of Amp.
+pub static DIALECT: Dialect = Dialect {
+    name: "amp",
+    module: module_path!(),
+    plane: Plane::Log,
+    about: "Amp threads (~/.local/share/amp/threads/T-*.json)",
+    detected_by: "a document with `messages`, a number `v`, and an `id` that begins with `T-`",
+    // Each block of thoughts names its provider.
+    issuer: None,
+    roles: &[RoleSpec {
+        role: Role::Log,
+        framing: Framing::Documents(MESSAGES),
+        read: Some(|_| Box::new(read::AmpReader::default())),
+        write: Some(WriteSpec {
+            make: |options| Box::new(LogWriter::new(write::AmpForm::default(), options)),
+            says: says::says,
+        }),
+    }],
+    sniff,
+};
+
+/// Where the messages stand.
+const MESSAGES: &[&str] = &["messages"];
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let thread = head.doc;
+    let has = |name, kind| thread.get(name).is_some_and(|member| member.kind() == kind);
+    let named = thread.str_or_empty("id").starts_with("T-");
+    (named && has("v", Kind::Number) && has("messages", Kind::Array)).then_some((Role::Log, 30))
+}

@@ -1,0 +1,66 @@
+//! What a message of Amp can say of another agent's session. A message that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::log::said_by_no_log;
+use crate::model::{Field, Says};
+
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Padding
+        | Field::MessageText
+        | Field::ReasoningText
+        | Field::CallId
+        | Field::CallName
+        | Field::CallArgs
+        | Field::ResultCallId
+        | Field::ResultText
+        | Field::ResultIsError
+        | Field::ResultExitCode => Says::Exactly,
+
+        Field::SessionId | Field::SessionCwd | Field::SessionStart | Field::SessionTitle => {
+            Says::Less("only what is known when the thread begins")
+        }
+        Field::SessionParent
+        | Field::SessionParentCall
+        | Field::SessionVersion
+        | Field::SessionAgent
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
+        | Field::SessionEffort
+        | Field::SessionLeaf
+        | Field::SessionUnrecorded
+        | Field::SessionModel
+        | Field::SessionProvider
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::PermissionMode => Says::Less("only messages that were kept say it"),
+
+        Field::ItemAuthor => Says::Less("a system and a developer are the user"),
+        Field::MessageMedia => Says::Less("pictures in base64; none of the assistant"),
+        Field::MediaType => Says::Less("only of pictures"),
+        Field::MessageJson | Field::ResultJson | Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningSummary => Says::Emulated("as thoughts"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's, on thoughts"),
+        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::ResultMedia => Says::Less("pictures in base64, beside the result"),
+        Field::ItemAgent => Says::Less("only that its answers are not joined with others'"),
+
+        Field::ItemOrigin
+        | Field::ItemId
+        | Field::ItemParent
+        | Field::ItemTime
+        | Field::ItemModel
+        | Field::ItemParentCall
+        | Field::ItemStatus
+        | Field::EventTime
+        | Field::MediaName
+        | Field::ResultName
+        | Field::ResultDuration => Says::No(Reason::NoSlot),
+
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+    }
+}

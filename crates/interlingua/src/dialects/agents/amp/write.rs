@@ -1,0 +1,280 @@
+//! Items to messages. A message that was kept comes back byte for byte; a session of another agent becomes a thread that
+//! Amp goes on with.
+
+use super::date::milliseconds;
+use super::read;
+use crate::framing::Framing;
+use crate::json::{Raw, Str};
+use crate::ledger::Reason;
+use crate::log::{
+    CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
+    NativeValue, text_of,
+};
+use crate::model::{
+    Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, Of, Opaque, OpaqueKind, Part,
+    issuers,
+};
+use crate::pipe::Target;
+use crate::tape::Val;
+
+#[derive(Default)]
+pub(super) struct AmpForm {
+    /// Messages are numbered.
+    written: u64,
+}
+
+impl LogForm for AmpForm {
+    const RULES: LogRules = LogRules {
+        dialect: super::DIALECT.name,
+        framing: Framing::Documents(super::MESSAGES),
+        issuer: issuers::ANTHROPIC,
+        authors: &[Author::User, Author::Assistant],
+        calls: &[CallKind::Function, CallKind::FreeText],
+        media: MediaRules { types: &["image/"], ..MediaRules::NONE },
+        // Every call must have its result in the next message.
+        answers_together: true,
+        session_head: &[Field::SessionId, Field::SessionStart, Field::SessionTitle, Field::SessionCwd],
+        is_session_id: |id| id.starts_with("T-"),
+        ..LogRules::NOTHING
+    };
+
+    fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
+        let ItemHead { native_id, time, model, .. } = item.head();
+        let mut message = NativeObject::new();
+        if item.of() == Of::Notice {
+            return message;
+        }
+        message.put_some("messageId", native_id.as_ref().map(|id| Raw::owned(id.as_escaped().to_owned())));
+        let (mut meta, mut usage, mut state) =
+            (NativeObject::new(), NativeObject::new(), NativeObject::new());
+        if kept.get("meta").is_some_and(|meta| meta.get("sentAt").is_some()) {
+            meta.put_some("sentAt", time.as_ref());
+        } else {
+            usage.put_some("timestamp", time.as_ref());
+        }
+        usage.put_some("model", model.as_ref());
+        state.put_some("type", item.tail().native_status.as_ref());
+        message.put("meta", meta).put("usage", usage).put("state", state);
+        message.put("content", blocks_of(item, None));
+        message
+    }
+
+    fn issuer_of(kept: Val<'_>) -> Str<'_> {
+        let content = kept.get("content");
+        let mut blocks = content.into_iter().flat_map(|content| content.elements());
+        let block = blocks.find(|block| block.get("provider").is_some());
+        block.map_or(Str::escaped(issuers::ANTHROPIC), read::issuer)
+    }
+
+    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+        if around.is_none() {
+            out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
+        }
+    }
+
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+        let blocks = blocks_of(item, Some(log));
+        if blocks.is_empty() {
+            return;
+        }
+        if !log.has_frames() {
+            write_head(log);
+        }
+        let assistant = item.head().author == Author::Assistant;
+        let mut message = NativeObject::new();
+        message.literal("role", if assistant { "assistant" } else { "user" });
+        message.put("messageId", Raw::owned(self.written.to_string()));
+        self.written += 1;
+        let calls = blocks.iter().any(|block| block.get("input").is_some());
+        message.put("content", blocks);
+        if assistant {
+            // Amp stops at an answer that does not say how it ended.
+            let mut state = NativeObject::typed("complete");
+            state.literal("stopReason", if calls { "tool_use" } else { "end_turn" });
+            message.put("state", state);
+        }
+        log.write(message);
+    }
+}
+
+fn write_head(log: &mut LogBuilder<'_, '_>) {
+    let id = log.say(Field::SessionId).unwrap_or_else(|| {
+        log.note("made up the session id");
+        Raw::owned(format!("\"T-{}\"", log.made_up_id(ItemId(0))))
+    });
+    let start = log.say(Field::SessionStart);
+    let created = start.and_then(|start| milliseconds(start.as_str().trim_matches('"')));
+    let created = created.filter(|created| *created >= 0).unwrap_or_else(|| {
+        log.note("made up when the thread began");
+        0
+    });
+    let mut head = NativeObject::new();
+    head.put("v", Raw::new("1")).put("id", id).put("created", Raw::owned(created.to_string()));
+    head.put_some("title", log.say(Field::SessionTitle));
+    if let Some(cwd) = log.say(Field::SessionCwd) {
+        let path = cwd.as_str().trim_matches('"');
+        let mut tree = NativeObject::new();
+        tree.put("uri", Str::escaped(&format!("{}{path}", read::FILE)).into_owned());
+        let (mut initial, mut env) = (NativeObject::new(), NativeObject::new());
+        initial.put("trees", vec![tree]);
+        env.put("initial", initial);
+        head.put("env", env);
+    }
+    head.put("messages", NativeValue::List(Vec::new()));
+    log.write_head(head);
+}
+
+/// The blocks of a message in a kept thread, or in one that is built.
+fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
+    let mut blocks = Vec::new();
+    for content in item.blocks() {
+        let item = match content {
+            GatheredContent::Part(part) => {
+                blocks.extend(part_block(part));
+                continue;
+            }
+            GatheredContent::Item(item) => item,
+        };
+        match &item.head().kind {
+            ItemKind::Reasoning => blocks.extend(thinking(item, log.is_some())),
+            ItemKind::ToolCall(call) => {
+                let built = log.is_some();
+                let CallValues { id, name, arguments } = CallValues::new(item, call, log.as_deref_mut());
+                let mut block = NativeObject::typed("tool_use");
+                block.put_some("id", id).put("name", name).put_some("input", arguments);
+                if built {
+                    block.put("complete", true);
+                }
+                blocks.push(block);
+            }
+            ItemKind::ToolResult(_) => {
+                blocks.push(result(item, log.as_deref_mut()));
+                if log.is_some() {
+                    // A result has words; its pictures stand beside it.
+                    blocks.extend(
+                        item.parts().filter(|part| matches!(part, Part::Media(_))).filter_map(part_block),
+                    );
+                }
+            }
+            ItemKind::Message | ItemKind::Notice(_) => {}
+        }
+    }
+    blocks
+}
+
+fn part_block<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
+    if let Part::Media(media) = part {
+        let mut block = NativeObject::typed("image");
+        block.put("source", source(media));
+        return Some(block);
+    }
+    let mut block = NativeObject::typed("text");
+    block.put("text", text_of(part)?);
+    Some(block)
+}
+
+fn source<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
+    let mut source = NativeObject::typed("base64");
+    source.put_some("mediaType", media.media_type.as_ref()).put("data", media.source.text());
+    source
+}
+
+/// Thoughts in a block, and what only their issuer reads in another. A block that was kept is one of the two.
+fn thinking(item: GatheredItem<'_>, built: bool) -> Vec<NativeObject<'_>> {
+    let mut texts = Vec::new();
+    for text in item.parts().filter_map(text_of) {
+        if !texts.is_empty() {
+            texts.push(Str::escaped("\\n\\n"));
+        }
+        texts.push(text);
+    }
+    let state = |wanted: OpaqueKind| {
+        item.parts().find_map(|part| match part {
+            Part::Opaque(Opaque { kind, value, .. }) if *kind == wanted => Some(value),
+            _ => None,
+        })
+    };
+    let (signature, encrypted) = (state(OpaqueKind::Signature), state(OpaqueKind::Encrypted));
+    let mut blocks = Vec::new();
+    if !built {
+        let mut block = NativeObject::new();
+        block.put("thinking", NativeValue::Joined(texts));
+        block.put_some("signature", signature).put_some("data", encrypted);
+        blocks.push(block);
+        return blocks;
+    }
+    if !texts.is_empty() || signature.is_some() {
+        let mut block = NativeObject::typed("thinking");
+        block.put("thinking", NativeValue::Joined(texts));
+        block.put("signature", signature.map_or(Str::default(), Str::reborrow));
+        blocks.push(block);
+    }
+    if let Some(data) = encrypted {
+        let mut block = NativeObject::typed("redacted_thinking");
+        block.put("data", data);
+        blocks.push(block);
+    }
+    for block in &mut blocks {
+        block.literal("provider", issuers::ANTHROPIC);
+    }
+    blocks
+}
+
+fn result<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> NativeObject<'g> {
+    let mut block = NativeObject::typed("tool_result");
+    let mut run = NativeObject::new();
+    if let Some(log) = log {
+        block.put("toolUseID", log.answered(item).0);
+        built_run(item, &mut run);
+    } else {
+        block.put_some("toolUseID", item.call_id());
+        run.put_some("status", item.tail().native_status.as_ref());
+        let (mut object, mut error) = (NativeObject::new(), NativeObject::new());
+        let mut one = None;
+        match item.parts().next() {
+            Some(Part::Text(text)) => {
+                object.put("output", text).put("content", text);
+                error.put("message", text);
+                one = Some(NativeValue::from(text));
+            }
+            Some(Part::Json(json)) => one = Some(json.into()),
+            Some(Part::File(FileRef { diff, .. })) => _ = object.put_some("diff", diff.as_ref()),
+            Some(Part::Media(Media { media_type, source, .. })) => {
+                let mut info = NativeObject::new();
+                info.put_some("mimeType", media_type.as_ref());
+                object.put("content", source.text()).put("imageInfo", info);
+            }
+            _ => {}
+        }
+        run.put("result", NativeValue::Either(one.map(Box::new), Box::new(object.into())));
+        run.put("error", error);
+    }
+    block.put("run", run);
+    block
+}
+
+fn built_run<'g>(item: GatheredItem<'g>, run: &mut NativeObject<'g>) {
+    let mut texts = Vec::new();
+    for text in item.parts().filter_map(text_of) {
+        if !texts.is_empty() {
+            texts.push(Str::escaped("\\n\\n"));
+        }
+        texts.push(text);
+    }
+    let text = NativeValue::Joined(texts);
+    if item.tail().is_error == Some(true) {
+        let mut error = NativeObject::new();
+        error.put("message", text);
+        error.put_some("exitCode", item.tail().exit_code.map(|code| Raw::owned(code.to_string())));
+        run.literal("status", "error").put("error", error);
+        return;
+    }
+    run.literal("status", "done");
+    if let Some(code) = item.tail().exit_code {
+        let mut result = NativeObject::new();
+        result.put("output", text).put("exitCode", Raw::owned(code.to_string()));
+        run.put("result", result);
+    } else {
+        run.put("result", text);
+    }
+}

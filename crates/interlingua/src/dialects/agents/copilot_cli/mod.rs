@@ -1,0 +1,49 @@
+//! Session logs of the GitHub Copilot CLI: one event a line, each with an envelope (`id`, `timestamp`, `parentId`) around
+//! its `data`. What the program prints with `--output-format json` has the same envelope, and is read as well.
+
+mod happened;
+mod line;
+mod read;
+mod results;
+mod says;
+mod usage;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::log::LogWriter;
+use crate::model::issuers;
+use crate::sniff::Head;
+use crate::tape::Kind;
+
+/// Session logs of the Copilot CLI.
+pub static DIALECT: Dialect = Dialect {
+    name: "copilot-cli",
+    module: module_path!(),
+    plane: Plane::Log,
+    about: "Copilot CLI session logs (~/.copilot/session-state/…/events.jsonl)",
+    detected_by: "lines with `data`, `timestamp` and `parentId` whose `type` has a dot, such as `session.start`",
+    issuer: Some(issuers::COPILOT),
+    roles: &[RoleSpec {
+        role: Role::Log,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::CopilotLogReader::default())),
+        write: Some(WriteSpec {
+            make: |options| Box::new(LogWriter::new(write::CopilotForm::default(), options)),
+            says: says::says,
+        }),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let line = head.doc;
+    let has = |name, kind| line.get(name).is_some_and(|member| member.kind() == kind);
+    let kind = line.str_or_empty("type");
+    let is_event =
+        has("data", Kind::Object) && has("timestamp", Kind::String) && line.get("parentId").is_some();
+    // The last line that is printed has no `data`.
+    let is_result = kind == "result" && has("exitCode", Kind::Number) && has("sessionId", Kind::String);
+    let named = is_event && (kind.contains('.') || kind == "abort");
+    (named || is_result).then_some((Role::Log, 10))
+}

@@ -1,0 +1,433 @@
+//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Copilot
+//! resumes.
+
+use super::results::ACTIONS;
+use crate::json::{Raw, Str};
+use crate::ledger::{Reason, hash};
+use crate::log::{
+    CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeElement, NativeObject, NativeValue, SessionHead, has_hole, is_uuid, name_with_group, text_of,
+};
+use crate::model::{
+    Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind,
+    Origin, Part, issuers,
+};
+use crate::pipe::Target;
+use crate::tape::Val;
+
+/// Copilot wants the version that wrote a file; this is the one whose resume was tried.
+const VERSION: &str = "1.0.102";
+
+#[derive(Default)]
+pub(super) struct CopilotForm {
+    /// How much of an answer the lines given back so far have said, where several say one.
+    said: AnswerProgress,
+}
+
+#[derive(Default)]
+struct AnswerProgress {
+    item: Option<ItemId>,
+    texts: usize,
+    thoughts: usize,
+    calls: usize,
+}
+
+impl LogForm for CopilotForm {
+    const RULES: LogRules = LogRules {
+        dialect: super::DIALECT.name,
+        issuer: issuers::COPILOT,
+        authors: &[Author::User, Author::Assistant, Author::System, Author::Developer],
+        origins: &[Origin::Own, Origin::Harness],
+        calls: &[CallKind::Function, CallKind::FreeText],
+        media: MediaRules { types: &["image/"], ..MediaRules::NONE },
+        // An answer of Copilot's is one line with its thoughts, words and calls; thoughts alone it would send as an answer
+        // that says nothing, which some APIs refuse.
+        answers_together: true,
+        chained: true,
+        session_head: &[
+            Field::SessionId,
+            Field::SessionCwd,
+            Field::SessionStart,
+            Field::SessionBranch,
+            Field::SessionCommit,
+            Field::SessionRepository,
+        ],
+        session: &[Field::SessionModel],
+        is_session_id: is_uuid,
+        ..LogRules::NOTHING
+    };
+
+    fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
+        let ItemHead { native_id, parent, time, agent, kind, author, .. } = item.head();
+        let mut line = NativeObject::new();
+        line.put_some("id", native_id.as_ref())
+            .put_some("parentId", parent.as_ref())
+            .put_some("timestamp", time.as_ref())
+            .put_some("agentId", agent.as_ref());
+        let data = match kind {
+            ItemKind::Notice(_) => match item.parts().next() {
+                Some(Part::Json(json)) => {
+                    line.put("data", json);
+                    return line;
+                }
+                Some(Part::Media(media)) => asset(media),
+                _ => return line,
+            },
+            ItemKind::ToolResult(_) => result_data(item),
+            ItemKind::Message if *author == Author::Assistant => self.answer_piece(item, kept.get("data")),
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) => message_data(item),
+        };
+        line.put("data", data);
+        line
+    }
+
+    fn class_of(list: &str, element: Val<'_>) -> usize {
+        usize::from(list == "attachments" && element.str_or_empty("type") == "blob")
+    }
+
+    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+        if around.is_some() {
+            return;
+        }
+        for (field, id) in [(Field::ItemId, &head.native_id), (Field::ItemParent, &head.parent)] {
+            if let Some(id) = id.as_ref().filter(|id| !is_uuid(id.as_escaped())) {
+                out.lose_str(field, id, Reason::Refused);
+            }
+        }
+    }
+
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+        let mut lines = Vec::new();
+        for content in item.blocks() {
+            if let GatheredContent::Item(inner) = content
+                && let ItemKind::ToolResult(_) = inner.head().kind
+            {
+                lines.push((inner.head().id, "tool.execution_complete", built_result(inner, log)));
+            }
+        }
+        if let Some((kind, data)) = built_message(item, log) {
+            let at = if item.head().author == Author::Assistant { 0 } else { lines.len() };
+            lines.insert(at, (item.head().id, kind, data));
+        }
+        if lines.is_empty() {
+            return;
+        }
+        let before = if log.has_frames() { None } else { Some(write_head(item, log)) };
+        let others = lines.split_last().map_or(&[][..], |(_, others)| others);
+        let frames = log.frames_of(item, others.iter().map(|(number, ..)| *number));
+        for (FrameHead { id, parent, time }, (_, kind, mut data)) in frames.into_iter().zip(lines) {
+            let parent = parent.as_ref().map(uuid_of).or_else(|| before.clone());
+            let ItemHead { agent, parent_call, .. } = item.head();
+            data.put_some("parentToolCallId", parent_call.as_ref());
+            let mut line = NativeObject::typed(kind);
+            line.put("data", data).put_some("agentId", agent.as_ref());
+            line.put("id", uuid_of(&id)).put("timestamp", time).put("parentId", parent);
+            log.write(line);
+        }
+    }
+}
+
+/// Writes the head of the file, and returns its id.
+fn write_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) -> Str<'static> {
+    let id = Str::from_plain(&log.made_up_id(ItemId(0)));
+    let SessionHead { id: session, start, cwd } = log.session_head(item);
+    let mut context = NativeObject::new();
+    context
+        .put("cwd", cwd)
+        .put_some("branch", log.say(Field::SessionBranch))
+        .put_some("headCommit", log.say(Field::SessionCommit))
+        .put_some("repository", log.say(Field::SessionRepository));
+    let mut data = NativeObject::new();
+    data.put("sessionId", session).put("version", Raw::new("1")).literal("producer", "interlingua");
+    data.literal("copilotVersion", VERSION).put("startTime", start.clone()).put("context", context);
+    let mut head = NativeObject::typed("session.start");
+    head.put("data", data).put("id", id.clone()).put("timestamp", start).put("parentId", Raw::new("null"));
+    log.write(head);
+    id
+}
+
+/// An id in the form Copilot reads: another one is replaced by a UUID made of it.
+fn uuid_of(id: &Str<'_>) -> Str<'static> {
+    if is_uuid(id.as_escaped()) {
+        return id.clone().into_owned();
+    }
+    let [one, two] = [1, 2].map(|seed| hash(seed, id.as_escaped().as_bytes()));
+    Str::from_plain(&format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        one >> 32,
+        one >> 16 & 0xffff,
+        one & 0xfff,
+        two >> 48 & 0xfff,
+        two & 0xffff_ffff_ffff
+    ))
+}
+
+impl CopilotForm {
+    /// What one line says of an answer: all of it, or the next piece.
+    fn answer_piece<'g>(&mut self, item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'g> {
+        if self.said.item != Some(item.head().id) {
+            self.said = AnswerProgress { item: Some(item.head().id), ..AnswerProgress::default() };
+        }
+        let hole = |name: &str| kept.and_then(|data| data.get(name)).is_some_and(has_hole);
+        let mut data = NativeObject::new();
+        let ItemHead { model, phase, parent_call, .. } = item.head();
+        data.put_some("model", model.as_ref()).put_some("phase", phase.as_ref());
+        data.put_some("parentToolCallId", parent_call.as_ref());
+        let mut texts = item.parts().filter_map(text_of).skip(self.said.texts);
+        if let Some(text) = texts.next() {
+            data.put("content", text);
+            self.said.texts += usize::from(hole("content"));
+        }
+        let thinks = ["reasoningText", "reasoningOpaque", "encryptedContent"].into_iter().any(hole);
+        if let Some(thoughts) = inner(item, Of::Reasoning).nth(self.said.thoughts) {
+            data.append(thinking(std::iter::once(thoughts), None));
+            self.said.thoughts += usize::from(thinks);
+        }
+        let calls = inner(item, Of::Call).skip(self.said.calls).filter_map(|call| request(call, None));
+        data.put("toolRequests", calls.collect::<NativeValue<'_>>());
+        let requests = kept.and_then(|data| data.get("toolRequests"));
+        let requests = requests.into_iter().flat_map(|list| list.elements());
+        self.said.calls += requests.filter(|request| has_hole(*request)).count();
+        data
+    }
+}
+
+/// The items of a kind within a message.
+fn inner(item: GatheredItem<'_>, of: Of) -> impl Iterator<Item = GatheredItem<'_>> {
+    item.blocks().into_iter().filter_map(move |content| match content {
+        GatheredContent::Item(inner) if inner.of() == of => Some(inner),
+        GatheredContent::Item(_) | GatheredContent::Part(_) => None,
+    })
+}
+
+fn request<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> Option<NativeObject<'g>> {
+    let ItemKind::ToolCall(call) = &item.head().kind else { return None };
+    let free_text = call.kind == CallKind::FreeText;
+    let mut object = NativeObject::new();
+    let built = log.is_some();
+    let CallValues { id, name, arguments } = match log {
+        // Such a tool takes text, and has it as a string.
+        Some(log) if free_text => {
+            let values = CallValues::new(item, call, None);
+            CallValues { id: Some(log.call_id(item, call)), name: name_with_group(call), ..values }
+        }
+        log => CallValues::new(item, call, log),
+    };
+    object.put_some("toolCallId", id).put("name", name).put_some("arguments", arguments);
+    if built {
+        object.literal("type", if free_text { "custom" } else { "function" });
+    }
+    Some(object)
+}
+
+/// Thoughts: of a line that is built, all of an answer.
+fn thinking<'g>(
+    items: impl Iterator<Item = GatheredItem<'g>>,
+    mut log: Option<&mut LogBuilder<'_, '_>>,
+) -> NativeObject<'g> {
+    let mut texts = Vec::new();
+    let mut data = NativeObject::new();
+    for part in items.flat_map(GatheredItem::parts) {
+        if let Part::Opaque(Opaque { kind, value, .. }) = part {
+            let name = match kind {
+                OpaqueKind::Signature => "reasoningOpaque",
+                OpaqueKind::Encrypted => "encryptedContent",
+            };
+            match &mut log {
+                // A line has room for one.
+                Some(log) if data.get(name).is_some() => {
+                    log.lose(kind.field(), Reason::NoSlot);
+                    log.lose(Field::Issuer, Reason::NoSlot);
+                }
+                _ => _ = data.put(name, value),
+            }
+        } else if let Some(text) = text_of(part) {
+            if !texts.is_empty() {
+                texts.push(Str::escaped("\\n\\n"));
+            }
+            texts.push(text);
+        }
+    }
+    if !texts.is_empty() {
+        data.put("reasoningText", NativeValue::Joined(texts));
+    }
+    data
+}
+
+/// The bytes that other lines name by their id.
+fn asset<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
+    let Media { media_type, source, name, .. } = media;
+    let mut data = NativeObject::new();
+    data.put_some("assetId", name.as_ref()).put_some("mimeType", media_type.as_ref());
+    data.put("data", source.text());
+    data
+}
+
+/// What a line says of a message that is nobody's answer.
+fn message_data(item: GatheredItem<'_>) -> NativeObject<'_> {
+    let mut data = NativeObject::new();
+    let mut attachments = Vec::new();
+    for part in item.parts() {
+        match part {
+            Part::Media(media) => attachments.push(NativeElement { class: 1, value: blob(media).into() }),
+            Part::File(FileRef { path, .. }) => {
+                let mut file = NativeObject::new();
+                file.put("path", path).put("filePath", path);
+                attachments.push(NativeElement { class: 0, value: file.into() });
+            }
+            part => {
+                if let Some(text) = text_of(part) {
+                    data.put("content", text.clone()).put("summaryContent", text);
+                }
+            }
+        }
+    }
+    data.put_some("parentToolCallId", item.head().parent_call.as_ref());
+    data.put("attachments", NativeValue::List(attachments));
+    data
+}
+
+fn blob<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
+    let Media { media_type, source, name, .. } = media;
+    let mut blob = NativeObject::typed("blob");
+    let member = if matches!(source, MediaSource::File(_)) { "assetId" } else { "data" };
+    blob.put(member, source.text()).put_some("mimeType", media_type.as_ref());
+    blob.put_some("displayName", name.as_ref());
+    blob
+}
+
+fn result_data(item: GatheredItem<'_>) -> NativeObject<'_> {
+    let (mut result, mut error, mut data) = (NativeObject::new(), NativeObject::new(), NativeObject::new());
+    let (mut pictures, mut files, mut diffs) = (Vec::new(), Vec::new(), Vec::new());
+    for part in item.parts() {
+        match part {
+            Part::Media(media) => pictures.push(blob(media)),
+            Part::File(FileRef { path, action, diff }) => {
+                let mut file = NativeObject::new();
+                let known = ACTIONS.iter().find(|(_, ours)| action.is(ours));
+                let kind = known.map_or(action.reborrow(), |(native, _)| Str::escaped(native));
+                file.put("path", path).put("kind", kind);
+                files.push(file);
+                diffs.extend(diff.as_ref().map(Str::reborrow));
+            }
+            Part::Json(json) => _ = result.put("structuredContent", json),
+            part => {
+                if let Some(text) = text_of(part) {
+                    result.put("content", text.clone());
+                    error.put("message", text);
+                }
+            }
+        }
+    }
+    if !diffs.is_empty() {
+        result.put("detailedContent", NativeValue::Joined(diffs));
+    }
+    result.put("binaryResultsForLlm", pictures);
+    error.put_some("code", item.tail().native_status.as_ref());
+    data.put_some("toolCallId", item.call_id()).put("result", result).put("error", error);
+    data.put("fileEdits", files).put_some("parentToolCallId", item.head().parent_call.as_ref());
+    data
+}
+
+/// A result in a line that is built.
+fn built_result<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> NativeObject<'g> {
+    let (id, _) = log.answered(item);
+    let failed = item.tail().is_error == Some(true);
+    let mut data = NativeObject::new();
+    data.put("toolCallId", id).put("success", !failed);
+    let content = NativeValue::Joined(joined_texts(item.parts()));
+    if failed {
+        let mut error = NativeObject::new();
+        error.put("message", content);
+        data.put("error", error);
+        for _ in pictures(item, "image") {
+            log.lose(Field::ResultMedia, Reason::NoSlot);
+        }
+    } else {
+        let mut result = NativeObject::new();
+        result.put("content", content);
+        let pictures = pictures(item, "image");
+        if !pictures.is_empty() {
+            result.put("binaryResultsForLlm", pictures);
+        }
+        data.put("result", result);
+    }
+    if let Some(code) = item.tail().exit_code {
+        let mut shell = NativeObject::new();
+        shell.put("exitCode", Raw::owned(code.to_string()));
+        data.put("shellExecution", shell);
+    }
+    data
+}
+
+/// A message in a line that is built. Several texts are one here, with an empty line between them.
+fn built_message<'g>(
+    item: GatheredItem<'g>,
+    log: &mut LogBuilder<'_, '_>,
+) -> Option<(&'static str, NativeObject<'g>)> {
+    let blocks = item.blocks();
+    let own = blocks.iter().filter_map(|content| match content {
+        GatheredContent::Part(part) => Some(*part),
+        GatheredContent::Item(_) => None,
+    });
+    let texts = joined_texts(own);
+    let mut data = NativeObject::new();
+    if item.head().author == Author::Assistant || matches!(item.of(), Of::Reasoning | Of::Call) {
+        let mut calls = Vec::new();
+        for call in inner(item, Of::Call) {
+            calls.extend(request(call, Some(log)));
+        }
+        let thoughts = thinking(inner(item, Of::Reasoning), Some(log));
+        if texts.is_empty() && calls.is_empty() && thoughts.is_empty() {
+            return None;
+        }
+        data.put("messageId", uuid_of(&log.id_of(item))).put("model", log.model_of(item));
+        data.put("content", NativeValue::Joined(texts)).put("toolRequests", calls).append(thoughts);
+        return Some(("assistant.message", data));
+    }
+    let pictures = pictures(item, "blob");
+    if texts.is_empty() && pictures.is_empty() {
+        return None;
+    }
+    let role = match item.head().author {
+        Author::System => Some("system"),
+        Author::Developer => Some("developer"),
+        Author::User | Author::Assistant | Author::Tool => None,
+    };
+    if let Some(role) = role {
+        data.literal("role", role).put("content", NativeValue::Joined(texts));
+        return Some(("system.message", data));
+    }
+    data.put("content", NativeValue::Joined(texts));
+    if !pictures.is_empty() {
+        data.put("attachments", pictures);
+    }
+    match item.head().origin {
+        Some(Origin::Harness) => _ = data.literal("source", "system"),
+        Some(Origin::Own) => _ = data.literal("source", "user"),
+        Some(Origin::Agent | Origin::Summary | Origin::Command) | None => {}
+    }
+    Some(("user.message", data))
+}
+
+fn pictures<'g>(item: GatheredItem<'g>, kind: &'g str) -> Vec<NativeObject<'g>> {
+    let media =
+        item.parts().filter_map(|part| if let Part::Media(media) = part { Some(media) } else { None });
+    let picture = |media: &'g Media<'static>| {
+        let mut picture = NativeObject::typed(kind);
+        picture.put("data", media.source.text()).put_some("mimeType", media.media_type.as_ref());
+        picture
+    };
+    media.map(picture).collect()
+}
+
+fn joined_texts<'g>(parts: impl Iterator<Item = &'g Part<'static>>) -> Vec<Str<'g>> {
+    let mut texts = Vec::new();
+    for text in parts.filter_map(text_of) {
+        if !texts.is_empty() {
+            texts.push(Str::escaped("\\n\\n"));
+        }
+        texts.push(text);
+    }
+    texts
+}

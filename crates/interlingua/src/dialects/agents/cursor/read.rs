@@ -1,0 +1,152 @@
+//! Lines to events. A line with a `role` is a message; a call in it has no id and no result anywhere. Every other line is
+//! a notice, but for those that end a turn.
+
+use super::stamp;
+use crate::json::{Raw, Str};
+use crate::log::SessionNews;
+use crate::model::{
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, Notice, Origin, Part, Session, Shape, Stop,
+    StopClass, ToolCall, Turn,
+};
+use crate::pipe::{Doc, Events, Reader};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+/// What Cursor does not write down.
+const UNRECORDED: &str = "results of tools, ids of calls, models, usage, times of answers, ids of messages";
+
+#[derive(Default)]
+pub(super) struct CursorReader {
+    session: SessionNews,
+}
+
+impl Reader for CursorReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<4> = WantedNames::new(["role", "message", "type", "status"]);
+        let [role, message, kind, status] = doc.root.find(&WANTED);
+        if role.is_none() && kind.is_none() {
+            doc.report_foreign(super::DIALECT.name, out);
+        }
+        let unrecorded = Some(Str::escaped(UNRECORDED));
+        self.session.tell(super::DIALECT.name, Session { unrecorded, ..Session::default() }, out);
+        let content = message.and_then(|message| message.get("content")).filter(is_content);
+        match (role.word(), content) {
+            ("user", Some(content)) => said(role, content, Author::User, out),
+            ("assistant", Some(content)) => said(role, content, Author::Assistant, out),
+            _ if kind.word() == "turn_ended" && turn_ended(doc.root, kind, status, out) => {}
+            _ => notice(kind.or(role), out),
+        }
+    }
+}
+
+/// The end of a turn; `false` if it ended in a way that nobody knows.
+fn turn_ended(line: Val<'_>, kind: Option<Val<'_>>, status: Option<Val<'_>>, out: &mut Events<'_>) -> bool {
+    let error = line.get("error").filter(|error| error.kind() == Kind::String);
+    let class = match status.word() {
+        "success" => StopClass::End,
+        "aborted" | "cancelled" => StopClass::Cancelled,
+        "error" if error.word().contains("abort") => StopClass::Cancelled,
+        "error" => StopClass::Error,
+        _ => return false,
+    };
+    kind.note_text(Field::Structure);
+    let word = status.note_text(Field::StopReason);
+    let raw = error.note_text(Field::StopReason).or(word);
+    let stop = Some(Stop { class, raw, sequence: None, detail: None });
+    out.event(&Event::TurnEnded(Turn { stop, ..Turn::default() }));
+    true
+}
+
+fn notice(word: Option<Val<'_>>, out: &mut Events<'_>) {
+    // A notice of that name would pass for the words of a system.
+    let word = word.filter(|word| !word.is("system") && !word.is("developer"));
+    let event_type = word.note_text(Field::NoticeType);
+    let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    let item = out.start(head);
+    out.complete(item);
+}
+
+fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Events<'_>) {
+    role.note_text(Field::ItemAuthor);
+    let mut head = out.head(ItemKind::Message, author);
+    if author == Author::User {
+        head.origin = origin(content);
+        head.time = texts(content).find_map(stamp::time_in).map(Raw::owned);
+    }
+    let several = content.elements().filter(|block| block.has_str("text")).nth(1).is_some();
+    head.shape = if several { Shape::List } else { Shape::One };
+    let item = out.start(head);
+    if let Some(text) = content.take_text(Field::MessageText) {
+        out.delta(item, 0, Part::Text(text));
+    }
+    for (number, block) in content.elements().enumerate() {
+        let kind = block.get("type");
+        match kind.word() {
+            "text" if block.has_str("text") => {
+                kind.note_text(Field::Structure);
+                if let Some(text) = block.take_str("text", Field::MessageText) {
+                    out.delta(item, number as u32, Part::Text(text));
+                }
+            }
+            "tool_use" if block.has_str("name") => {
+                kind.note_text(Field::Structure);
+                call(block, item, out);
+            }
+            // Unknown blocks stay where they are.
+            _ => {}
+        }
+    }
+    out.complete(item);
+}
+
+fn call(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+    let call = ToolCall {
+        call_id: block.take_str("id", Field::CallId),
+        kind: CallKind::Function,
+        namespace: None,
+        name: block.take_str("name", Field::CallName).unwrap_or_default(),
+    };
+    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+    head.within = Some(within);
+    let item = out.start(head);
+    if let Some(input) = block.get("input").filter(|input| !input.is_null()) {
+        let args = match input.take_text(Field::CallArgs) {
+            Some(text) => Args::Text(text),
+            None => Args::Json(input.take(Field::CallArgs)),
+        };
+        out.delta(item, 0, Part::Args(args));
+    }
+    out.complete(item);
+}
+
+/// Whose words a message of the user holds: what a person typed stands between two tags, and what Cursor adds between
+/// others. Text without any may be either's.
+fn origin(content: Val<'_>) -> Option<Origin> {
+    if texts(content).any(|text| text.contains("<user_query>")) {
+        return Some(Origin::Own);
+    }
+    let mut texts = texts(content).peekable();
+    texts.peek()?;
+    texts.all(is_tagged).then_some(Origin::Harness)
+}
+
+/// Whether a (still escaped) text begins with a tag of Cursor's.
+fn is_tagged(text: &str) -> bool {
+    let rest = text.trim_start_matches("\\n").trim_start().strip_prefix('<');
+    let name = rest.and_then(|rest| rest.split_once('>')).map(|(name, _)| name);
+    name.is_some_and(|name| {
+        let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        !name.is_empty() && name.bytes().all(is_letter) && text.contains(&format!("</{name}>"))
+    })
+}
+
+/// The texts of a message, still escaped.
+fn texts(content: Val<'_>) -> impl Iterator<Item = &str> + use<'_> {
+    let one = (content.kind() == Kind::String).then_some(content);
+    let blocks = content.elements().filter(|block| block.str_or_empty("type") == "text");
+    let all = one.into_iter().chain(blocks.filter_map(|block| block.get("text")));
+    all.map(|text| Some(text).word())
+}
+
+fn is_content(content: &Val<'_>) -> bool {
+    matches!(content.kind(), Kind::String | Kind::Array)
+}

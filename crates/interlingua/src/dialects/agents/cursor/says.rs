@@ -1,0 +1,50 @@
+//! What a line of Cursor can say of another agent's session: words and calls. A line that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::model::{Field, Says};
+
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure | Field::Padding | Field::MessageText | Field::CallName | Field::CallArgs => {
+            Says::Exactly
+        }
+        said_by_kept_frames!()
+        | Field::SessionId
+        | Field::SessionCwd
+        | Field::SessionStart
+        | Field::SessionModel
+        | Field::SessionProvider
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::PermissionMode => Says::Less("only lines that were kept say it"),
+
+        Field::ItemAuthor => Says::Less("a system and a developer are the user"),
+        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::MessageJson | Field::Refusal => Says::Emulated("as text"),
+
+        Field::ItemOrigin
+        | Field::ItemId
+        | Field::ItemParent
+        | Field::ItemTime
+        | Field::ItemModel
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemStatus
+        | Field::EventTime
+        | Field::CallId
+        | Field::MessageMedia
+        | Field::MediaType
+        | Field::MediaName
+        | Field::ReasoningText
+        | Field::ReasoningSummary
+        | Field::Signature
+        | Field::Encrypted
+        | Field::Issuer => Says::No(Reason::NoSlot),
+
+        crate::model::results!() | said_by_no_log!() => Says::No(Reason::NoSlot),
+    }
+}

@@ -1,0 +1,61 @@
+//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes bare lines of who said
+//! what, and which tools were called.
+
+use crate::log::{
+    CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, NativeObject, NativeValue,
+    text_of,
+};
+use crate::model::{Author, CallKind, ItemKind};
+use crate::tape::Val;
+
+pub(super) struct CursorForm;
+
+impl LogForm for CursorForm {
+    const RULES: LogRules = LogRules {
+        dialect: super::DIALECT.name,
+        authors: &[Author::User, Author::Assistant],
+        calls: &[CallKind::Function, CallKind::FreeText],
+        ..LogRules::NOTHING
+    };
+
+    fn kept<'g>(&mut self, item: GatheredItem<'g>, _: Val<'_>) -> NativeObject<'g> {
+        let mut message = NativeObject::new();
+        message.put("content", NativeValue::one_or_list(item.only_text(), blocks_of(item, None)));
+        let mut line = NativeObject::new();
+        line.put("message", message);
+        line
+    }
+
+    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+        let blocks = blocks_of(item, Some(log));
+        if blocks.is_empty() {
+            return;
+        }
+        let role = if item.head().author == Author::Assistant { "assistant" } else { "user" };
+        let mut message = NativeObject::new();
+        message.put("content", blocks);
+        let mut line = NativeObject::new();
+        line.literal("role", role).put("message", message);
+        log.write(line);
+    }
+}
+
+/// The blocks of an item in a kept line, or in one that is built. Nothing is said of results and of thoughts.
+fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
+    let block = |content| match content {
+        GatheredContent::Part(part) => text_of(part).map(|text| {
+            let mut block = NativeObject::typed("text");
+            block.put("text", text);
+            block
+        }),
+        GatheredContent::Item(item) => {
+            let ItemKind::ToolCall(call) = &item.head().kind else { return None };
+            let built = log.is_some();
+            let CallValues { id, name, arguments } = CallValues::new(item, call, log.as_deref_mut());
+            let mut block = NativeObject::typed("tool_use");
+            block.put_some("id", id.filter(|_| !built)).put("name", name).put_some("input", arguments);
+            Some(block)
+        }
+    };
+    item.blocks().into_iter().filter_map(block).collect()
+}
