@@ -112,6 +112,10 @@ impl<M: Mutation> Writer for Mutant<M> {
         self.inner.kept_lines_follow(owner);
     }
 
+    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+        self.inner.kept_with_next(owner, out);
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if let Event::ItemStarted(head) = event {
             self.memory.kinds.insert(head.id, Of::item(&head.kind));

@@ -206,6 +206,10 @@ impl Writer for Tamper {
         self.inner.kept_lines_follow(owner);
     }
 
+    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+        self.inner.kept_with_next(owner, out);
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         let of = self.of(event);
         let number = self.events;

@@ -80,6 +80,10 @@ impl Writer for Watch {
         seen.order(event);
     }
 
+    fn kept_with_next(&mut self, owner: &str, _: &mut Target<'_>) {
+        self.seen.lock().expect("no panic while held").events.push(format!("with the next of {owner}"));
+    }
+
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         if let (Look::Events | Look::Leaves, LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. }) =
             (self.look, leftover.body)

@@ -51,7 +51,7 @@ impl Reader for PiReader {
                 self.said(line, holder, Author::User, Some(Origin::Harness), out);
             }
             "custom" if message.is_some() => {
-                self.said(line, holder, Author::User, Some(Origin::Harness), out)
+                self.said(line, holder, Author::User, Some(Origin::Harness), out);
             }
             "toolResult" => self.result(line, holder, out),
             "bashExecution" if holder.has_str("command") && holder.has_str("output") => {
