@@ -54,7 +54,9 @@ impl<'t> LoggedPart<'t> {
         let [text, thought, cc, cs, rc, rs, ic, is, fc, fs] = part.find(&MEMBERS);
         let text = text.filter(|text| text.kind() == Kind::String);
         let call = cc.or(cs).filter(|call| call.has_str("name"));
-        let named = |response: &Val<'t>| response.has_str("name") || response.get("response").is_some();
+        let named = |response: &Val<'t>| {
+            response.has_str("name") || response.get("response").is_some_and(|said| !said.is_null())
+        };
         let response = rc.or(rs).filter(named);
         let inline = ic.or(is).is_some_and(|inline| inline.has_str("data"));
         let place = |file: Val<'t>| either(file, "fileUri", "file_uri");
@@ -409,8 +411,28 @@ impl<'g> ByKind<'g> {
             Kind::String => self.text().into(),
             Kind::Object => self.part(kept),
             _ => {
-                let with_holes = kept.elements().filter(|part| has_hole(*part));
-                list(with_holes.map(|part| self.part(part)).collect())
+                let mut values = Vec::new();
+                // What a result has beside it.
+                let mut beside = None;
+                for part in kept.elements() {
+                    let kind = LoggedPart::of(part);
+                    let is_media = matches!(kind, LoggedPart::Media(_));
+                    if !is_media {
+                        beside = None;
+                    }
+                    if !has_hole(part) {
+                        continue;
+                    }
+                    values.push(match (kind, &mut beside) {
+                        (LoggedPart::Media(_), Some(result)) => Response::more(result, part),
+                        (LoggedPart::Response(_), _) => match self.result() {
+                            Some(result) => beside.insert(Response::new(result)).part(part),
+                            None => NativeObject::new().into(),
+                        },
+                        _ => self.part(part),
+                    });
+                }
+                list(values)
             }
         }
     }
@@ -620,24 +642,19 @@ impl<'g> BuiltResult<'g> {
         });
         let tail = item.tail();
         let is_error = tail.is_error == Some(true);
-        let status = match (tail.is_error, tail.status) {
-            (Some(true), _) | (None, Status::Failed) => Some("error"),
-            (_, Status::Interrupted) => Some("cancelled"),
-            (Some(false), _) => Some("success"),
-            (None, Status::Completed) => None,
-        };
+        let status = tail.is_error.map(|is_error| if is_error { "error" } else { "success" });
         let mut response = NativeObject::new();
-        let json = item.parts().find_map(|part| if let Part::Json(json) = part { Some(json) } else { None });
-        let texts = item.parts().filter(|part| !matches!(part, Part::Json(_))).filter_map(text_of);
-        let texts = joined(texts, r"\n");
-        let member = if is_error { "error" } else { "output" };
-        let value = match json.filter(|_| texts.is_empty()) {
+        let mut said = item.parts().filter(|part| text_of(part).is_some());
+        let value = match (said.next(), said.next()) {
             // An object in its place might be taken for the response itself.
-            Some(json) if is_object(json) && !is_error => NativeValue::from(json),
-            json => {
-                let value = json.map_or(NativeValue::Joined(texts), NativeValue::from);
-                response.put(member, value);
-                NativeValue::Object(response)
+            (Some(Part::Json(json)), None) if is_object(json) => NativeValue::from(json),
+            (only, more) => {
+                let value = match (only, more) {
+                    (Some(Part::Json(json)), None) => json.into(),
+                    _ => NativeValue::Joined(joined(item.parts().filter_map(text_of), r"\n")),
+                };
+                response.put(if is_error { "error" } else { "output" }, value);
+                response.into()
             }
         };
         let mut answer = NativeObject::new();

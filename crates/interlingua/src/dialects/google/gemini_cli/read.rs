@@ -11,8 +11,8 @@ use crate::framing::FrameKind;
 use crate::json::Str;
 use crate::log::SessionNews;
 use crate::model::{
-    Author, Compaction, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice,
-    Of, Origin, Part, Rewind, Session, Shape, Status, Stop, StopClass, ToolResult, Turn, Words,
+    Author, Compaction, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Rewind,
+    Session, Shape, Status, Stop, StopClass, ToolResult, Turn, Words,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Member as _, Val};
@@ -147,9 +147,6 @@ impl GeminiReader {
         // When it was written, and nothing else: the line belongs to the message before it.
         let updated = set.get("lastUpdated").filter(Val::is_time);
         if set.members().all(|(name, _)| name.is("lastUpdated")) {
-            if let Some(updated) = updated {
-                out.event(&Event::Clock(updated.note(Field::EventTime)));
-            }
             return;
         }
         self.close(out);
@@ -284,6 +281,13 @@ impl GeminiReader {
     /// Tells a message, or what is new of it; `around` is the notice whose line it stands in.
     fn message(&mut self, message: &LoggedMessage<'_>, around: Option<ItemId>, out: &mut Events<'_>) {
         let look = self.look(message);
+        // An element of a list that says nothing of itself would not be found again.
+        let is_named = message.id.is_some_and(|id| id.kind() == Kind::String)
+            || message.time.is_some_and(|time| time.is_time())
+            || look.pieces > 0;
+        if around.is_some() && !is_named {
+            return;
+        }
         let Some(author) = message.author() else { return self.shown(message, &look, around, out) };
         message.kind.note_text(Field::ItemAuthor);
         if let Some(first) = message.texts().next().filter(|_| around.is_none()) {
@@ -293,7 +297,8 @@ impl GeminiReader {
             let open = self.begin(message, &look, author, around, out);
             self.say_pieces(message, &look, open, around, out);
         } else {
-            message.id.note_text(Field::ItemId);
+            // What came of calls is known by theirs.
+            message.id.filter(|_| look.known).note_text(Field::ItemId);
             self.say_pieces(message, &look, None, around, out);
         }
         let key = self.memory.key(message.owner(), Said::Message, []);
@@ -366,15 +371,15 @@ impl GeminiReader {
         let keys = std::mem::take(&mut self.pieces);
         let (mut result, mut next) = (None, 0);
         for (piece, &(key, known)) in message.pieces().zip(&keys) {
+            if let Some(open) = result.take_if(|_| !matches!(piece, Piece::Beside(..))) {
+                end_result(open, out);
+            }
             let known = known && !(look.replaces && !is_blank(piece));
             let Some((item, first)) = place.filter(|_| !known) else {
                 note(piece);
                 continue;
             };
             self.memory.learn(key);
-            if let Some(open) = result.take_if(|_| !matches!(piece, Piece::Beside(..))) {
-                end_result(open, out);
-            }
             match piece {
                 Piece::Thought(thought) => say_thought(thought, item, out),
                 // A result may have more beside it.
@@ -488,14 +493,6 @@ impl GeminiReader {
             self.memory.learn(key);
         }
         let content = message.content.filter(|content| content.kind() == Kind::String);
-        if message.kind.word() == "error" && around.is_none() && content.is_some() {
-            message.kind.note_text(Field::Structure);
-            if let Some(time) = message.time.filter(Val::is_time) {
-                out.event(&Event::Clock(time.note(Field::EventTime)));
-            }
-            let text = content.note_text(Field::ErrorMessage).unwrap_or_default();
-            return out.event(&Event::Error(failure(text)));
-        }
         let event_type = message.kind.note_text(Field::NoticeType);
         let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         head.within = around;
@@ -561,7 +558,6 @@ fn note(piece: Piece<'_>) {
     };
     let note_response = |response: Val<'_>| {
         response.note_str("id", Field::ResultCallId);
-        response.note_str("name", Field::ResultName);
         note_value(response.get("response").filter(|value| !value.is_null()));
     };
     match piece {
@@ -627,18 +623,6 @@ fn say_call(call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
 
 fn end_result<'t>((item, said): (ItemId, super::super::logged::SaidResponse<'t>), out: &mut Events<'_>) {
     out.end(said.tail(item, None));
-}
-
-/// A failure as the screen shows it: what went wrong, often with the provider's answer.
-fn failure(message: Str<'_>) -> Failure<'_> {
-    Failure {
-        class: FailureClass::Other,
-        status: None,
-        code: None,
-        message,
-        request_id: None,
-        retry_after: None,
-    }
 }
 
 fn stop(raw: Str<'_>) -> Stop<'_> {

@@ -35,9 +35,10 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemId => Says::Less("a part has no id of its own; a message that holds nothing has no line"),
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
-        Field::ItemStatus => Says::Less("only of results"),
         Field::EventTime => Says::Less("only of a line that has no time of its own"),
-        Field::ItemParent | Field::ItemAgent | Field::ItemParentCall => Says::No(Reason::NoSlot),
+        Field::ItemParent | Field::ItemAgent | Field::ItemParentCall | Field::ItemStatus => {
+            Says::No(Reason::NoSlot)
+        }
 
         Field::MessageMedia | Field::ResultMedia => {
             Says::Less("in base64: pictures, sound, film and PDF; none of the assistant")

@@ -100,7 +100,8 @@ impl LogForm for GeminiForm {
                 && inner.of() == Of::Result
             {
                 let result = BuiltResult::new(inner, log);
-                parts.extend(self.answer(result, inner.head().time.as_ref().filter(|time| is_date(time))));
+                let time = inner.head().time.as_ref().or(item.head().time.as_ref());
+                parts.extend(self.answer(result, time.filter(|time| is_date(time))));
             }
         }
         self.write_answered(log);
@@ -108,13 +109,18 @@ impl LogForm for GeminiForm {
             self.write_waiting(log);
             return self.answer_line(item, log);
         }
-        parts.extend(item.parts().filter_map(built_part));
+        if item.of() == Of::Message {
+            parts.extend(item.parts().filter_map(built_part));
+        }
         if !parts.is_empty() {
             self.write_waiting(log);
             let FrameHead { id, time, .. } = log.frame_of(item);
             let mut line = NativeObject::new();
             line.put("id", id).put("timestamp", time).literal("type", "user").put("content", parts);
             log.write(line);
+        } else if item.head().native_id.is_some() {
+            // All of it stands beside the calls.
+            log.lose(Field::ItemId, Reason::NoSlot);
         }
     }
 

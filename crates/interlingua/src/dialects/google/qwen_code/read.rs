@@ -11,7 +11,7 @@ use crate::model::{
     Origin, Part, Permission, Rewind, Session, Shape, Turn, Usage,
 };
 use crate::pipe::{Doc, Events, Reader, Remembered};
-use crate::tape::{Claim, Kind, Member as _, Val, WantedNames};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct QwenReader {
@@ -32,7 +32,6 @@ struct QwenLine<'t> {
     subtype: Option<Val<'t>>,
     provenance: Option<Val<'t>>,
     parts: Option<Val<'t>>,
-    role: Option<Val<'t>>,
     payload: Option<Val<'t>>,
 }
 
@@ -51,22 +50,21 @@ impl<'t> QwenLine<'t> {
         let [id, parent, time, kind, subtype, provenance, message, payload] = root.find(&WANTED);
         let parts = message.and_then(|message| message.get("parts"));
         let parts = parts.filter(|parts| parts.kind() == Kind::Array);
-        let role = message.and_then(|message| message.get("role"));
-        Self { root, id, parent, time, kind, subtype, provenance, parts, role, payload }
+        Self { root, id, parent, time, kind, subtype, provenance, parts, payload }
     }
 
     /// Begins an item with what every line says.
     fn begin(&self, mut head: ItemHead<'t>, out: &mut Events<'_>) -> ItemId {
         head.native_id = self.id.take_text(Field::ItemId);
         head.parent = self.parent.take_text(Field::ItemParent);
-        // What happened before the item begins has the line's time already.
-        let time = self.time.filter(|time| time.claimed() == Claim::Free);
-        head.time = time.take_time(Field::ItemTime);
+        head.time = self.time.take_time(Field::ItemTime);
         out.start(head)
     }
 
-    /// Says something that happened, at the time of the line.
+    /// Says something that happened, at the time of the line. The line is all there is to it.
     fn happened(&self, event: &Event<'_>, out: &mut Events<'_>) {
+        self.kind.note_text(Field::Structure);
+        self.subtype.note_text(Field::Structure);
         if let Some(time) = self.time.filter(Val::is_time) {
             out.event(&Event::Clock(time.note(Field::EventTime)));
         }
@@ -113,7 +111,6 @@ impl QwenReader {
 
     fn said(&mut self, line: &QwenLine<'_>, parts: Val<'_>, author: Author, out: &mut Events<'_>) {
         line.kind.note_text(Field::ItemAuthor);
-        line.role.note_text(Field::ItemAuthor);
         let mut head = out.head(ItemKind::Message, author);
         if author == Author::Assistant {
             head.model = line.root.take_str("model", Field::ItemModel);
@@ -157,7 +154,6 @@ impl QwenReader {
             return self.said(line, parts, Author::User, out);
         };
         line.kind.note_text(Field::Structure);
-        line.role.note_text(Field::Structure);
         let call = line.root.get("toolCallResult");
         let id = response.str_or_empty("id");
         let mut head = result_head(response, None, out);
@@ -197,7 +193,6 @@ impl QwenReader {
                 let target = payload.note_str("targetUuid", Field::RewindTo);
                 let to = target.or_else(|| line.parent.and_then(|parent| parent.str()));
                 line.happened(&Event::Rewound(Rewind { to, turns: None }), out);
-                notice(line, None, out);
             }
             "chat_compression" => {
                 let info = payload.get("info");
@@ -214,7 +209,6 @@ impl QwenReader {
                     }),
                     out,
                 );
-                notice(line, None, out);
             }
             "slash_command"
                 if payload.str_or_empty("phase") == "invocation" && payload.has_str("rawCommand") =>
@@ -250,10 +244,13 @@ impl QwenReader {
                     // Nobody was asked.
                     _ => None,
                 };
+                if let Some(took) = event.note_u64("duration_ms", Field::ResultDuration) {
+                    self.durations.insert(event.str_or_empty("call_id"), took);
+                }
                 if let (Some(answer), Some(id)) = (decision, event.get("call_id").and_then(|id| id.str())) {
                     event.note_str("decision", Field::PermissionAnswer);
                     event.note_str("call_id", Field::PermissionId);
-                    line.happened(
+                    return line.happened(
                         &Event::PermissionResolved(Permission {
                             id,
                             action: event
@@ -265,26 +262,23 @@ impl QwenReader {
                         }),
                         out,
                     );
-                } else {
-                    event.note_str("call_id", Field::ResultCallId);
-                }
-                if let Some(took) = event.note_u64("duration_ms", Field::ResultDuration) {
-                    self.durations.insert(event.str_or_empty("call_id"), took);
                 }
             }
-            "api_response" => {
+            // The message of a helper of the program stands in no line.
+            "api_response" if event.get("subagent_id").is_none() => {
                 let number = |name| event.get(name).and_then(|count| count.u64());
                 let own = [number("input_token_count"), number("output_token_count")];
                 let id = event.note_str("response_id", Field::TurnId);
                 self.response = id.map(|id| (id.as_escaped().to_owned(), own));
             }
+            "api_response" => {}
             "api_error" => {
                 let [status, message] = ["status_code", "error_message"].map(|name| event.get(name));
                 let message = message.or_else(|| event.get("error")).note_text(Field::ErrorMessage);
                 let status = status.and_then(|status| Some((status, u16::try_from(status.u64()?).ok()?)));
                 status.map(|(status, _)| status.note(Field::ErrorStatus));
                 let status = status.map(|(_, status)| status);
-                line.happened(
+                return line.happened(
                     &Event::Error(Failure {
                         class: status.map_or(FailureClass::Other, FailureClass::of_status),
                         status,
@@ -311,11 +305,17 @@ impl QwenReader {
 /// A line that is no part of the conversation, named by its subtype or its type, and what it tells.
 fn notice(line: &QwenLine<'_>, data: Option<Val<'_>>, out: &mut Events<'_>) {
     let subtype = line.subtype.note_text(Field::NoticeType);
-    let tag = if subtype.is_some() { Field::Structure } else { Field::NoticeType };
-    let event_type = subtype.or(line.kind.note_text(tag));
+    let data = data.filter(|data| !data.is_null());
+    let event_type = match (subtype, data) {
+        (Some(subtype), Some(_)) => {
+            line.kind.note_text(Field::Structure);
+            Some(subtype)
+        }
+        (subtype, _) => subtype.or_else(|| line.kind.note_text(Field::NoticeType)),
+    };
     let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     let item = line.begin(head, out);
-    if let Some(data) = data.filter(|data| !data.is_null()) {
+    if let Some(data) = data {
         out.delta(item, 0, Part::Json(data.take(Field::NoticeData)));
     }
     out.complete(item);
@@ -323,14 +323,13 @@ fn notice(line: &QwenLine<'_>, data: Option<Val<'_>>, out: &mut Events<'_>) {
 
 /// Whose words a line of the user holds.
 fn origin(line: &QwenLine<'_>, parts: Val<'_>) -> Option<Origin> {
-    let origin = match (line.subtype.word(), line.provenance.word()) {
-        ("mid_turn_user_message" | "realtime_message", _) => Origin::Own,
-        ("notification" | "cron" | "goal_runtime", _) => Origin::Harness,
-        ("", "real_user") => Origin::Own,
-        (_, "system" | "goal_runtime") => Origin::Harness,
+    let (origin, mark) = match (line.subtype.word(), line.provenance.word()) {
+        ("mid_turn_user_message" | "realtime_message", _) => (Origin::Own, line.subtype),
+        (_, "system" | "goal_runtime") => (Origin::Harness, line.provenance),
+        ("notification" | "cron" | "goal_runtime", _) => (Origin::Harness, line.subtype),
+        ("", "real_user") => (Origin::Own, line.provenance),
         _ => return command(parts),
     };
-    let mark = line.subtype.filter(|subtype| !subtype.is("")).or(line.provenance);
     mark.note_text(Field::ItemOrigin);
     Some(origin)
 }

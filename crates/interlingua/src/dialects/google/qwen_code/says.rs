@@ -36,10 +36,9 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemParent => Says::Less("only where the parent has a line; a part has none"),
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
-        Field::ItemStatus => Says::Less("only of results"),
         Field::EventTime => Says::Less("only of a line that has no time of its own"),
         Field::ItemAgent => Says::Less("only that its lines are a branch of their own"),
-        Field::ItemParentCall => Says::No(Reason::NoSlot),
+        Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
 
         Field::MessageMedia | Field::ResultMedia => {
             Says::Less("in base64: pictures, sound, film and PDF; none of the assistant")
