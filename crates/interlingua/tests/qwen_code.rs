@@ -30,7 +30,7 @@ fn entries(log: &str) -> Vec<Value> {
     record["session"]["entries"].as_array().expect("entries").clone()
 }
 
-fn line(id: &str, kind: &str, rest: Value) -> Value {
+fn line(id: &str, kind: &str, rest: &Value) -> Value {
     let mut line = json!({"uuid": id, "parentUuid": null, "sessionId": "s", "timestamp": "2026-11-16T09:00:00.000Z",
         "type": kind, "cwd": "/w", "version": "0.24.4"});
     let members = rest.as_object().expect("members").clone();
@@ -46,8 +46,8 @@ fn said(text: &str) -> Value {
     json!({"role": "user", "parts": [{"text": text}]})
 }
 
-fn telemetry(id: &str, event: Value) -> Value {
-    line(id, "system", json!({"subtype": "ui_telemetry", "systemPayload": {"uiEvent": event}}))
+fn telemetry(id: &str, event: &Value) -> Value {
+    line(id, "system", &json!({"subtype": "ui_telemetry", "systemPayload": {"uiEvent": event}}))
 }
 
 fn answer(id: &str) -> Value {
@@ -58,25 +58,25 @@ fn answer(id: &str) -> Value {
     line(
         id,
         "assistant",
-        json!({"model": "m", "message": {"role": "model", "parts": parts}, "usageMetadata": counts}),
+        &json!({"model": "m", "message": {"role": "model", "parts": parts}, "usageMetadata": counts}),
     )
 }
 
 #[test]
 fn who_spoke_is_told() {
     let lines = [
-        line("a", "user", json!({"provenance": "real_user", "message": said("typed")})),
-        line("b", "user", json!({"message": said("of an older version")})),
-        line("c", "user", json!({"subtype": "notification", "message": said("a task ended")})),
+        line("a", "user", &json!({"provenance": "real_user", "message": said("typed")})),
+        line("b", "user", &json!({"message": said("of an older version")})),
+        line("c", "user", &json!({"subtype": "notification", "message": said("a task ended")})),
         line(
             "d",
             "user",
-            json!({"subtype": "mid_turn_user_message", "provenance": "real_user", "message": said("and hurry")}),
+            &json!({"subtype": "mid_turn_user_message", "provenance": "real_user", "message": said("and hurry")}),
         ),
         line(
             "e",
             "system",
-            json!({"subtype": "slash_command", "systemPayload": {"phase": "invocation", "rawCommand": "/mcp"}}),
+            &json!({"subtype": "slash_command", "systemPayload": {"phase": "invocation", "rawCommand": "/mcp"}}),
         ),
     ];
     let entries = entries(&log(&lines));
@@ -94,7 +94,7 @@ fn telemetry_counts_nothing_and_tells_how_long_a_call_took() {
         "response": {"error": "Exit"}}}]}, "toolCallResult": {"callId": "c", "status": "error",
         "resultDisplay": {"type": "shell_result", "exitCode": 3}}});
     let lines =
-        [telemetry("a", response), answer("b"), telemetry("c", called), line("d", "tool_result", result)];
+        [telemetry("a", &response), answer("b"), telemetry("c", &called), line("d", "tool_result", &result)];
     let entries = entries(&log(&lines));
     let used: Vec<_> = entries.iter().filter_map(|entry| entry["token-usage"].as_object()).collect();
     assert_eq!(used.len(), 1, "{entries:?}");
@@ -111,7 +111,7 @@ fn what_a_person_decided_is_told() {
     let called = |id: &str, decision: &str| {
         telemetry(
             id,
-            json!({"event.name": "qwen-code.tool_call", "call_id": id, "function_name": "edit", "decision": decision}),
+            &json!({"event.name": "qwen-code.tool_call", "call_id": id, "function_name": "edit", "decision": decision}),
         )
     };
     let entries = entries(&log(&[called("a", "auto_accept"), called("b", "accept"), called("c", "reject")]));
@@ -126,7 +126,7 @@ fn compressions_and_rewinds_are_events() {
     let compressed = json!({"subtype": "chat_compression", "systemPayload": {"info": {"originalTokenCount": 9000,
         "newTokenCount": 700, "triggerReason": "auto"}, "compressedHistory": [{"role": "user", "parts": []}]}});
     let rewound = json!({"subtype": "rewind", "systemPayload": {"targetUuid": "a"}});
-    let entries = entries(&log(&[line("b", "system", compressed), line("c", "system", rewound)]));
+    let entries = entries(&log(&[line("b", "system", &compressed), line("c", "system", &rewound)]));
     let words: Vec<_> = entries.iter().map(|entry| entry["event-type"].clone()).collect();
     assert_eq!(words, ["compacted", "rewound"]);
     assert_eq!([&entries[0]["data"]["before"], &entries[0]["data"]["after"]], [9000, 700]);
@@ -140,15 +140,15 @@ fn compressions_and_rewinds_are_events() {
 fn it_is_no_log_of_claude_code_and_claude_codes_is_none_of_its() {
     let named = |lines: &[Value]| sniff(log(lines).as_bytes(), true).map(|guess| guess.dialect.name);
     let snapshot =
-        line("a", "system", json!({"subtype": "attribution_snapshot", "systemPayload": {"snapshot": {}}}));
-    let telemetry = telemetry("b", json!({"event.name": "qwen-code.api_response"}));
+        line("a", "system", &json!({"subtype": "attribution_snapshot", "systemPayload": {"snapshot": {}}}));
+    let telemetry = telemetry("b", &json!({"event.name": "qwen-code.api_response"}));
     assert_eq!(named(&[snapshot.clone(), telemetry.clone()]), Some("qwen-code"));
     assert_eq!(named(&[snapshot, telemetry, answer("c")]), Some("qwen-code"));
-    assert_eq!(named(&[line("a", "user", json!({"message": said("hi")}))]), Some("qwen-code"));
+    assert_eq!(named(&[line("a", "user", &json!({"message": said("hi")}))]), Some("qwen-code"));
     let content = json!({"message": {"role": "user", "content": "hi"}});
-    assert_eq!(named(&[line("a", "user", content)]), Some("claude-code"));
+    assert_eq!(named(&[line("a", "user", &content)]), Some("claude-code"));
     assert_eq!(
-        named(&[line("a", "system", json!({"subtype": "local_command", "content": "x"}))]),
+        named(&[line("a", "system", &json!({"subtype": "local_command", "content": "x"}))]),
         Some("claude-code")
     );
     // Live output.
@@ -165,18 +165,18 @@ fn a_shuffled_log_comes_back() {
         {"functionResponse": {"id": "d", "response": null}}]}});
     let small = [
         answer("a"),
-        line("b", "user", json!({"message": said("~")})),
-        line("c", "tool_result", result),
-        line("d", "tool_result", two),
-        line("e", "tool_result", json!({"message": {"parts": [{"text": "none"}]}})),
-        telemetry("f", json!({"event.name": "qwen-code.tool_call", "call_id": "c", "duration_ms": 19, "decision": "reject"})),
-        telemetry("g", json!({"event.name": "qwen-code.other", "rating": 1})),
-        telemetry("h", json!({"event.name": "qwen-code.api_error", "error": "oh", "status_code": 99_999})),
-        line("i", "system", json!({"subtype": "at_command", "systemPayload": {"filesRead": []}})),
-        line("j", "system", json!({"subtype": "rewind", "systemPayload": {}})),
-        line("k", "system", json!({"subtype": "chat_compression", "systemPayload": {"compressedHistory": null}})),
-        line("l", "system", json!({"subtype": "new", "systemPayload": "~"})),
-        line("m", "new", json!({})),
+        line("b", "user", &json!({"message": said("~")})),
+        line("c", "tool_result", &result),
+        line("d", "tool_result", &two),
+        line("e", "tool_result", &json!({"message": {"parts": [{"text": "none"}]}})),
+        telemetry("f", &json!({"event.name": "qwen-code.tool_call", "call_id": "c", "duration_ms": 19, "decision": "reject"})),
+        telemetry("g", &json!({"event.name": "qwen-code.other", "rating": 1})),
+        telemetry("h", &json!({"event.name": "qwen-code.api_error", "error": "oh", "status_code": 99_999})),
+        line("i", "system", &json!({"subtype": "at_command", "systemPayload": {"filesRead": []}})),
+        line("j", "system", &json!({"subtype": "rewind", "systemPayload": {}})),
+        line("k", "system", &json!({"subtype": "chat_compression", "systemPayload": {"compressedHistory": null}})),
+        line("l", "system", &json!({"subtype": "new", "systemPayload": "~"})),
+        line("m", "new", &json!({})),
         json!({"type": "user"}),
         json!([1]),
     ]

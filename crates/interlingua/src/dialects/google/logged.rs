@@ -75,7 +75,7 @@ impl<'t> LoggedPart<'t> {
 }
 
 /// The parts of a content: a list, or one part, or a text.
-pub(super) fn parts_of<'t>(content: Option<Val<'t>>) -> impl Iterator<Item = Val<'t>> {
+pub(super) fn parts_of(content: Option<Val<'_>>) -> impl Iterator<Item = Val<'_>> {
     let list = content.filter(|content| content.kind() == Kind::Array);
     let one = content.filter(|content| matches!(content.kind(), Kind::String | Kind::Object));
     list.into_iter().flat_map(|list| list.elements()).chain(one)
@@ -197,7 +197,7 @@ pub(super) fn say_response<'t>(response: Val<'t>, item: ItemId, out: &mut Events
     let mut said = SaidResponse::default();
     let [value, parts] = response.get_all(["response", "parts"]);
     if let Some(value) = value.filter(|value| !value.is_null()) {
-        let output = Output::of(value);
+        let output = ToolOutput::of(value);
         said.is_error = output.is_error;
         said.outcome = output.outcome.note_text(Field::ItemStatus);
         let part = say_value(output.value, &mut said);
@@ -240,13 +240,13 @@ pub(super) fn say_more<'t>(
 }
 
 /// What a tool said, in a `response`: by convention its `output` or `error`, or else all of it.
-struct Output<'t> {
+struct ToolOutput<'t> {
     value: Val<'t>,
     is_error: bool,
     outcome: Option<Val<'t>>,
 }
 
-impl<'t> Output<'t> {
+impl<'t> ToolOutput<'t> {
     fn of(response: Val<'t>) -> Self {
         let [output, error, outcome] = response.get_all(["output", "error", "outcome"]);
         let outcome = outcome.filter(|outcome| outcome.kind() == Kind::String);
@@ -261,7 +261,7 @@ impl<'t> Output<'t> {
 
 /// The text or value that a response comes down to, however it is written: a text, or an object of one.
 pub(super) fn value_of(response: Val<'_>) -> Val<'_> {
-    Output::of(response).value
+    ToolOutput::of(response).value
 }
 
 /// What a shell command returned: it stands on a line of its own in what the command printed.
@@ -424,9 +424,9 @@ impl<'g> ByKind<'g> {
                         continue;
                     }
                     values.push(match (kind, &mut beside) {
-                        (LoggedPart::Media(_), Some(result)) => Response::more(result, part),
+                        (LoggedPart::Media(_), Some(result)) => LoggedResponse::more(result, part),
                         (LoggedPart::Response(_), _) => match self.result() {
-                            Some(result) => beside.insert(Response::new(result)).part(part),
+                            Some(result) => beside.insert(LoggedResponse::new(result)).part(part),
                             None => NativeObject::new().into(),
                         },
                         _ => self.part(part),
@@ -452,7 +452,8 @@ impl<'g> ByKind<'g> {
             }
             LoggedPart::Response(response) => {
                 let name = spelled(kept, "functionResponse", "function_response");
-                object.put_some(name, self.result().map(|result| Response::new(result).object(response)));
+                object
+                    .put_some(name, self.result().map(|result| LoggedResponse::new(result).object(response)));
             }
             LoggedPart::Media(_) => {
                 let next = self.media.pop_front();
@@ -501,12 +502,12 @@ fn media_values<'g>(kept: Val<'_>, media: Option<&'g Media<'static>>) -> NativeV
 }
 
 /// A result, whose first part is what the response says and whose others stand beside it.
-pub(super) struct Response<'g> {
+pub(super) struct LoggedResponse<'g> {
     item: GatheredItem<'g>,
     said: VecDeque<&'g Part<'static>>,
 }
 
-impl<'g> Response<'g> {
+impl<'g> LoggedResponse<'g> {
     pub(super) fn new(item: GatheredItem<'g>) -> Self {
         let is_content = |part: &&Part<'_>| !matches!(part, Part::File(_));
         Self { item, said: item.parts().filter(is_content).collect() }

@@ -13,7 +13,7 @@ use crate::tape::{Kind, Val};
 
 /// What may be said of a message more than once.
 #[derive(Clone, Copy)]
-pub(super) enum Said {
+pub(super) enum SaidOf {
     /// The message itself.
     Message,
     /// That it has a text, whatever it is.
@@ -79,7 +79,7 @@ impl Memory {
     pub(super) fn key<'t>(
         &mut self,
         of: Owner<'_>,
-        said: Said,
+        said: SaidOf,
         texts: impl IntoIterator<Item = Str<'t>>,
     ) -> u64 {
         let mut hash = TextHash::new(of, said);
@@ -90,9 +90,9 @@ impl Memory {
     }
 
     /// The key of a thought: its heading stands before it where it is one text. Spaces and asterisks do not count.
-    pub(super) fn thought_key(&mut self, of: Owner<'_>, subject: Option<Str<'_>>, text: &Str<'_>) -> u64 {
-        let mut hash = TextHash::new(of, Said::Thought);
-        for text in subject.iter().chain([text]) {
+    pub(super) fn thought_key(&mut self, of: Owner<'_>, subject: Option<&Str<'_>>, text: &Str<'_>) -> u64 {
+        let mut hash = TextHash::new(of, SaidOf::Thought);
+        for text in subject.into_iter().chain([text]) {
             self.plain.clear();
             text.decode_into(&mut self.plain);
             for byte in self.plain.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'*') {
@@ -103,11 +103,17 @@ impl Memory {
     }
 
     /// The key of a call or a result, by the call's id and a value: however that is spaced and escaped.
-    pub(super) fn value_key(&mut self, of: Owner<'_>, said: Said, name: &str, value: Option<Val<'_>>) -> u64 {
+    pub(super) fn value_key(
+        &mut self,
+        of: Owner<'_>,
+        said: SaidOf,
+        name: &str,
+        value: Option<Val<'_>>,
+    ) -> u64 {
         let mut hash = TextHash::new(of, said);
         name.bytes().for_each(|byte| hash.byte(byte));
         let value = match said {
-            Said::Result => value.map(value_of),
+            SaidOf::Result => value.map(value_of),
             _ => value,
         };
         if let Some(value) = value {
@@ -121,7 +127,7 @@ impl Memory {
 struct TextHash(u64);
 
 impl TextHash {
-    fn new(of: Owner<'_>, said: Said) -> Self {
+    fn new(of: Owner<'_>, said: SaidOf) -> Self {
         let mut hash = Self(0xcbf2_9ce4_8422_2325);
         of.id.bytes().for_each(|byte| hash.byte(byte));
         hash.byte(0xf8 | said as u8);
@@ -225,7 +231,7 @@ mod tests {
         let mut key = |json: &str| {
             let mut buf = TapeBuf::default();
             let tape = buf.parse(json, &Limits::default()).expect("legal");
-            memory.value_key(Owner::call("c1"), Said::Call, "read", Some(tape.root()))
+            memory.value_key(Owner::call("c1"), SaidOf::Call, "read", Some(tape.root()))
         };
         assert_eq!(key(r#"{ "a": ["\u00e9", 1] }"#), key(r#"{"a":["é",1]}"#));
         assert_ne!(key(r#"{"a":["é",1]}"#), key(r#"{"a":["é"],"1":1}"#));

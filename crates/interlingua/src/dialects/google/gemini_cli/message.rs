@@ -26,7 +26,7 @@ pub(super) struct LoggedMessage<'t> {
 
 /// What a message is made of.
 #[derive(Clone, Copy)]
-pub(super) enum Piece<'t> {
+pub(super) enum MessagePiece<'t> {
     /// A thought with its heading.
     Thought(Val<'t>),
     /// A part of the content.
@@ -94,32 +94,32 @@ impl<'t> LoggedMessage<'t> {
     }
 
     /// Its pieces, in the order they are told.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'t>> + use<'t> {
+    pub(super) fn pieces(&self) -> impl Iterator<Item = MessagePiece<'t>> + use<'t> {
         let is_thought = |thought: &Val<'_>| thought.has_str("description");
         let thoughts = self.thoughts.into_iter().flat_map(|thoughts| thoughts.elements()).filter(is_thought);
         let mut answered = None;
         let parts = parts_of(self.content).map(move |part| match (LoggedPart::of(part), answered) {
-            (LoggedPart::Media(_), Some(call)) => Piece::Beside(part, call),
+            (LoggedPart::Media(_), Some(call)) => MessagePiece::Beside(part, call),
             (kind, _) => {
                 answered = match kind {
                     LoggedPart::Response(response) => Some(response_id(response)),
                     _ => None,
                 };
-                Piece::Part(part, kind)
+                MessagePiece::Part(part, kind)
             }
         });
         let is_call = |call: &Val<'_>| call.has_str("name");
         let calls = self.calls.into_iter().flat_map(|calls| calls.elements()).filter(is_call);
         let calls = calls.flat_map(|call| {
-            let result = ToolResults::of(call).is_some().then_some(Piece::Result(call));
-            [Some(Piece::Call(call)), result].into_iter().flatten()
+            let result = ToolResults::of(call).is_some().then_some(MessagePiece::Result(call));
+            [Some(MessagePiece::Call(call)), result].into_iter().flatten()
         });
-        thoughts.map(Piece::Thought).chain(parts).chain(calls)
+        thoughts.map(MessagePiece::Thought).chain(parts).chain(calls)
     }
 }
 
 /// What names the call that a response answers: its id, or the tool's name where calls have no ids.
-pub(super) fn response_id<'t>(response: Val<'t>) -> &'t str {
+pub(super) fn response_id(response: Val<'_>) -> &str {
     match response.str_or_empty("id") {
         "" => response.str_or_empty("name"),
         id => id,

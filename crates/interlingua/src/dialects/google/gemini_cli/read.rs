@@ -1,11 +1,11 @@
 //! Frames to events. A message is told when it is new; a message that is written again tells what is new of it.
 
 use super::super::logged::{
-    CountNames, LoggedPart, read_counts, result_head, say_file, say_more, say_part, say_response, say_value,
-    start_call,
+    CountNames, LoggedPart, SaidResponse, parts_of, read_counts, result_head, say_file, say_more, say_part,
+    say_response, say_value, start_call,
 };
-use super::memory::{Memory, Owner, Said};
-use super::message::{LoggedMessage, Piece, ToolResults, cwd, origin, response_id};
+use super::memory::{Memory, Owner, SaidOf};
+use super::message::{LoggedMessage, MessagePiece, ToolResults, cwd, origin, response_id};
 use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::json::Str;
@@ -24,8 +24,8 @@ pub(super) struct GeminiReader {
     /// Whether each piece of the message at hand has been said, and its key.
     pieces: Vec<(u64, bool)>,
     open: Option<OpenMessage>,
-    /// The history was written anew up to that message (none, if nothing of it is left), and ends before it did.
-    cut_after: Option<Option<usize>>,
+    /// The history was written anew and ends before it did: so many messages of it count.
+    left: Option<usize>,
 }
 
 /// A message of the model that may be written again in one of the next lines, with what came of its calls.
@@ -42,7 +42,7 @@ struct OpenMessage {
 
 /// What is known of a message before it is told.
 #[derive(Default)]
-struct Look {
+struct MessageNews {
     /// There is a message of that id.
     known: bool,
     /// It has another text than that one.
@@ -52,7 +52,7 @@ struct Look {
     new: usize,
 }
 
-impl Look {
+impl MessageNews {
     fn says_anything(&self) -> bool {
         self.replaces || self.new > 0 || (self.pieces == 0 && !self.known)
     }
@@ -188,89 +188,92 @@ impl GeminiReader {
             last = self.memory.live().find(message.id()).or(last);
         }
         out.complete(item);
-        let is_all = last.is_some_and(|last| last + 1 >= known);
-        self.cut_after = (is_history && known > 0 && !is_all).then_some(last);
+        let left = last.map_or(0, |last| last + 1);
+        self.left = (is_history && left < known).then_some(left);
     }
 
     /// The conversation went back to before that message.
     fn rewind(&mut self, to: Val<'_>, out: &mut Events<'_>) {
         self.close(out);
-        self.cut_after = None;
-        let live = self.memory.live();
+        self.left = None;
+        let id = to.note(Field::RewindTo);
         // Nothing is left if there is no such message.
-        let place = live.find(to.note(Field::RewindTo).as_str().trim_matches('"')).unwrap_or(0);
-        let last =
-            place.checked_sub(1).and_then(|last| live.get(last)).map(|id| Str::escaped(id).into_owned());
-        live.truncate(place);
-        out.event(&Event::Rewound(Rewind { to: last, turns: None }));
+        let left = self.memory.live().find(id.as_str().trim_matches('"')).unwrap_or(0);
+        self.back_to(left, out);
     }
 
     /// Says that the conversation went back, if the history that was written last is shorter than it was.
     fn went_back(&mut self, out: &mut Events<'_>) {
-        let Some(last) = self.cut_after.take() else { return };
+        let Some(left) = self.left.take() else { return };
         self.close(out);
+        self.back_to(left, out);
+    }
+
+    /// So many messages count.
+    fn back_to(&mut self, left: usize, out: &mut Events<'_>) {
         let live = self.memory.live();
-        let to = last.and_then(|last| live.get(last)).map(|id| Str::escaped(id).into_owned());
-        live.truncate(last.map_or(0, |last| last + 1));
+        let last = left.checked_sub(1).and_then(|last| live.get(last));
+        let to = last.map(|id| Str::escaped(id).into_owned());
+        live.truncate(left);
         out.event(&Event::Rewound(Rewind { to, turns: None }));
     }
 
     /// Finds out what of a message is new.
-    fn look(&mut self, message: &LoggedMessage<'_>) -> Look {
+    fn look(&mut self, message: &LoggedMessage<'_>) -> MessageNews {
         let (own, memory) = (message.owner(), &mut self.memory);
         let has_id = !own.id.is_empty();
-        let message_key = memory.key(own, Said::Message, []);
+        let message_key = memory.key(own, SaidOf::Message, []);
         let known = has_id && memory.knows(message_key);
-        let text_key = memory.key(own, Said::Text, message.texts());
+        let text_key = memory.key(own, SaidOf::Text, message.texts());
         let has_text = message.texts().any(|text| !text.is_empty());
         let same_text = has_id && memory.knows(text_key);
-        let any_key = memory.key(own, Said::AnyText, []);
+        let any_key = memory.key(own, SaidOf::AnyText, []);
         let replaces = known && has_text && !same_text && memory.knows(any_key);
-        let mut look = Look { known, replaces, ..Look::default() };
+        let mut look = MessageNews { known, replaces, ..MessageNews::default() };
         self.pieces.clear();
         for piece in message.pieces() {
             let (key, known) = match piece {
-                Piece::Thought(thought) => {
+                MessagePiece::Thought(thought) => {
                     let text = thought.get("description").and_then(|text| text.str()).unwrap_or_default();
                     let subject = thought.get("subject").and_then(|subject| subject.str());
-                    let key = memory.thought_key(own, subject, &text);
+                    let key = memory.thought_key(own, subject.as_ref(), &text);
                     (key, has_id && memory.knows(key))
                 }
                 // An empty text is nothing to say.
-                Piece::Part(_, LoggedPart::Text(text)) => (text_key, same_text || text.is("")),
-                Piece::Part(_, LoggedPart::Unknown) => (0, true),
-                Piece::Part(_, LoggedPart::Thought(text)) => {
+                MessagePiece::Part(_, LoggedPart::Text(text)) => (text_key, same_text || text.is("")),
+                MessagePiece::Part(_, LoggedPart::Unknown) => (0, true),
+                MessagePiece::Part(_, LoggedPart::Thought(text)) => {
                     let key = memory.thought_key(own, None, &text.str().unwrap_or_default());
                     (key, has_id && memory.knows(key))
                 }
-                Piece::Part(part, LoggedPart::Media(_)) => {
-                    let key = memory.value_key(own, Said::Media, "", Some(part));
+                MessagePiece::Part(part, LoggedPart::Media(_)) => {
+                    let key = memory.value_key(own, SaidOf::Media, "", Some(part));
                     (key, has_id && memory.knows(key))
                 }
-                Piece::Beside(part, call) => {
-                    let key = memory.value_key(Owner::call(call), Said::Media, "", Some(part));
+                MessagePiece::Beside(part, call) => {
+                    let key = memory.value_key(Owner::call(call), SaidOf::Media, "", Some(part));
                     (key, memory.knows(key))
                 }
-                Piece::Part(_, LoggedPart::Call(call)) | Piece::Call(call) => {
+                MessagePiece::Part(_, LoggedPart::Call(call)) | MessagePiece::Call(call) => {
                     let call_id = call.str_or_empty("id");
                     let of = if call_id.is_empty() { own } else { Owner::call(call_id) };
-                    let key = memory.value_key(of, Said::Call, call.str_or_empty("name"), call.get("args"));
+                    let key = memory.value_key(of, SaidOf::Call, call.str_or_empty("name"), call.get("args"));
                     (key, !of.id.is_empty() && memory.knows(key))
                 }
-                Piece::Part(_, LoggedPart::Response(response)) => {
+                MessagePiece::Part(_, LoggedPart::Response(response)) => {
                     let of = Owner::call(response_id(response));
-                    let key = memory.value_key(of, Said::Result, "", response.get("response"));
+                    let key = memory.value_key(of, SaidOf::Result, "", response.get("response"));
                     // Where calls have no ids, tools may say the same more than once.
                     (key, response.has_str("id") && memory.knows(key))
                 }
-                Piece::Result(call) => {
+                MessagePiece::Result(call) => {
                     let value = ToolResults::of(call).and_then(|results| results.value());
                     let of = Owner::call(call.str_or_empty("id"));
-                    let key = memory.value_key(of, Said::Result, "", value);
+                    let key = memory.value_key(of, SaidOf::Result, "", value);
                     (key, call.has_str("id") && memory.knows(key))
                 }
             };
-            let counts = !matches!(piece, Piece::Part(_, LoggedPart::Unknown)) && !is_blank(piece);
+            let counts = !matches!(piece, MessagePiece::Part(_, LoggedPart::Unknown)) && !is_blank(piece);
             look.pieces += usize::from(counts);
             look.new += usize::from(!known);
             self.pieces.push((key, known));
@@ -294,17 +297,17 @@ impl GeminiReader {
             self.tell_cwd(&first, out);
         }
         if look.says_anything() {
-            let open = self.begin(message, &look, author, around, out);
-            self.say_pieces(message, &look, open, around, out);
+            let place = self.begin(message, &look, author, around, out);
+            self.say_pieces(message, &look, Some(place), around, out);
         } else {
             // What came of calls is known by theirs.
             message.id.filter(|_| look.known).note_text(Field::ItemId);
             self.say_pieces(message, &look, None, around, out);
         }
-        let key = self.memory.key(message.owner(), Said::Message, []);
+        let key = self.memory.key(message.owner(), SaidOf::Message, []);
         self.memory.learn(key);
         if message.texts().any(|text| !text.is_empty()) {
-            let key = self.memory.key(message.owner(), Said::AnyText, []);
+            let key = self.memory.key(message.owner(), SaidOf::AnyText, []);
             self.memory.learn(key);
         }
         self.usage(message, out);
@@ -314,11 +317,11 @@ impl GeminiReader {
     fn begin(
         &mut self,
         message: &LoggedMessage<'_>,
-        look: &Look,
+        look: &MessageNews,
         author: Author,
         around: Option<ItemId>,
         out: &mut Events<'_>,
-    ) -> Option<(ItemId, u32)> {
+    ) -> (ItemId, u32) {
         let LoggedMessage { id, time, model, .. } = message;
         let own = |open: &&OpenMessage| {
             !look.replaces && around.is_none() && !open.id.is_empty() && open.id == message.id()
@@ -328,7 +331,7 @@ impl GeminiReader {
             let same = |val: &Val<'_>, known: &str| val.text() == known;
             time.filter(|time| same(time, &open.time)).take_time(Field::ItemTime);
             model.filter(|model| same(model, &open.model)).take_text(Field::ItemModel);
-            return Some((open.item, open.next));
+            return (open.item, open.next);
         }
         if around.is_none() {
             self.close(out);
@@ -346,8 +349,9 @@ impl GeminiReader {
             let typed = message.display.map(|_| Origin::Own);
             head.origin = first.and_then(|text| origin(text.as_escaped())).or(typed);
         }
-        let own =
-            |piece: &Piece<'_>| matches!(piece, Piece::Part(_, LoggedPart::Text(_) | LoggedPart::Media(_)));
+        let own = |piece: &MessagePiece<'_>| {
+            matches!(piece, MessagePiece::Part(_, LoggedPart::Text(_) | LoggedPart::Media(_)))
+        };
         head.shape = if message.pieces().filter(own).nth(1).is_some() { Shape::List } else { Shape::One };
         let item = out.start(head);
         self.memory.live().add(message.id());
@@ -356,14 +360,14 @@ impl GeminiReader {
             let (id, time, model) = (message.id().to_owned(), raw(*time), raw(*model));
             self.open = Some(OpenMessage { item, id, time, model, frame: out.frame_number(), next: 0 });
         }
-        Some((item, 0))
+        (item, 0)
     }
 
     /// Says the pieces of a message that are new, and notes the others.
     fn say_pieces(
         &mut self,
         message: &LoggedMessage<'_>,
-        look: &Look,
+        look: &MessageNews,
         place: Option<(ItemId, u32)>,
         around: Option<ItemId>,
         out: &mut Events<'_>,
@@ -371,30 +375,30 @@ impl GeminiReader {
         let keys = std::mem::take(&mut self.pieces);
         let (mut result, mut next) = (None, 0);
         for (piece, &(key, known)) in message.pieces().zip(&keys) {
-            if let Some(open) = result.take_if(|_| !matches!(piece, Piece::Beside(..))) {
+            if let Some(open) = result.take_if(|_| !matches!(piece, MessagePiece::Beside(..))) {
                 end_result(open, out);
             }
-            let known = known && !(look.replaces && !is_blank(piece));
+            let known = known && (!look.replaces || is_blank(piece));
             let Some((item, first)) = place.filter(|_| !known) else {
                 note(piece);
                 continue;
             };
             self.memory.learn(key);
             match piece {
-                Piece::Thought(thought) => say_thought(thought, item, out),
+                MessagePiece::Thought(thought) => say_thought(thought, item, out),
                 // A result may have more beside it.
-                Piece::Part(_, LoggedPart::Response(response)) => {
+                MessagePiece::Part(_, LoggedPart::Response(response)) => {
                     let head = result_head(response, None, out);
                     let item = out.start(ItemHead { within: Some(item), ..head });
                     result = Some((item, say_response(response, item, out)));
                 }
-                Piece::Beside(part, _) => match &mut result {
+                MessagePiece::Beside(part, _) => match &mut result {
                     Some((item, said)) => _ = say_more(part, *item, said, out),
                     None => say_part(part, first + next, item, out),
                 },
-                Piece::Part(part, _) => say_part(part, first + next, item, out),
-                Piece::Call(call) => say_call(call, item, out),
-                Piece::Result(call) => self.say_result(call, item, out),
+                MessagePiece::Part(part, _) => say_part(part, first + next, item, out),
+                MessagePiece::Call(call) => say_call(call, item, out),
+                MessagePiece::Result(call) => self.say_result(call, item, out),
             }
             next += 1;
         }
@@ -407,19 +411,7 @@ impl GeminiReader {
             Some(open) if open.item == item && around.is_none() => open.next = first + next,
             _ => out.complete(item),
         }
-        self.display(message);
-    }
-
-    /// What the person typed, where the content repeats it.
-    fn display(&self, message: &LoggedMessage<'_>) {
-        let Some(display) = message.display else { return };
-        for part in super::super::logged::parts_of(Some(display)) {
-            if let LoggedPart::Text(text) = LoggedPart::of(part)
-                && message.texts().any(|said| Some(said) == text.str())
-            {
-                text.note(Field::MessageText);
-            }
-        }
+        note_display(message);
     }
 
     /// What came of a call, and how it went.
@@ -427,17 +419,16 @@ impl GeminiReader {
         let Some(ToolResults { main, all }) = ToolResults::of(call) else { return };
         let [status, time, display] = call.get_all(["status", "timestamp", "resultDisplay"]);
         let response = main.filter(|main| main.kind() == Kind::Object);
-        let mut head = match response {
-            Some(response) => result_head(response, Some(call), out),
-            None => {
-                let call_id = call.get("id").and_then(|id| id.str());
-                out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool)
-            }
+        let mut head = if let Some(response) = response {
+            result_head(response, Some(call), out)
+        } else {
+            let call_id = call.get("id").and_then(|id| id.str());
+            out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool)
         };
         head.within = Some(message);
         head.time = time.take_time(Field::ItemTime);
         let item = out.start(head);
-        let mut said = Default::default();
+        let mut said = SaidResponse::default();
         if let Some(response) = response {
             said = say_response(response, item, out);
         } else if let Some(text) = main {
@@ -450,14 +441,14 @@ impl GeminiReader {
                 LoggedPart::Response(other) if Some(other.number()) != response.map(|own| own.number()) => {
                     // What came of another call, where that was said.
                     let of = Owner::call(response_id(other));
-                    let key = self.memory.value_key(of, Said::Result, "", other.get("response"));
+                    let key = self.memory.value_key(of, SaidOf::Result, "", other.get("response"));
                     if self.memory.knows(key) {
-                        note(Piece::Part(part, LoggedPart::Response(other)));
+                        note(MessagePiece::Part(part, LoggedPart::Response(other)));
                     }
                 }
                 LoggedPart::Media(_) => {
                     let of = Owner::call(call.str_or_empty("id"));
-                    let key = self.memory.value_key(of, Said::Media, "", Some(part));
+                    let key = self.memory.value_key(of, SaidOf::Media, "", Some(part));
                     self.memory.learn(key);
                     say_more(part, item, &mut said, out);
                 }
@@ -473,7 +464,7 @@ impl GeminiReader {
     fn shown(
         &mut self,
         message: &LoggedMessage<'_>,
-        look: &Look,
+        look: &MessageNews,
         around: Option<ItemId>,
         out: &mut Events<'_>,
     ) {
@@ -488,7 +479,7 @@ impl GeminiReader {
             self.close(out);
         }
         for key in
-            [self.memory.key(own, Said::Message, []), self.memory.key(own, Said::Text, message.texts())]
+            [self.memory.key(own, SaidOf::Message, []), self.memory.key(own, SaidOf::Text, message.texts())]
         {
             self.memory.learn(key);
         }
@@ -514,7 +505,7 @@ impl GeminiReader {
             if own.id.is_empty() {
                 return told;
             }
-            let key = self.memory.key(own, Said::Message, []);
+            let key = self.memory.key(own, SaidOf::Message, []);
             self.memory.increase(key, told)
         });
         let more =
@@ -539,12 +530,12 @@ fn facts(val: Val<'_>, begins: bool) -> Session<'_> {
 }
 
 /// Whether a piece says nothing.
-fn is_blank(piece: Piece<'_>) -> bool {
-    matches!(piece, Piece::Part(_, LoggedPart::Text(text)) if text.is(""))
+fn is_blank(piece: MessagePiece<'_>) -> bool {
+    matches!(piece, MessagePiece::Part(_, LoggedPart::Text(text)) if text.is(""))
 }
 
 /// Notes what has been said before.
-fn note(piece: Piece<'_>) {
+fn note(piece: MessagePiece<'_>) {
     let note_call = |call: Val<'_>| {
         call.note_str("id", Field::CallId);
         call.note_str("name", Field::CallName);
@@ -561,23 +552,23 @@ fn note(piece: Piece<'_>) {
         note_value(response.get("response").filter(|value| !value.is_null()));
     };
     match piece {
-        Piece::Thought(thought) => {
+        MessagePiece::Thought(thought) => {
             thought.note_str("subject", Field::ItemSubject);
             thought.note_str("description", Field::ReasoningText);
         }
-        Piece::Part(_, LoggedPart::Text(text)) => {
+        MessagePiece::Part(_, LoggedPart::Text(text)) => {
             text.note(if text.is("") { Field::Structure } else { Field::MessageText });
         }
-        Piece::Part(part, LoggedPart::Thought(text)) => {
+        MessagePiece::Part(part, LoggedPart::Thought(text)) => {
             part.get("thought").map(|flag| flag.note(Field::Structure));
             text.note(Field::ReasoningText);
         }
-        Piece::Part(_, LoggedPart::Call(call)) | Piece::Call(call) => note_call(call),
-        Piece::Part(_, LoggedPart::Response(response)) => note_response(response),
-        Piece::Part(part, LoggedPart::Media(_)) => note_media(part, Of::Message),
-        Piece::Beside(part, _) => note_media(part, Of::Result),
-        Piece::Part(_, LoggedPart::Unknown) => {}
-        Piece::Result(call) => match ToolResults::of(call) {
+        MessagePiece::Part(_, LoggedPart::Call(call)) | MessagePiece::Call(call) => note_call(call),
+        MessagePiece::Part(_, LoggedPart::Response(response)) => note_response(response),
+        MessagePiece::Part(part, LoggedPart::Media(_)) => note_media(part, Of::Message),
+        MessagePiece::Beside(part, _) => note_media(part, Of::Result),
+        MessagePiece::Part(_, LoggedPart::Unknown) => {}
+        MessagePiece::Result(call) => match ToolResults::of(call) {
             Some(ToolResults { main: Some(main), .. }) if main.kind() == Kind::Object => note_response(main),
             Some(ToolResults { main, .. }) => note_value(main),
             None => {}
@@ -587,11 +578,22 @@ fn note(piece: Piece<'_>) {
 
 /// Notes a picture that has been said before.
 fn note_media(part: Val<'_>, of: Of) {
-    for (place, _) in [("inlineData", ()), ("fileData", ())] {
+    for place in ["inlineData", "fileData"] {
         let Some(place) = part.get(place) else { continue };
         place.note_str("data", of.media());
         place.note_str("fileUri", of.media());
         place.note_str("mimeType", Field::MediaType);
+    }
+}
+
+/// Notes what the person typed, where the content repeats it.
+fn note_display(message: &LoggedMessage<'_>) {
+    for part in parts_of(message.display) {
+        if let LoggedPart::Text(text) = LoggedPart::of(part)
+            && message.texts().any(|said| Some(said) == text.str())
+        {
+            text.note(Field::MessageText);
+        }
     }
 }
 
@@ -621,7 +623,7 @@ fn say_call(call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     out.end(ItemTail { native_status, ..ItemTail::new(item, status) });
 }
 
-fn end_result<'t>((item, said): (ItemId, super::super::logged::SaidResponse<'t>), out: &mut Events<'_>) {
+fn end_result((item, said): (ItemId, SaidResponse<'_>), out: &mut Events<'_>) {
     out.end(said.tail(item, None));
 }
 

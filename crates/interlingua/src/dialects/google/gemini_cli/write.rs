@@ -2,7 +2,7 @@
 //! Gemini CLI resumes: a head, and messages with what came of their calls beside each call.
 
 use super::super::logged::{
-    BuiltResult, ByKind, Response, built_call, built_part, built_thought, call_values, list,
+    BuiltResult, ByKind, LoggedResponse, built_call, built_part, built_thought, call_values, list,
 };
 use crate::json::{JsonBuffer, Raw, Str};
 use crate::ledger::Reason;
@@ -68,7 +68,9 @@ impl LogForm for GeminiForm {
         }
         let mut frame = NativeObject::new();
         if kept.kind() == Kind::Array {
-            values.into_iter().for_each(|value| _ = frame.put("", value));
+            for value in values {
+                frame.put("", value);
+            }
         } else {
             let mut set = NativeObject::new();
             set.put("messages", values).put_some("lastUpdated", item.head().time.as_ref());
@@ -181,7 +183,7 @@ impl GeminiForm {
         let Some(call) = own.next() else { return parts };
         let mut rest = NativeObject::new();
         rest.put("result", parts).put_some("status", status.map(Str::escaped)).put_some("timestamp", time);
-        push_members(&mut call.json, rest);
+        push_members(&mut call.json, &rest);
         call.answered = true;
         Vec::new()
     }
@@ -251,7 +253,7 @@ impl GeminiForm {
         if calls.is_empty() {
             return log.write(line);
         }
-        let open = |object: NativeObject<'_>| {
+        let open = |object: &NativeObject<'_>| {
             let mut json = String::new();
             push_members(&mut json, object);
             json
@@ -261,15 +263,15 @@ impl GeminiForm {
                 Some(NativeValue::Text(id)) => id.as_escaped().to_owned(),
                 _ => String::new(),
             },
-            json: open(call),
+            json: open(&call),
             answered: false,
         });
-        self.waiting = Some(WaitingMessage { calls: calls.collect(), line: open(line) });
+        self.waiting = Some(WaitingMessage { calls: calls.collect(), line: open(&line) });
     }
 }
 
 /// Adds members to an object that is written and still open; begins it, if nothing is written.
-fn push_members(open: &mut String, members: NativeObject<'_>) {
+fn push_members(open: &mut String, members: &NativeObject<'_>) {
     let mut json = JsonBuffer::default();
     members.write_to(&mut json.hold());
     let members = json.held().trim_start_matches('{').trim_end_matches('\n');
@@ -299,7 +301,7 @@ fn tool_call<'g>(kept: Val<'_>, parts: &mut ByKind<'g>) -> NativeValue<'g> {
         values.put_some("status", ended.tail().native_status.as_ref());
     }
     if let (Some(result), Some(kept)) = (result, kept.get("result")) {
-        let mut response = Response::new(result);
+        let mut response = LoggedResponse::new(result);
         values.put_some("resultDisplay", response.display());
         let value = match kept.kind() {
             Kind::Array => {

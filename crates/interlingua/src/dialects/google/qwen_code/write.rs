@@ -1,7 +1,7 @@
 //! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes lines that Qwen Code
 //! resumes, in the folder of the directory they name.
 
-use super::super::logged::{BuiltResult, ByKind, Response, built_call, built_part, built_thought};
+use super::super::logged::{BuiltResult, ByKind, LoggedResponse, built_call, built_part, built_thought};
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::log::{
@@ -40,7 +40,7 @@ impl LogForm for QwenForm {
         if let Some(parts) = kept.get("message").and_then(|message| message.get("parts")) {
             let mut message = NativeObject::new();
             if item.of() == Of::Result {
-                let mut response = Response::new(item);
+                let mut response = LoggedResponse::new(item);
                 let with_holes = parts.elements().filter(|part| has_hole(*part));
                 message.put("parts", with_holes.map(|part| response.part(part)).collect::<NativeValue<'_>>());
                 let mut result = NativeObject::new();
