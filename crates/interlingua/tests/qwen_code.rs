@@ -128,10 +128,10 @@ fn compressions_and_rewinds_are_events() {
     let rewound = json!({"subtype": "rewind", "systemPayload": {"targetUuid": "a"}});
     let entries = entries(&log(&[line("b", "system", &compressed), line("c", "system", &rewound)]));
     let words: Vec<_> = entries.iter().map(|entry| entry["event-type"].clone()).collect();
-    assert_eq!(words, ["compacted", "rewound"]);
+    assert_eq!(words, ["compacted", "chat_compression", "rewound", "rewind"]);
     assert_eq!([&entries[0]["data"]["before"], &entries[0]["data"]["after"]], [9000, 700]);
     assert_eq!(
-        (&entries[1]["data"]["to"], &entries[1]["timestamp"]),
+        (&entries[2]["data"]["to"], &entries[3]["timestamp"]),
         (&"a".into(), &"2026-11-16T09:00:00.000Z".into())
     );
 }

@@ -241,7 +241,9 @@ mod tests {
     #[test]
     fn ids_that_no_longer_count_are_not_found() {
         let mut live = LiveIds::default();
-        ["a", "bb", "c", "bb"].map(|id| live.add(id));
+        for id in ["a", "bb", "c", "bb"] {
+            live.add(id);
+        }
         assert_eq!((live.len(), live.find("c"), live.get(1)), (3, Some(2), Some("bb")));
         live.truncate(1);
         assert_eq!((live.find("bb"), live.get(0)), (None, Some("a")));
