@@ -18,6 +18,8 @@ pub struct GatheredItems {
     /// Where each part stands in the content of its item, by both their numbers.
     parts: HashMap<u64, usize, BuildHasherDefault<Identity>>,
     has_call: bool,
+    /// Those that lie within one at their source, and stand alone here.
+    apart: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -43,11 +45,17 @@ impl GatheredItems {
         self.numbers.clear();
         self.parts.clear();
         self.has_call = false;
+        self.apart.clear();
     }
 
     /// Whether one of them is a call.
     pub fn has_call(&self) -> bool {
         self.has_call
+    }
+
+    /// The items that stand alone here and follow the first.
+    pub fn apart(&self) -> impl Iterator<Item = GatheredItem<'_>> {
+        self.apart.iter().map(|&at| GatheredItem { all: self, at })
     }
 
     /// The item that stands alone.
@@ -74,6 +82,12 @@ impl GatheredItems {
     /// An item that stands alone at its source begins, and lies here within the one that does.
     pub fn join(&mut self, head: &ItemHead<'_>) {
         self.add(head, Some(0), None);
+    }
+
+    /// An item that lies within another at its source begins, and stands alone here, after the first.
+    pub fn start_apart(&mut self, head: &ItemHead<'_>) {
+        self.apart.push(self.items.len());
+        self.add(head, None, None);
     }
 
     fn add(&mut self, head: &ItemHead<'_>, around: Option<usize>, clock: Option<Raw<'static>>) {

@@ -37,6 +37,7 @@ macro_rules! said_by_no_log {
             | crate::model::Field::MediaCitable
             | crate::model::Field::MediaDetail
             | crate::model::Field::ItemPhase
+            | crate::model::Field::ItemSubject
             | crate::model::Field::FilePath
             | crate::model::Field::FileAction
             | crate::model::Field::FileDiff

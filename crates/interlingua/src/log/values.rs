@@ -2,6 +2,7 @@
 
 use crate::json::{JsonWriter, Raw, Str};
 use crate::model::Part;
+use crate::tape::Kind;
 
 /// A value in the dialect's own form.
 #[derive(Debug)]
@@ -75,6 +76,24 @@ impl<'g> NativeObject<'g> {
     /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Writes the object.
+    pub(crate) fn write_to(&self, json: &mut JsonWriter<'_>) {
+        json.object();
+        for (name, value) in &self.0 {
+            json.key(name);
+            value.write(json);
+        }
+        json.end_object();
+    }
+
+    /// The value of a frame of that kind: of one that is a list, the members are the elements, and their names do not count.
+    pub(super) fn for_frame(self, kind: Kind) -> NativeValue<'g> {
+        match kind {
+            Kind::Array => self.0.into_iter().map(|(_, value)| value).collect(),
+            Kind::Object | Kind::Null | Kind::Bool | Kind::Number | Kind::String => NativeValue::Object(self),
+        }
     }
 
     /// Adds the members of another object.
@@ -162,14 +181,7 @@ impl<'g> NativeValue<'g> {
                 }
                 json.close_string();
             }
-            NativeValue::Object(NativeObject(members)) => {
-                json.object();
-                for (name, value) in members {
-                    json.key(name);
-                    value.write(json);
-                }
-                json.end_object();
-            }
+            NativeValue::Object(object) => object.write_to(json),
             NativeValue::List(elements) => {
                 json.array();
                 for element in elements {

@@ -5,7 +5,7 @@ use super::file::{LogFile, is_date};
 use super::fill::address;
 use super::gather::{GatheredItem, GatheredItems};
 use super::media::MediaRules;
-use super::values::{NativeObject, NativeValue};
+use super::values::NativeObject;
 use crate::dialects::Options;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
@@ -43,6 +43,11 @@ pub trait LogForm: Send {
 
     /// Writes an item that no kept frame was brought for, with [`LogBuilder::write`].
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>);
+
+    /// Writes what was held back: nothing more comes.
+    fn finish(&mut self, log: &mut LogBuilder<'_, '_>) {
+        let _ = log;
+    }
 
     /// Gives up what a frame cannot say of an item that begins, beyond what the rules tell. `around` is the item it lies in.
     fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
@@ -194,6 +199,14 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+        if self.is_apart(head) {
+            lose_of_head(&F::RULES, head, None, out);
+            if F::RULES.chained {
+                self.frames.lose_of_head(head, None, out);
+            }
+            self.form.lose_of_head(head, None, out);
+            return self.items.start_apart(head);
+        }
         let joins = self.joins(head);
         let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
         let is_within = joins || around.is_some();
@@ -240,10 +253,20 @@ impl<F: LogForm> LogWriter<F> {
         self.items.start(head, clock);
     }
 
+    /// Whether an item stands alone although it lies within the message at hand: some agents write what came of a call
+    /// beside it, and no other takes that for something the assistant says.
+    fn is_apart(&self, head: &ItemHead<'_>) -> bool {
+        let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
+        let is_result = matches!(head.kind, ItemKind::ToolResult(_));
+        let restored = self.restoring || self.root_restoring;
+        is_result && !restored && around.is_some_and(|around| around.head().author == Author::Assistant)
+    }
+
     /// Whether an item joins the message at hand.
     fn joins(&self, head: &ItemHead<'_>) -> bool {
         let after_call = F::RULES.calls_together && self.items.has_call();
-        let with = self.items.root().filter(|_| (after_call || F::RULES.answers_together) && !self.restored);
+        let joins = (after_call || F::RULES.answers_together) && self.items.apart().next().is_none();
+        let with = self.items.root().filter(|_| joins && !self.restored);
         with.map(GatheredItem::head).is_some_and(|with| {
             !self.restoring
                 && !self.root_restoring
@@ -322,7 +345,8 @@ impl<F: LogForm> LogWriter<F> {
             }
         }
         self.restored = self.items.root().is_some();
-        self.file.restore(kept, space, &NativeValue::Object(native), F::class_of, &mut self.said, out);
+        let native = native.for_frame(kept.kind());
+        self.file.restore(kept, space, &native, F::class_of, &mut self.said, out);
     }
 
     /// Ends the item at hand: builds its frame, unless kept ones were given back.
@@ -340,8 +364,12 @@ impl<F: LogForm> LogWriter<F> {
             }
         } else {
             self.frames.begin(item);
+            let mut log = LogBuilder { file: &mut self.file, frames: &mut self.frames, out };
             if item.says_anything() {
-                let mut log = LogBuilder { file: &mut self.file, frames: &mut self.frames, out };
+                self.form.build(item, &mut log);
+            }
+            for item in self.items.apart() {
+                log.frames.begin(item);
                 self.form.build(item, &mut log);
             }
         }
@@ -498,6 +526,8 @@ impl<F: LogForm> Writer for LogWriter<F> {
 
     fn finish(&mut self, out: &mut Target<'_>) {
         self.end_item(out);
+        let mut log = LogBuilder { file: &mut self.file, frames: &mut self.frames, out };
+        self.form.finish(&mut log);
         self.give_up_clock(out);
         self.file.finish(out);
     }

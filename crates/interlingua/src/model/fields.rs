@@ -328,6 +328,8 @@ fields! {
         ItemAnswer = Conversation "item/answer",
         /// [`super::ItemHead::phase`]
         ItemPhase = Conversation "item/phase",
+        /// [`super::ItemHead::subject`]
+        ItemSubject = Conversation "item/subject",
         /// [`super::ItemTail::status`] and [`super::ItemTail::native_status`]
         ItemStatus = Bookkeeping "item/status",
     }

@@ -67,6 +67,8 @@ pub struct ItemHead<'a> {
     pub answer: Option<u64>,
     /// Whether an assistant's message is a comment on the way or the answer, in the provider's own word.
     pub phase: Option<Str<'a>>,
+    /// What a piece of reasoning is about, in the model's own heading.
+    pub subject: Option<Str<'a>>,
     /// The session it was copied from: a fork begins with what its parent had said.
     pub copied_from: Option<Str<'a>>,
     /// What its content will look like, so that no writer has to wait and see.
@@ -91,6 +93,7 @@ impl<'a> ItemHead<'a> {
             model: None,
             answer: None,
             phase: None,
+            subject: None,
             copied_from: None,
             shape: Shape::One,
         }
@@ -117,6 +120,8 @@ said! {
         pub answer: Option<u64> => ItemAnswer,
         /// [`ItemHead::phase`]
         pub phase: Option<Str<'a>> => ItemPhase,
+        /// [`ItemHead::subject`]
+        pub subject: Option<Str<'a>> => ItemSubject,
         /// [`ItemHead::copied_from`]
         pub copied_from: Option<Str<'a>> => ItemCopiedFrom,
     }
@@ -128,7 +133,7 @@ impl<'a> ItemHead<'a> {
         #[rustfmt::skip]
         let Self {
             id: _, kind: _, author: _, origin, within: _, native_id: _, parent: _, replaces, agent, parent_call, time,
-            model, answer, phase, copied_from, shape: _,
+            model, answer, phase, subject, copied_from, shape: _,
         } = self;
         Circumstances {
             origin: *origin,
@@ -139,6 +144,7 @@ impl<'a> ItemHead<'a> {
             model: model.clone(),
             answer: *answer,
             phase: phase.clone(),
+            subject: subject.clone(),
             copied_from: copied_from.clone(),
         }
     }
@@ -146,16 +152,38 @@ impl<'a> ItemHead<'a> {
     /// The same head with these.
     #[must_use]
     pub(crate) fn with(self, circumstances: Circumstances<'a>) -> Self {
-        let Circumstances { origin, replaces, agent, parent_call, time, model, answer, phase, copied_from } =
-            circumstances;
-        Self { origin, replaces, agent, parent_call, time, model, answer, phase, copied_from, ..self }
+        let Circumstances {
+            origin,
+            replaces,
+            agent,
+            parent_call,
+            time,
+            model,
+            answer,
+            phase,
+            subject,
+            copied_from,
+        } = circumstances;
+        Self {
+            origin,
+            replaces,
+            agent,
+            parent_call,
+            time,
+            model,
+            answer,
+            phase,
+            subject,
+            copied_from,
+            ..self
+        }
     }
 }
 
 #[rustfmt::skip]
 owned!(ItemHead {
     id, kind, author, origin, within, native_id, parent, replaces, agent, parent_call, time, model, answer, phase,
-    copied_from, shape
+    subject, copied_from, shape
 });
 
 impl EachField for ItemHead<'_> {
@@ -164,7 +192,7 @@ impl EachField for ItemHead<'_> {
         #[rustfmt::skip]
         let Self {
             id: _, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model,
-            answer, phase, copied_from, shape: _,
+            answer, phase, subject, copied_from, shape: _,
         } = self;
         match kind {
             ItemKind::Message => author.show(Field::ItemAuthor, show),
@@ -183,6 +211,7 @@ impl EachField for ItemHead<'_> {
         model.show(Field::ItemModel, show);
         answer.show(Field::ItemAnswer, show);
         phase.show(Field::ItemPhase, show);
+        subject.show(Field::ItemSubject, show);
         copied_from.show(Field::ItemCopiedFrom, show);
     }
 }

@@ -143,7 +143,7 @@ enum OpenUtterance {
 /// What must wait until the item before it is complete.
 enum WaitingUtterance {
     Item {
-        head: ItemHead<'static>,
+        head: Box<ItemHead<'static>>,
         deltas: Vec<Delta<'static>>,
         tail: Option<ItemTail<'static>>,
     },
@@ -226,7 +226,7 @@ impl AssistantWriter {
             self.start(head, form, out);
         } else {
             item.waits = Some(self.released + self.waiting.len() as u64);
-            let head = head.clone().into_owned();
+            let head = Box::new(head.clone().into_owned());
             self.waiting.push_back(WaitingUtterance::Item { head, deltas: Vec::new(), tail: None });
         }
         self.items.insert(head.id, item);

@@ -27,6 +27,7 @@ macro_rules! kit_in_both {
             | crate::model::Field::ItemModel
             | crate::model::Field::ItemStatus
             | crate::model::Field::ItemPhase
+            | crate::model::Field::ItemSubject
             | crate::model::Field::CallId
             | crate::model::Field::CallName
             | crate::model::Field::CallNamespace

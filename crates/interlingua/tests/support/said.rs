@@ -107,7 +107,15 @@ fn say_item(item: &Item, said: &mut Said) {
             String::new()
         }
         ItemKind::Reasoning | ItemKind::ToolResult(_) => String::new(),
-        ItemKind::Notice(_) => return,
+        // What a notice says is no one's words; what it holds may be.
+        ItemKind::Notice(_) => {
+            for content in &item.content {
+                if let Content::Item(inner) = content {
+                    say_item(inner, said);
+                }
+            }
+            return;
+        }
     };
     for content in &item.content {
         match content {

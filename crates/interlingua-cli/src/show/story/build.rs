@@ -326,7 +326,7 @@ impl Gathering {
         #[rustfmt::skip]
         let ItemHead {
             id, kind, author, origin, within, native_id, parent: _, replaces, agent, parent_call, time, model,
-            answer: _, phase: _, copied_from, shape: _,
+            answer: _, phase: _, subject: _, copied_from, shape: _,
         } = head;
         let owned = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
         let mut shared = SharedHead {

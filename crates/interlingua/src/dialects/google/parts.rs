@@ -480,7 +480,7 @@ fn read_resolution(part: Val<'_>) -> Option<Str<'_>> {
 }
 
 /// Reads media of an item of that kind: their bytes, or where they are.
-fn read_media<'t>(inline: Option<Val<'t>>, file: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
+pub(super) fn read_media<'t>(inline: Option<Val<'t>>, file: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
     let place = inline.or(file)?;
     let source = if let Some(inline) = inline {
         MediaSource::Base64(inline.take_str("data", of.media())?)

@@ -38,6 +38,8 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let chained = line.get("parentUuid").is_some() && line.get("uuid").is_some();
     // Live output has `session_id` where the log has `sessionId`; Qwen Code's log has `parts` where this has `content`.
     let foreign = line.get("message").is_some_and(|message| message.get("parts").is_some());
+    // Its lines without a message have a payload.
+    let foreign = foreign || line.get("systemPayload").is_some() || line.get("toolCallResult").is_some();
     if foreign || line.get("session_id").is_some() {
         return None;
     }

@@ -76,6 +76,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::MediaCitable
         | Field::MediaDetail
         | Field::ItemPhase
+        | Field::ItemSubject
         | Field::ResultExitCode
         | Field::ResultDuration => Says::No(Reason::NoSlot),
         listings!() => Says::No(Reason::NoSlot),

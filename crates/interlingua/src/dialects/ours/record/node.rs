@@ -167,7 +167,7 @@ impl EntryNode {
         #[rustfmt::skip]
         let ItemHead {
             id, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model, answer, phase,
-            copied_from, shape,
+            subject, copied_from, shape,
         } = head;
         let node_kind = NodeKind::of(head);
         let mut called = None;
@@ -207,7 +207,7 @@ impl EntryNode {
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
         let has_more = origin.is_some() || replaces.is_some() || agent.is_some() || copied_from.is_some();
-        if has_more || parent_call.is_some() || answer.is_some() || phase.is_some() {
+        if has_more || parent_call.is_some() || answer.is_some() || phase.is_some() || subject.is_some() {
             // These two have the schema's own names.
             head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
         }

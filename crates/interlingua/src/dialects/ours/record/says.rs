@@ -40,6 +40,7 @@ pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
         | Field::ItemModel
         | Field::ItemAnswer
         | Field::ItemPhase
+        | Field::ItemSubject
         | Field::ItemStatus => Says::Exactly,
         Field::MessageText
         | Field::MessageMedia

@@ -14,6 +14,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemModel
         | Field::ItemAnswer
         | Field::ItemPhase
+        | Field::ItemSubject
         | Field::ItemCopiedFrom => Says::Less("reasoning within a message has none of its own"),
         Field::ItemStatus => {
             Says::Less("reasoning, and a message that only holds items, have none of their own")

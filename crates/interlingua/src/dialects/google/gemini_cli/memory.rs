@@ -1,0 +1,253 @@
+//! What has been said. A log of Gemini CLI repeats itself: a message is written again when its calls are answered, a result
+//! stands with its call and again as the user's, and a resumed session writes its whole history anew, in another form.
+//! Hashes of what was said tell what is new: eight bytes for each text, call and result.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
+
+use super::super::logged::value_of;
+use crate::json::Str;
+use crate::ledger::Identity;
+use crate::model::Usage;
+use crate::tape::{Kind, Val};
+
+/// What may be said of a message more than once.
+#[derive(Clone, Copy)]
+pub(super) enum SaidOf {
+    /// The message itself.
+    Message,
+    /// That it has a text, whatever it is.
+    AnyText,
+    /// All its texts.
+    Text,
+    /// A thought.
+    Thought,
+    /// A picture.
+    Media,
+    /// A call.
+    Call,
+    /// The result of a call.
+    Result,
+}
+
+/// What something is said of: a message, or a call. Two messages may have one id: an answer, and what came of its calls.
+#[derive(Clone, Copy)]
+pub(super) struct Owner<'t> {
+    pub(super) id: &'t str,
+    pub(super) is_user: bool,
+}
+
+impl<'t> Owner<'t> {
+    /// A call.
+    pub(super) const fn call(id: &'t str) -> Self {
+        Self { id, is_user: false }
+    }
+}
+
+/// Hashes of what has been said.
+#[derive(Default)]
+pub(super) struct Memory {
+    said: HashSet<u64, BuildHasherDefault<Identity>>,
+    /// What messages have used, by the hash of their id.
+    used: HashMap<u64, Usage, BuildHasherDefault<Identity>>,
+    live: LiveIds,
+    plain: String,
+}
+
+impl Memory {
+    pub(super) fn knows(&self, key: u64) -> bool {
+        self.said.contains(&key)
+    }
+
+    pub(super) fn learn(&mut self, key: u64) {
+        self.said.insert(key);
+    }
+
+    pub(super) fn live(&mut self) -> &mut LiveIds {
+        &mut self.live
+    }
+
+    /// What a message has used beyond what was known of it.
+    pub(super) fn increase(&mut self, message: u64, usage: Usage) -> Usage {
+        let known = self.used.entry(message).or_default();
+        let increase = usage.increase_over(known);
+        known.overwrite(&usage);
+        increase
+    }
+
+    /// The key of what is said in these texts, one after the other.
+    pub(super) fn key<'t>(
+        &mut self,
+        of: Owner<'_>,
+        said: SaidOf,
+        texts: impl IntoIterator<Item = Str<'t>>,
+    ) -> u64 {
+        let mut hash = TextHash::new(of, said);
+        for text in texts {
+            hash.text(&text, &mut self.plain);
+        }
+        hash.end()
+    }
+
+    /// The key of a thought: its heading stands before it where it is one text. Spaces and asterisks do not count.
+    pub(super) fn thought_key(&mut self, of: Owner<'_>, subject: Option<&Str<'_>>, text: &Str<'_>) -> u64 {
+        let mut hash = TextHash::new(of, SaidOf::Thought);
+        for text in subject.into_iter().chain([text]) {
+            self.plain.clear();
+            text.decode_into(&mut self.plain);
+            for byte in self.plain.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'*') {
+                hash.byte(byte);
+            }
+        }
+        hash.end()
+    }
+
+    /// The key of a call or a result, by the call's id and a value: however that is spaced and escaped.
+    pub(super) fn value_key(
+        &mut self,
+        of: Owner<'_>,
+        said: SaidOf,
+        name: &str,
+        value: Option<Val<'_>>,
+    ) -> u64 {
+        let mut hash = TextHash::new(of, said);
+        name.bytes().for_each(|byte| hash.byte(byte));
+        let value = match said {
+            SaidOf::Result => value.map(value_of),
+            _ => value,
+        };
+        if let Some(value) = value {
+            hash.value(value, &mut self.plain);
+        }
+        hash.end()
+    }
+}
+
+/// A hash that is the same in every run: FNV, and one round of a finaliser to spread it.
+struct TextHash(u64);
+
+impl TextHash {
+    fn new(of: Owner<'_>, said: SaidOf) -> Self {
+        let mut hash = Self(0xcbf2_9ce4_8422_2325);
+        of.id.bytes().for_each(|byte| hash.byte(byte));
+        hash.byte(0xf8 | said as u8);
+        hash.byte(u8::from(of.is_user));
+        hash
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+
+    fn text(&mut self, text: &Str<'_>, plain: &mut String) {
+        plain.clear();
+        text.decode_into(plain);
+        plain.bytes().for_each(|byte| self.byte(byte));
+    }
+
+    /// Everything in a value. A byte that no text has stands for the beginning of each.
+    fn value(&mut self, value: Val<'_>, plain: &mut String) {
+        self.byte(0xf8 | value.kind() as u8);
+        match value.kind() {
+            Kind::Object => {
+                for (name, member) in value.members() {
+                    self.text(&name, plain);
+                    self.value(member, plain);
+                }
+                self.byte(0xff);
+            }
+            Kind::Array => {
+                value.elements().for_each(|element| self.value(element, plain));
+                self.byte(0xff);
+            }
+            Kind::String => {
+                if let Some(text) = value.str() {
+                    self.text(&text, plain);
+                }
+            }
+            Kind::Null | Kind::Bool | Kind::Number => {
+                value.text().bytes().for_each(|byte| self.byte(byte));
+            }
+        }
+    }
+
+    const fn end(self) -> u64 {
+        let hash = (self.0 ^ self.0 >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash ^ hash >> 33
+    }
+}
+
+/// The ids of the messages that count, in their order.
+#[derive(Default)]
+pub(super) struct LiveIds {
+    text: String,
+    ends: Vec<usize>,
+    places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
+}
+
+impl LiveIds {
+    /// One more counts, unless it did already.
+    pub(super) fn add(&mut self, id: &str) {
+        if self.find(id).is_none() {
+            self.places.insert(key_of(id), self.ends.len());
+            self.text.push_str(id);
+            self.ends.push(self.text.len());
+        }
+    }
+
+    /// Where it stands.
+    pub(super) fn find(&self, id: &str) -> Option<usize> {
+        self.places.get(&key_of(id)).copied().filter(|&place| self.get(place) == Some(id))
+    }
+
+    pub(super) fn get(&self, place: usize) -> Option<&str> {
+        let start = place.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.text.get(start..*self.ends.get(place)?)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Those from that place on do not count any more.
+    pub(super) fn truncate(&mut self, place: usize) {
+        self.ends.truncate(place);
+        self.text.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+}
+
+fn key_of(id: &str) -> u64 {
+    crate::wire::fingerprint(id.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::{Limits, TapeBuf};
+
+    #[test]
+    fn a_value_is_known_however_it_is_spaced_and_escaped() {
+        let mut memory = Memory::default();
+        let mut key = |json: &str| {
+            let mut buf = TapeBuf::default();
+            let tape = buf.parse(json, &Limits::default()).expect("legal");
+            memory.value_key(Owner::call("c1"), SaidOf::Call, "read", Some(tape.root()))
+        };
+        assert_eq!(key(r#"{ "a": ["\u00e9", 1] }"#), key(r#"{"a":["é",1]}"#));
+        assert_ne!(key(r#"{"a":["é",1]}"#), key(r#"{"a":["é"],"1":1}"#));
+        assert_ne!(key(r#"{"a":"1"}"#), key(r#"{"a":1}"#));
+    }
+
+    #[test]
+    fn ids_that_no_longer_count_are_not_found() {
+        let mut live = LiveIds::default();
+        for id in ["a", "bb", "c", "bb"] {
+            live.add(id);
+        }
+        assert_eq!((live.len(), live.find("c"), live.get(1)), (3, Some(2), Some("bb")));
+        live.truncate(1);
+        assert_eq!((live.find("bb"), live.get(0)), (None, Some("a")));
+        live.add("c");
+        assert_eq!((live.find("c"), live.get(1), live.find("bb")), (Some(1), Some("c"), None));
+    }
+}

@@ -1,0 +1,58 @@
+//! What a line of Gemini CLI can say of another agent's session. A line that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::model::{Field, Says};
+
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Padding
+        | Field::MessageText
+        | Field::ReasoningText
+        | Field::CallId
+        | Field::CallName
+        | Field::CallArgs
+        | Field::ResultCallId
+        | Field::ResultName
+        | Field::ResultText
+        | Field::ResultIsError => Says::Exactly,
+
+        Field::SessionId | Field::SessionCwd | Field::SessionStart => {
+            Says::Less("only what is known when the file begins")
+        }
+        Field::SessionModel => Says::Less("only of assistant lines that do not tell themselves"),
+        said_by_kept_frames!()
+        | Field::PermissionMode
+        | Field::SessionProvider
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository => Says::Less("only lines that were kept say it"),
+
+        Field::ItemAuthor => Says::Less("what a system or a developer says is the user's"),
+        Field::ItemOrigin => Says::Less("only what the text itself shows"),
+        Field::ItemId => Says::Less("a part has no id of its own; a message that holds nothing has no line"),
+        Field::ItemTime => Says::Less("only of a line, and only as a date"),
+        Field::ItemModel => Says::Less("only of assistant lines"),
+        Field::EventTime => Says::Less("only of a line that has no time of its own"),
+        Field::ItemParent | Field::ItemAgent | Field::ItemParentCall | Field::ItemStatus => {
+            Says::No(Reason::NoSlot)
+        }
+
+        Field::MessageMedia | Field::ResultMedia => {
+            Says::Less("in base64: pictures, sound, film and PDF; none of the assistant")
+        }
+        Field::MediaType | Field::MediaName => Says::Less("a name only of a PDF"),
+        Field::MessageJson => Says::Emulated("as text"),
+        Field::ResultJson => Says::Exactly,
+        Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningSummary => Says::Emulated("as a thought"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
+        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+        Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
+    }
+}

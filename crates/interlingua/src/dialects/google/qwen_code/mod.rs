@@ -1,0 +1,44 @@
+//! Qwen Code's session logs: one JSON document a line, chained by `parentUuid`, with the parts of Google's APIs.
+
+mod read;
+mod says;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::log::LogWriter;
+use crate::sniff::Head;
+
+/// Session logs of Qwen Code.
+pub static DIALECT: Dialect = Dialect {
+    name: "qwen-code",
+    module: module_path!(),
+    plane: Plane::Log,
+    about: "Qwen Code session logs (~/.qwen/projects/…/chats/*.jsonl)",
+    detected_by: "lines with `uuid`, `parentUuid` and `sessionId` whose message has `parts`, or with a `systemPayload`",
+    // It speaks with any provider, and does not say with which.
+    issuer: None,
+    roles: &[RoleSpec {
+        role: Role::Log,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::QwenReader::default())),
+        write: Some(WriteSpec {
+            make: |options| Box::new(LogWriter::new(write::QwenForm, options)),
+            says: says::says,
+        }),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let line = head.doc;
+    let has = |name| line.get(name).is_some();
+    if !(has("uuid") && has("parentUuid") && has("sessionId") && line.has_str("type")) {
+        return None;
+    }
+    // Claude Code's lines have `content` where these have `parts`.
+    let spoken = line.get("message").is_some_and(|message| message.get("parts").is_some());
+    let own =
+        spoken || has("systemPayload") || has("provenance") || line.str_or_empty("type") == "tool_result";
+    own.then_some((Role::Log, 10))
+}
