@@ -278,6 +278,11 @@ fn with_several_models_in_a_record_none_is_guessed() {
             .collect::<Vec<_>>()
     };
     assert_eq!(names("jsonl"), [r#""gpt-5.1""#, r#""gpt-5.2""#]);
+    assert_eq!(names("json"), names("jsonl"));
+    // A record whose counts do not name the model.
+    let record = String::from_utf8(dir.read("x.json")).expect("text");
+    let record = record.replace(r#","model-id":"gpt-5.2""#, "").replace(r#","model-id":"gpt-5.1""#, "");
+    dir.write("x.json", record);
     assert_eq!(names("json"), ["null", r#""gpt-5.1""#]);
 }
 

@@ -123,6 +123,21 @@ const LEAVES: &[Excuse] = &[
     ),
     ("record", "claude-code", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
     ("record", "claude-code", "/session/agent-meta/model-provider", "follows from whose log is given back"),
+    (
+        "record",
+        "codex",
+        "/is-error",
+        "follows from the text of the result, or from an event; both are given back",
+    ),
+    (
+        "record",
+        "codex",
+        "/files[]/action",
+        "follows from the patch, in the call or in an event; both are given back",
+    ),
+    ("record", "codex", "/event-type", "the head of the oldest logs has no type"),
+    ("record", "codex", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
+    ("record", "codex", "/session/agent-meta/model-provider", "follows from whose log is given back"),
     ("record", "cursor", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
     ("record", "cursor", "/session/agent-meta/model-provider", "`unknown` follows from the lines given back"),
     (
@@ -167,9 +182,30 @@ const LEAVES: &[Excuse] = &[
     ("record-v2", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
     ("record", "qwen-code", "/files[]/action", "follows from the line that is given back"),
     ("record-v2", "qwen-code", "/files[]/action", "follows from the line that is given back"),
+    (
+        "universal",
+        "copilot-cli",
+        "/data/item/content[]/text",
+        "an empty text stands where state was that only its issuer reads",
+    ),
     ("record", "*", "/children[]/part", "which part it is: only the order of parts is said"),
     ("record", "*", "/content[]/part", "which part it is: only the order of parts is said"),
     ("record", "record-v2", "/type", "the entry is there for its line alone"),
+    (
+        "record-v2",
+        "codex",
+        "/is-error",
+        "follows from the text of the result, or from an event; both are given back",
+    ),
+    (
+        "record-v2",
+        "codex",
+        "/files[]/action",
+        "follows from the patch, in the call or in an event; both are given back",
+    ),
+    ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
+    ("record-v2", "codex", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
+    ("record-v2", "codex", "/session/agent-meta/model-provider", "follows from whose log is given back"),
     ("record-v2", "*", "/vendor-ext/vendor", "whose line is kept; the line has a fate of its own"),
     (
         "record-v2",
@@ -458,6 +494,18 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ("openai-responses", "anthropic", "message/text System", "asks for JSON in words"),
     ("anthropic", "openai-responses", "result/text", "says that a call has no result"),
     (
+        "codex",
+        "*",
+        "message/text System",
+        "`base_instructions` is no leaf that could be lost; it is said as the user's or an extension's",
+    ),
+    (
+        "codex",
+        "*",
+        "message/text User",
+        "`base_instructions` is no leaf that could be lost; it is said as the user's or an extension's",
+    ),
+    (
         "gemini",
         "claude-code",
         "message/text System",
@@ -505,6 +553,39 @@ const SAID_OTHERWISE: &[Excuse] = &[
 ];
 
 const CANARIES: &[Excuse] = &[
+    ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
+    (
+        "record-v2",
+        "codex",
+        "/files[]/action",
+        "follows from the patch, in the call or in an event; both are given back",
+    ),
+    ("record", "codex", "/event-type", "the head of the oldest logs has no type"),
+    (
+        "codex",
+        "universal",
+        "/unified_diff",
+        "an event tells what a patch did; the result of its call says it",
+    ),
+    ("codex", "universal", "/move_path", "an event tells what a patch did; the result of its call says it"),
+    (
+        "record",
+        "codex",
+        "/files[]/action",
+        "follows from the patch, in the call or in an event; both are given back",
+    ),
+    (
+        "codex",
+        "*",
+        "/payload/call_id",
+        "that an agent was started has no place there; what the agent says names the call",
+    ),
+    (
+        "codex",
+        "*",
+        "/payload/item/id",
+        "that an agent was started has no place there; what the agent says names the call",
+    ),
     ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
     ("record-v2", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
     (

@@ -325,7 +325,7 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
 fn fixtures_are_recognised_and_come_back_in_any_pieces() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialects/openai/codex/fixtures");
     let mut seen = 0;
-    for month in ["2026-02", "2026-11"] {
+    for month in ["2025-09", "2026-02", "2026-04", "2026-11"] {
         for file in std::fs::read_dir(format!("{folder}/{month}")).expect("fixtures") {
             let path = file.expect("an entry").path();
             if path.is_dir() {
@@ -468,4 +468,273 @@ fn an_echo_has_the_fate_of_what_it_repeats() {
         Pipe::new(from, to, &Options::default()).expect("both").finish_with(log.as_bytes(), &mut out);
     let text = report.lost_paths.iter().find(|row| row.path == "/payload/content[]/text");
     assert_eq!(text.map(|row| row.count), Some(1), "{report:?}");
+}
+
+fn fixture(name: &str) -> Vec<Value> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialects/openai/codex/fixtures");
+    entries(&std::fs::read_to_string(format!("{folder}/{name}.jsonl")).expect("a fixture"))
+}
+
+/// The results of a fixture, by the call they answer.
+fn results(entries: &[Value]) -> std::collections::BTreeMap<&str, &Value> {
+    let results = entries.iter().filter(|entry| entry["type"] == "tool-result");
+    results.filter_map(|entry| Some((entry["call-id"].as_str()?, entry))).collect()
+}
+
+#[test]
+fn every_result_says_whether_it_failed_and_what_its_command_returned() {
+    let entries = fixture("2026-04/events");
+    let results = results(&entries);
+    let outcome = |call: &str| {
+        let result = &results[call];
+        (result["is-error"].as_bool(), result["exit-code"].as_i64(), result["duration"].as_u64())
+    };
+    // From the event before it, from its own text, from both.
+    assert_eq!(outcome("call_a1"), (Some(true), Some(1), Some(41)));
+    assert_eq!(outcome("call_a2"), (Some(false), Some(0), Some(1000)));
+    assert_eq!(outcome("call_p1"), (Some(false), Some(0), Some(0)));
+    assert_eq!(outcome("call_p2"), (Some(false), Some(0), Some(200)));
+    assert_eq!(outcome("call_p3"), (Some(true), None, None));
+    assert_eq!(outcome("call_m1"), (Some(true), None, Some(9)));
+    assert_eq!(outcome("call_d1"), (Some(true), None, Some(2000)));
+    assert_eq!(outcome("call_v1"), (None, None, None));
+    let new = fixture("2026-11/functions");
+    let new = self::results(&new);
+    assert_eq!(
+        (&new["call_demo11"]["is-error"], &new["call_demo11"]["exit-code"]),
+        (&true.into(), &3.into())
+    );
+    assert_eq!(new["call_demo12"]["is-error"], false);
+    assert_eq!(new["call_demo13"]["is-error"], true);
+    let script = fixture("2026-11/code-mode");
+    let script = self::results(&script);
+    assert_eq!(
+        (&script["call_demo01"]["is-error"], &script["call_demo01"]["duration"]),
+        (&false.into(), &100.into())
+    );
+    assert_eq!(script["call_demo03"]["is-error"], true);
+}
+
+#[test]
+fn a_result_says_which_files_its_call_changed() {
+    let entries = fixture("2026-04/events");
+    let results = results(&entries);
+    let files = |call: &str| {
+        let files = results[call]["files"].as_array().cloned().unwrap_or_default();
+        let file = |file: &Value| {
+            let text = |name: &str| file[name].as_str().unwrap_or("-").to_owned();
+            [text("path"), text("action"), text("diff")].join(" ")
+        };
+        files.iter().map(file).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        files("call_p1"),
+        [
+            "/tmp/demo/repo/heron.txt delete -",
+            "/tmp/demo/repo/birds/heron.txt move @@ -1 +1 @@\n-grey\n+white\n",
+            "/tmp/demo/repo/birds/list.txt write -",
+            "/tmp/demo/repo/old.txt delete -",
+        ]
+    );
+    // No event tells: the call itself names them.
+    assert_eq!(files("call_p2"), ["birds/list.txt patch -"]);
+    // It failed, and changed nothing.
+    assert!(files("call_p3").is_empty());
+    // A patch within a script belongs to the script.
+    let script = fixture("2026-11/code-mode");
+    let script = self::results(&script);
+    assert_eq!(script["call_demo02"]["files"][0]["path"], "/tmp/demo/repo/notes.txt");
+    assert!(
+        script["call_demo02"]["files"][0]["diff"].as_str().is_some_and(|diff| diff.starts_with("@@ -1,2"))
+    );
+}
+
+#[test]
+fn agents_are_known_by_their_thread_and_the_call_that_started_them() {
+    let old = fixture("2026-04/events");
+    let agent = |entries: &[Value], kind: &str| {
+        let is_it = |entry: &&Value| entry["event-type"] == kind || entry["id"] == kind;
+        let entry = entries.iter().find(is_it).expect("an entry");
+        [entry["agent"].clone(), entry["parent-call"].clone(), entry["origin"].clone()]
+    };
+    let thread = Value::from("019d1000-0001-7000-8000-00000000000c");
+    for event in ["collab_agent_spawn_end", "collab_close_end"] {
+        assert_eq!(agent(&old, event), [thread.clone(), "call_s1".into(), Value::Null], "{event}");
+    }
+    assert_eq!(agent(&old, "amsg_1"), [thread, "call_s1".into(), "agent".into()]);
+    // An agent that was started elsewhere is known by the call at hand.
+    let close =
+        r#"{"type":"collab_close_end","call_id":"c9","sender_thread_id":"s","receiver_thread_id":"t9"}"#;
+    let close = entries(&rollout(&[("event_msg", close)]));
+    assert_eq!((&close[0]["agent"], &close[0]["parent-call"]), (&"t9".into(), &"c9".into()));
+    let new = fixture("2026-11/subagent");
+    let said = new.iter().find(|entry| entry["origin"] == "agent").expect("its report");
+    let started = new.iter().find(|entry| entry["event-type"] == "SubAgentActivity").expect("its start");
+    assert_eq!((&said["agent"], &said["parent-call"]), (&started["agent"], &"call_demo20".into()));
+    assert_eq!(started["data"]["content"]["agent_path"], "/root/counter");
+}
+
+#[test]
+fn whose_words_a_message_holds_is_told() {
+    let origins = |name| {
+        let entries = fixture(name);
+        let told =
+            |entry: &Value| entry["origin"].as_str().map(|origin| (entry["type"].clone(), origin.to_owned()));
+        entries
+            .iter()
+            .filter(|entry| entry["type"] == "user")
+            .filter_map(told)
+            .map(|(_, origin)| origin)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(origins("2026-04/events"), ["harness", "command", "agent", "agent", "harness", "summary"]);
+    assert_eq!(origins("2026-11/resumed"), ["harness", "own", "own"]);
+    assert_eq!(origins("2026-11/subagent-child"), ["harness", "agent"]);
+    // A text of the harness that has no mark of its own is known by where it came from.
+    let told = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}],"internal_chat_message_metadata_passthrough":{"content_item_metadata":[{"provenance":{"type":"harness","hook":true}}]}}"#;
+    assert_eq!(entries(&rollout(&[("response_item", told)]))[0]["origin"], "harness");
+    // In the session of an agent that another one started, the prompt is not a person's.
+    let meta = r#"{"id":"c","parent_thread_id":"p","source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}}"#;
+    assert_eq!(entries(&rollout(&[("session_meta", meta), USER]))[1]["origin"], "agent");
+}
+
+#[test]
+fn what_happened_is_an_event_with_what_it_tells() {
+    let entries = fixture("2026-04/events");
+    let data =
+        |kind: &str| &entries.iter().find(|entry| entry["event-type"] == kind).expect("an event")["data"];
+    assert_eq!(data("turn-ended")["stop"]["class"], "cancelled");
+    assert_eq!(data("turn-ended")["stop"]["raw"], "interrupted");
+    assert_eq!(data("rewound")["turns"], 1);
+    assert_eq!(data("compacted")["summary"], "The heron was renamed.");
+    assert_eq!(data("compacted")["history"][0]["role"], "user");
+    assert_eq!(types(&entries).iter().filter(|kind| **kind == "compacted").count(), 1);
+    assert_eq!(data("guardian_assessment")["content"]["status"], "denied");
+    assert_eq!(data("web_search_end")["content"]["query"], "heron");
+    // The call of a person has no result that could say it.
+    let shell =
+        entries.iter().find(|entry| entry["data"]["content"]["source"] == "user_shell").expect("a command");
+    assert_eq!(shell["data"]["content"]["aggregated_output"], "clean\n");
+    let errors: Vec<_> = entries.iter().filter(|entry| entry["event-type"] == "error").collect();
+    assert_eq!((&errors[0]["data"]["class"], &errors[0]["data"]["status"]), (&"server".into(), &502.into()));
+    assert_eq!(
+        (&errors[1]["data"]["class"], &errors[1]["data"]["code"]),
+        (&"rate_limit".into(), &"usage_limit_exceeded".into())
+    );
+    // Each has the time of its line.
+    assert!(
+        entries
+            .iter()
+            .filter(|entry| entry.get("vendor-ext").is_some())
+            .all(|entry| entry["timestamp"].is_string())
+    );
+    let changed: Vec<_> = entries.iter().filter(|entry| entry["event-type"] == "session-updated").collect();
+    assert!(
+        changed
+            .iter()
+            .any(|entry| entry["data"]["approval-policy"] == "never" && entry["data"]["effort"] == "low")
+    );
+    // Settings are told when they change.
+    let turns = entries.iter().filter(|entry| entry["event-type"] == "turn_context");
+    assert_eq!(turns.filter(|entry| entry.get("data").is_some()).count(), 1);
+}
+
+#[test]
+fn state_of_reasoning_is_found_though_a_line_stands_between() {
+    let entries = entries(&rollout(&[THOUGHT_A, THOUGHT_B, OTHER, THOUGHT]));
+    assert_eq!(types(&entries), ["reasoning", "task_started", "reasoning"]);
+    assert_eq!((&entries[2]["content"], &entries[2]["encrypted"]), (&Value::Null, &"xyz".into()));
+}
+
+#[test]
+fn usage_stands_on_the_item_of_its_response_and_is_counted_once() {
+    let sum = |entries: &[Value]| {
+        let total = |entry: &Value| entry["token-usage"]["total"].as_u64().unwrap_or(0);
+        (entries.iter().map(total).sum::<u64>(), entries.iter().filter(|entry| total(entry) > 0).count())
+    };
+    let old = fixture("2026-04/events");
+    assert_eq!(sum(&old), (3140, 3));
+    let spent: Vec<_> = old.iter().filter(|entry| entry["token-usage"].is_object()).collect();
+    assert_eq!(
+        types(&spent.iter().map(|entry| (*entry).clone()).collect::<Vec<_>>()),
+        ["tool-call", "tool-call", "assistant"]
+    );
+    assert_eq!(
+        (&spent[0]["token-usage"]["model-id"], &spent[0]["token-usage"]["effort"]),
+        (&"gpt-5.3-codex".into(), &"high".into())
+    );
+    assert_eq!(
+        (&spent[2]["model-id"], &spent[2]["phase"]),
+        (&"gpt-5.3-codex".into(), &"final_answer".into())
+    );
+    // Newer logs say it twice, once with the response.
+    let new = fixture("2026-11/functions");
+    assert_eq!(sum(&new), (3162, 3));
+    let spent: Vec<_> = new.iter().filter(|entry| entry["token-usage"].is_object()).collect();
+    assert!(spent.iter().all(|entry| entry["token-usage"]["response-id"].is_string()));
+    assert_eq!(spent.last().expect("an answer")["type"], "assistant");
+}
+
+#[test]
+fn what_a_fork_copied_is_marked_and_not_counted() {
+    let entries = fixture("2026-04/forked");
+    let copied: Vec<bool> = entries.iter().map(|entry| entry.get("copied-from").is_some()).collect();
+    let first_own = entries
+        .iter()
+        .position(|entry| entry["data"]["content"]["turn_id"] == "019d2000-0500-7000-8000-000000000001");
+    assert_eq!(first_own, Some(7));
+    assert_eq!(copied.iter().filter(|copied| **copied).count(), 5);
+    assert!(!copied[0] && !copied[7..].iter().any(|copied| *copied), "{copied:?}");
+    let total: u64 = entries.iter().filter_map(|entry| entry["token-usage"]["total"].as_u64()).sum();
+    assert_eq!(total, 1110);
+}
+
+#[test]
+fn the_system_prompt_is_a_message_said_once() {
+    let meta = r#"{"id":"a","cwd":"/w","base_instructions":{"text":"Be brief."},"originator":"o"}"#;
+    let entries = entries(&rollout(&[("session_meta", meta), USER, ("session_meta", meta)]));
+    assert_eq!(types(&entries), ["system", "user", "session_meta"]);
+    assert_eq!(entries[0]["data"]["content"], "Be brief.");
+    assert_eq!(entries[0]["children"][0]["data"]["content"]["originator"], "o");
+}
+
+#[test]
+fn messages_as_the_api_has_them_are_read_with_and_without_a_line_around_them() {
+    let entries = fixture("2026-02/described");
+    let whole = entries[3]["children"].as_array().expect("blocks");
+    let children: Vec<_> = whole.iter().filter_map(|child| child["type"].as_str()).collect();
+    // Text behind a block is a later part of the message.
+    assert_eq!(children, ["reasoning", "assistant", "tool-call", "tool-result"]);
+    assert_eq!(
+        (&whole[0]["content"], &whole[1]["content"]),
+        (&"It must be in a file.".into(), &"I look.".into())
+    );
+    let inner: Vec<_> = entries[4..7]
+        .iter()
+        .map(|entry| (entry["type"].as_str(), entry["children"][0]["type"].as_str()))
+        .collect();
+    let expected = [("assistant", "reasoning"), ("assistant", "tool-call"), ("user", "tool-result")];
+    assert_eq!(inner, expected.map(|(outer, inner)| (Some(outer), Some(inner))));
+}
+
+#[test]
+fn any_order_of_events_comes_back() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialects/openai/codex/fixtures");
+    let mut pool = Vec::new();
+    for name in ["2026-04/events", "2026-04/forked", "2025-09/bare", "2026-02/described", "2026-11/subagent"]
+    {
+        let text = std::fs::read_to_string(format!("{folder}/{name}.jsonl")).expect("a fixture");
+        // Lines without a time would take that of an event before them.
+        pool.extend(text.lines().filter(|line| line.contains("\"timestamp\"")).map(str::to_owned));
+    }
+    let mut seed = 7u64;
+    for _ in 0..600 {
+        let mut text = String::new();
+        for _ in 0..12 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(&pool[(seed >> 33) as usize % pool.len()]);
+            text.push_str(if seed >> 60 == 0 { "\n\n" } else { "\n" });
+        }
+        entries(&text);
+    }
 }

@@ -90,6 +90,11 @@ impl LogFile {
         }
     }
 
+    /// Whether the source may bring frames of ours.
+    pub(super) fn is_from_record(&self) -> bool {
+        self.from_record
+    }
+
     /// Whether a frame has been written.
     pub(super) fn has_frames(&self) -> bool {
         self.built + self.restored > 0

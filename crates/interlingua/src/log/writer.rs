@@ -29,6 +29,12 @@ pub trait LogForm: Send {
     /// have no hole.
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g>;
 
+    /// The same for an event that is no item, with what was taken of it.
+    fn kept_event<'g>(&mut self, event: &'g Event<'static>, kept: Val<'_>) -> NativeObject<'g> {
+        let _ = (event, kept);
+        NativeObject::default()
+    }
+
     /// Which elements of a native list belong to an element of a kept one, by number; at most eight classes.
     fn class_of(list: &str, element: Val<'_>) -> usize {
         let _ = (list, element);
@@ -134,6 +140,8 @@ pub struct LogWriter<F> {
     restoring: bool,
     /// They were, when the item at hand began.
     root_restoring: bool,
+    /// An event that is no item and was made from a frame of ours, which follows.
+    apart: Option<Box<Event<'static>>>,
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
@@ -151,6 +159,7 @@ impl<F: LogForm> LogWriter<F> {
             restored: false,
             restoring: false,
             root_restoring: false,
+            apart: None,
             now: None,
             queue: OneByOne::default(),
         }
@@ -163,9 +172,12 @@ impl<F: LogForm> LogWriter<F> {
                 self.file.learn(session, out);
             }
             Event::SessionUpdated(session) => self.file.learn(session, out),
+            Event::Clock(time) if self.now.as_ref().is_some_and(|(now, _)| now == time) => {}
             Event::Clock(time) => {
                 self.give_up_clock(out);
-                if is_date(time) {
+                if self.restoring {
+                    // A kept frame says it.
+                } else if is_date(time) {
                     self.now = Some((time.clone().into_owned(), false));
                 } else {
                     out.lose_raw(Field::EventTime, time, Reason::Narrowed);
@@ -175,8 +187,12 @@ impl<F: LogForm> LogWriter<F> {
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) => self.completed(tail, out),
             // A kept frame has them; the table of a log says that a built one does not.
-            Event::Usage(_)
-            | Event::TurnStarted(_)
+            Event::Usage(_) => {}
+            _ if self.restoring => {
+                self.end_item(out);
+                self.apart = Some(Box::new(event.clone().into_owned()));
+            }
+            Event::TurnStarted(_)
             | Event::TurnEnded(_)
             | Event::SessionEnded(_)
             | Event::Rewound(_)
@@ -328,9 +344,13 @@ impl<F: LogForm> LogWriter<F> {
         if !self.root_restoring {
             self.end_item(out);
         }
-        let native = match self.items.root() {
-            Some(item) => self.form.kept(item, kept),
-            None => NativeObject::default(),
+        // The frame says when it was written, which is also when what it tells of the session changed.
+        self.now = None;
+        let apart = self.apart.take();
+        let native = match (self.items.root(), &apart) {
+            (Some(item), _) => self.form.kept(item, kept),
+            (None, Some(event)) => self.form.kept_event(event, kept),
+            (None, None) => NativeObject::default(),
         };
         if !self.restored {
             let issuer = F::issuer_of(kept);
@@ -513,8 +533,9 @@ impl<F: LogForm> Writer for LogWriter<F> {
                 self.file.leftover(leftover, out);
             }
             LeftoverBody::Frame(tape) => {
-                // The time of a frame in which no item took it is said by no line.
-                if let Some((_, taken @ false)) = &mut self.now {
+                // The time of a frame in which no item took it is said by no line; that of an entry perhaps by a kept one.
+                let from_record = self.file.is_from_record();
+                if let Some((_, taken @ false)) = self.now.as_mut().filter(|_| !from_record) {
                     *taken = true;
                     tape.claimed_for(Field::EventTime).for_each(|leaf| leaf.unsaid(Reason::Redundant));
                 }

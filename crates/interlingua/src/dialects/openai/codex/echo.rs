@@ -67,6 +67,8 @@ pub(super) enum Found {
     Beside,
     /// More of reasoning that is shown text by text: of an item that has so many parts.
     More { item: ItemId, parts: usize },
+    /// The other form of what was said some lines before.
+    Earlier,
     /// Something new.
     New,
 }
@@ -129,8 +131,8 @@ impl Echoes {
         self.now.text.get(..*end)
     }
 
-    /// Looks for the other form of what the line at hand says, and pairs the two. `None` if that stands further back.
-    pub(super) fn find(&mut self, voice: Voice, form: Form, frame: u64) -> Option<Found> {
+    /// Looks for the other form of what the line at hand says, and pairs the two.
+    pub(super) fn find(&mut self, voice: Voice, form: Form, frame: u64) -> Found {
         let (said, now) = (&mut self.said[voice as usize], &self.now);
         let (then, texts) = (&said.texts, said.texts.ends.len());
         let is_next = said.frame + 1 == frame;
@@ -148,7 +150,7 @@ impl Echoes {
         };
         if same {
             said.form = Form::Both;
-            return is_next.then_some(Found::Beside);
+            return if is_next { Found::Beside } else { Found::Earlier };
         }
         let shown = (voice, form, said.form) == (Voice::Reasoning, Form::Shown, Form::Shown);
         if let Some((Voice::Reasoning, item)) = self.open.filter(|_| shown && is_next) {
@@ -156,9 +158,9 @@ impl Echoes {
             said.texts.text.push_str(&now.text);
             said.texts.ends.extend(now.ends.iter().map(|&(end, field)| (end + length, field)));
             said.frame = frame;
-            return Some(Found::More { item, parts: texts });
+            return Found::More { item, parts: texts };
         }
-        Some(Found::New)
+        Found::New
     }
 
     /// The item that the voice's last words became.

@@ -1,10 +1,16 @@
 //! Codex's rollouts: one JSON document a line, an envelope around what was sent to and came from the model
 //! (`response_item`), what the screen showed (`event_msg`) and the settings in force.
 
-mod commands;
+mod calls;
 mod echo;
+mod facts;
+mod notices;
+mod outcome;
+mod patch;
 mod read;
+mod said;
 mod says;
+mod tokens;
 mod write;
 
 use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
@@ -34,11 +40,29 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
-    let kind = head.doc.get("type")?.str()?;
-    let known = matches!(
-        kind.as_escaped(),
-        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted" | "world_state"
-    );
-    head.doc.get("payload")?;
-    Some((Role::Log, if known { 10 } else { 1 }))
+    let kind = head.doc.get("type").and_then(|kind| kind.str());
+    let word = kind.as_ref().map_or("", |kind| kind.as_escaped());
+    if head.doc.get("payload").is_some() {
+        let known = matches!(
+            word,
+            "session_meta"
+                | "response_item"
+                | "event_msg"
+                | "turn_context"
+                | "compacted"
+                | "world_state"
+                | "token_usage_record"
+        );
+        return kind.as_ref().map(|_| (Role::Log, if known { 10 } else { 1 }));
+    }
+    // The oldest rollouts have no envelopes.
+    let weight = read::words_of_bare(read::Payload::new(head.doc, None)).map(|(outer, _)| match outer {
+        // A head, or the mark of a state.
+        "session_meta" | "" => 5,
+        _ => 2,
+    })?;
+    let has = |name| head.doc.get(name).is_some();
+    // Others have messages and results, too, with ids of their own around them.
+    let foreign = ["message", "parentId", "uuid", "sessionId", "model", "usage", "object", "response"];
+    (!foreign.into_iter().any(has)).then_some((Role::Log, weight))
 }

@@ -2,13 +2,15 @@
 //! resumes: its head, then each item with the echo that makes it visible in lists.
 
 use super::echo::is_image_mark;
-use crate::json::Str;
+use crate::json::{Raw, Str};
 use crate::ledger::is_hole;
 use crate::log::{
     GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement, NativeObject,
     NativeValue, SessionHead, is_uuid, text_of,
 };
-use crate::model::{Args, Author, CallKind, Field, ItemId, ItemKind, Of, Origin, Part, ToolCall, issuers};
+use crate::model::{
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, Of, Origin, Part, ToolCall, issuers,
+};
 use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::media::address_of;
 
@@ -25,6 +27,7 @@ enum Class {
     Summary,
     Refusal,
     Image,
+    State,
     /// Not a part of the item but an item within it.
     Within,
 }
@@ -57,11 +60,26 @@ impl LogForm for CodexForm {
         let payload = kept.get("payload").unwrap_or(kept);
         let mut line = NativeObject::new();
         line.put_some("timestamp", item.head().time.as_ref());
+        if is_hole(payload) {
+            line.put_some("payload", json_of(item));
+            return line;
+        }
         let mut values = own_values(item);
         self.put_content(item, payload, &mut values);
-        if let Some(holder) = payload.get("item").filter(|holder| holder.kind() == Kind::Object) {
+        if item.of() == Of::Message && payload.get("base_instructions").is_some() {
+            let mut prompt = NativeObject::new();
+            prompt.put_some("text", item.parts().find_map(plain_text));
+            values.put("base_instructions", prompt);
+        }
+        if payload.str_or_empty("type") == "image_generation_call" {
+            put_picture(item, &mut values);
+        }
+        if payload.get("item").is_some_and(is_hole) {
+            values.put_some("item", json_of(item));
+        } else if let Some(holder) = payload.get("item").filter(|holder| holder.kind() == Kind::Object) {
             let mut inner = NativeObject::new();
             inner.put_some("id", item.head().native_id.as_ref());
+            inner.put_some("phase", item.head().phase.as_ref());
             self.put_content(item, holder, &mut inner);
             values.put("item", inner);
         }
@@ -73,6 +91,17 @@ impl LogForm for CodexForm {
         line
     }
 
+    /// A compaction is no item.
+    fn kept_event<'g>(&mut self, event: &'g Event<'static>, _: Val<'_>) -> NativeObject<'g> {
+        let (mut line, mut payload) = (NativeObject::new(), NativeObject::new());
+        if let Event::Compacted(compaction) = event {
+            payload.put_some("message", compaction.summary.as_ref());
+            payload.put_some("replacement_history", compaction.history.as_ref());
+        }
+        line.put("payload", payload);
+        line
+    }
+
     fn class_of(list: &str, element: Val<'_>) -> usize {
         // The reader goes by the list, too: whatever stands in a summary is one.
         let text = if list.starts_with("summary") { Class::Summary } else { Class::Text };
@@ -80,6 +109,7 @@ impl LogForm for CodexForm {
             "input_text" | "output_text" | "text" | "Text" | "reasoning_text" | "summary_text" => text,
             "refusal" => Class::Refusal,
             "input_image" => Class::Image,
+            "encrypted_content" => Class::State,
             _ if element.kind() == Kind::String => text,
             _ => Class::Within,
         };
@@ -236,6 +266,7 @@ fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     values
         .put_some("id", item.head().native_id.as_ref())
         .put_some("status", item.tail().native_status.as_ref())
+        .put_some("phase", item.head().phase.as_ref())
         .put_some("call_id", item.call_id());
     match &item.head().kind {
         ItemKind::ToolCall(ToolCall { call_id: _, kind: _, namespace, name }) => {
@@ -251,6 +282,20 @@ fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
         }
     }
     values
+}
+
+/// Puts the picture that the provider made: it lies in a result within the item.
+fn put_picture<'g>(item: GatheredItem<'g>, values: &mut NativeObject<'g>) {
+    for inner in item.content() {
+        let GatheredContent::Item(inner) = inner else { continue };
+        values.put_some("id", inner.call_id()).put_some("status", inner.tail().native_status.as_ref());
+        values.put_some("revised_prompt", inner.parts().find_map(plain_text));
+        let picture = inner.parts().find_map(|part| match part {
+            Part::Media(media) => Some(media.source.text()),
+            _ => None,
+        });
+        values.put_some("result", picture);
+    }
 }
 
 /// The elements that kept lists have for an item. In some echoes a text is not a member of its element but the element.
@@ -274,10 +319,15 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
                 element.put("image_url", NativeValue::Joined(address_of(media)));
                 (Class::Image, element.into())
             }
+            GatheredContent::Part(Part::Opaque(state)) => {
+                let mut element = NativeObject::new();
+                element.put("encrypted_content", &state.value);
+                (Class::State, element.into())
+            }
             GatheredContent::Part(_) => return None,
             GatheredContent::Item(inner) => {
                 let mut values = own_values(inner);
-                for name in ["output", "result"] {
+                for name in ["output", "result", "text"] {
                     if let Some(value) = kept_string(inner, name) {
                         values.put(name, value);
                     }
@@ -292,8 +342,7 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
 
 /// What was said as one value: a JSON value, or all texts together.
 fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>> {
-    let json = item.parts().find_map(|part| if let Part::Json(json) = part { Some(json) } else { None });
-    if let Some(json) = json {
+    if let Some(json) = json_of(item) {
         return Some(json.into());
     }
     // What the screen showed has no marks around pictures.
@@ -304,6 +353,11 @@ fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>
         [only] => Some((*only).into()),
         texts => Some(NativeValue::Joined(texts.iter().map(|text| text.reborrow()).collect())),
     }
+}
+
+/// The JSON value that an item holds.
+fn json_of(item: GatheredItem<'_>) -> Option<&Raw<'static>> {
+    item.parts().find_map(|part| if let Part::Json(json) = part { Some(json) } else { None })
 }
 
 /// A text as the reader takes it, with its own address.

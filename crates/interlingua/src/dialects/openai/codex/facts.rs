@@ -1,0 +1,234 @@
+//! What lines tell of the session: its head, the settings of its turns, and the history that a fork copied from its parent.
+
+use super::read::{CodexReader, Payload};
+use crate::json::{Latest, Raw, Str};
+use crate::ledger::hash;
+use crate::model::{Author, Event, Field, ItemKind, Origin, Part, Session};
+use crate::pipe::Events;
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+/// The part of a fork's file that was copied from its parent's. Older forks begin with all of that, each line stamped with
+/// the time of copying; in newer ones it stays in the parent's file.
+#[derive(Default)]
+pub(super) struct CopiedHistory {
+    /// The session that the lines at hand are copied from.
+    from: Option<Str<'static>>,
+    /// The session that copied them.
+    own_id: String,
+    /// When the last line was copied, in milliseconds of its day.
+    last: Option<u64>,
+}
+
+impl CopiedHistory {
+    /// The session that the line at hand is copied from.
+    pub(super) fn source(&self) -> Option<Str<'_>> {
+        self.from.as_ref().map(Str::reborrow)
+    }
+
+    /// Copied lines follow.
+    fn begin(&mut self, from: &str, own_id: &str) {
+        self.from = Some(Str::escaped(from).into_owned());
+        own_id.clone_into(&mut self.own_id);
+    }
+
+    /// Sees the next line. Copying ends with the first turn that is younger than the session, and with the first line that
+    /// was not written within a second of the one before.
+    pub(super) fn see(&mut self, word: &str, payload: Payload<'_>) {
+        if self.from.is_none() {
+            return;
+        }
+        let time = time_of_day(payload.time.word());
+        let last = std::mem::replace(&mut self.last, time);
+        let waited = last.zip(time).is_some_and(|(last, time)| time < last || time - last >= 1000);
+        let own_turn = matches!(word, "task_started" | "turn_started" | "turn_context")
+            && is_younger(payload.val.str_or_empty("turn_id"), &self.own_id);
+        if waited || own_turn {
+            self.from = None;
+        }
+    }
+}
+
+/// Whether one id is made later than the other, where both begin with the time (UUIDs of version 7).
+fn is_younger(one: &str, other: &str) -> bool {
+    let with_time = |id: &str| id.len() == 36 && id.as_bytes().get(14) == Some(&b'7');
+    with_time(one) && with_time(other) && one > other
+}
+
+/// Milliseconds since midnight, of a time as Codex writes it.
+fn time_of_day(time: &str) -> Option<u64> {
+    let number = |from, to| time.get(from..to).and_then(|digits: &str| digits.parse::<u64>().ok());
+    let seconds = (number(11, 13)? * 60 + number(14, 16)?) * 60 + number(17, 19)?;
+    Some(seconds * 1000 + number(20, 23).unwrap_or(0))
+}
+
+/// Settings as they were last told.
+#[derive(Default)]
+pub(super) struct KnownSettings {
+    text: Latest,
+    /// A hash of what was told of them as data.
+    data: u64,
+}
+
+/// The members of a head that are facts of the session. What else it says is data of a notice.
+const HEAD: [&str; 10] = [
+    "id",
+    "timestamp",
+    "cwd",
+    "cli_version",
+    "model_provider",
+    "git",
+    "forked_from_id",
+    "parent_thread_id",
+    "base_instructions",
+    "instructions",
+];
+
+/// The members of settings that are facts of the session.
+const SETTINGS: [&str; 7] =
+    ["model", "cwd", "approval_policy", "sandbox_policy", "effort", "reasoning_effort", "model_provider_id"];
+
+/// These, and the ids of the turn, which are others each time.
+const TOLD_APART: [&str; 10] = [
+    "model",
+    "cwd",
+    "approval_policy",
+    "sandbox_policy",
+    "effort",
+    "reasoning_effort",
+    "model_provider_id",
+    "turn_id",
+    "root_turn_id",
+    "trace_id",
+];
+
+impl CodexReader {
+    /// Reads the head of a thread. The system prompt in it is a message, said once.
+    pub(super) fn read_head(
+        &mut self,
+        line_kind: Option<Val<'_>>,
+        payload: Payload<'_>,
+        out: &mut Events<'_>,
+    ) {
+        let meta = payload.val;
+        let id = meta.str_or_empty("id");
+        let known = self.session.known().id.as_ref().map(|known| known.as_escaped() == id);
+        if known == Some(false) {
+            // The head of the thread this one was forked from, copied along with its history. It stays as it is.
+            let own_id = self.session.known().id.clone();
+            self.copied.begin(id, own_id.as_ref().map_or("", Str::as_escaped));
+            meta.note_str("id", Field::ItemCopiedFrom);
+            return self.read_notice(line_kind, payload, out);
+        }
+        self.tell_head(meta, out);
+        self.read_prompt(line_kind, payload, out);
+        let forked_from = meta.str_or_empty("forked_from_id");
+        if known.is_none() && !forked_from.is_empty() && meta.get("history_base").is_none() {
+            self.copied.begin(forked_from, id);
+        }
+    }
+
+    fn read_prompt(&mut self, line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut Events<'_>) {
+        let meta = payload.val;
+        let source = meta.get("source").and_then(|source| source.get("subagent"));
+        self.is_subagent |= source.is_some();
+        let text = meta.get("base_instructions").and_then(|prompt| prompt.get("text"));
+        let text = text.filter(|text| text.kind() == Kind::String && text.text().len() > 2);
+        let prompt = text.map(|text| hash(0, text.text().as_bytes()));
+        let Some(text) = text.filter(|_| prompt != self.prompt) else {
+            return self.read_notice(line_kind, payload, out);
+        };
+        self.prompt = prompt;
+        let mut head = self.head(ItemKind::Message, Author::System, out);
+        head.origin = Some(Origin::Harness);
+        head.time = payload.time.take_time(Field::ItemTime);
+        let item = out.start(head);
+        if let Some(text) = text.take_text(Field::MessageText) {
+            out.delta(item, 0, Part::Text(text));
+        }
+        // The message has no word for what else the head says.
+        self.notice_within(line_kind, payload, item, out);
+        out.complete(item);
+    }
+
+    /// Writes what a head says beside the facts of the session as one JSON value, and notes it.
+    pub(super) fn rest_of_head(&mut self, meta: Val<'_>) -> Option<Raw<'_>> {
+        self.put_together(meta, &HEAD)
+    }
+
+    /// Writes what settings say beside the facts of the session as one JSON value, unless the last ones of that sort said
+    /// the same, and notes it either way.
+    pub(super) fn new_settings(&mut self, of_turn: bool, settings: Val<'_>) -> Option<Raw<'_>> {
+        let known = &mut self.settings[usize::from(of_turn)];
+        if known.text.changed(Some(Str::escaped(settings.text()))).is_none() {
+            for (_, member) in settings.members().filter(|(name, _)| !TOLD_APART.contains(&name.as_escaped()))
+            {
+                if !member.is_null() {
+                    member.note(Field::NoticeData);
+                }
+            }
+            return None;
+        }
+        self.put_together(settings, &TOLD_APART)?;
+        let now = hash(0, self.data.as_bytes());
+        let known = &mut self.settings[usize::from(of_turn)].data;
+        (std::mem::replace(known, now) != now).then(|| Raw::new(&self.data))
+    }
+
+    fn tell_head(&mut self, meta: Val<'_>, out: &mut Events<'_>) {
+        let vcs = |name, field| meta.get("git").and_then(|git| git.note_str(name, field));
+        let forked = meta.note_str("forked_from_id", Field::SessionParent);
+        let spawned = || meta.note_str("parent_thread_id", Field::SessionParent);
+        let told = Session {
+            id: meta.note_str("id", Field::SessionId),
+            parent: forked.or_else(spawned),
+            cwd: meta.note_str("cwd", Field::SessionCwd),
+            cli_version: meta.note_str("cli_version", Field::SessionVersion),
+            provider: meta.note_str("model_provider", Field::SessionProvider),
+            branch: vcs("branch", Field::SessionBranch),
+            commit: vcs("commit_hash", Field::SessionCommit),
+            repository: vcs("repository_url", Field::SessionRepository),
+            start: meta.get("timestamp").filter(Val::is_time).map(|time| time.note(Field::SessionStart)),
+            ..Session::default()
+        };
+        self.session.tell(super::DIALECT.name, told, out);
+    }
+
+    /// The settings of a turn, or new ones for those that follow: the same facts under two sets of names.
+    pub(super) fn read_settings<'t>(
+        &mut self,
+        settings: Val<'t>,
+        time: Option<Val<'t>>,
+        out: &mut Events<'_>,
+    ) {
+        const WANTED: WantedNames<7> = WantedNames::new(SETTINGS);
+        let [model, cwd, approval, sandbox, effort, reasoning_effort, provider] = settings.find(&WANTED);
+        let policy = |policy: Option<Val<'t>>, field| {
+            policy.filter(|policy| !policy.is_null()).map(|policy| policy.note(field))
+        };
+        let told = Session {
+            model: model.note_text(Field::SessionModel),
+            cwd: cwd.note_text(Field::SessionCwd),
+            approval_policy: policy(approval, Field::ApprovalPolicy),
+            sandbox_policy: policy(sandbox, Field::SandboxPolicy),
+            effort: effort.or(reasoning_effort).note_text(Field::SessionEffort),
+            provider: provider.note_text(Field::SessionProvider),
+            ..Session::default()
+        };
+        self.tell_change(told, time, out);
+    }
+
+    /// What people call the session.
+    pub(super) fn read_title(&mut self, title: Option<Val<'_>>, time: Option<Val<'_>>, out: &mut Events<'_>) {
+        let told = Session { title: title.and_then(|title| title.str()), ..Session::default() };
+        self.tell_change(told, time, out);
+    }
+
+    /// Says what is new, and when it changed.
+    fn tell_change(&mut self, told: Session<'_>, time: Option<Val<'_>>, out: &mut Events<'_>) {
+        let is_news = self.session.known().id.is_some() && !told.is_old_news(self.session.known());
+        if let Some(time) = time.filter(|time| is_news && time.is_time()) {
+            out.event(&Event::Clock(time.raw()));
+        }
+        self.session.tell(super::DIALECT.name, told, out);
+    }
+}

@@ -1,0 +1,286 @@
+//! What came of a call: whether it failed, what its command returned, how long it took, which files it changed. The result
+//! itself says some of it in its text; events before it say the rest under the id of the call, and the patch in the call
+//! names the files where no event does.
+
+use std::collections::VecDeque;
+
+use super::patch::PatchFinder;
+use crate::json::Str;
+use crate::ledger::hash;
+use crate::model::{FileRef, ItemId, Part};
+use crate::pipe::Events;
+use crate::tape::{Kind, Limits, TapeBuf, Val};
+
+/// How a call ended.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ToolOutcome {
+    pub(super) is_error: Option<bool>,
+    pub(super) exit_code: Option<i64>,
+    /// In milliseconds.
+    pub(super) duration: Option<u64>,
+}
+
+impl ToolOutcome {
+    /// What is known first counts.
+    fn or(self, other: Self) -> Self {
+        Self {
+            is_error: self.is_error.or(other.is_error),
+            exit_code: self.exit_code.or(other.exit_code),
+            duration: self.duration.or(other.duration),
+        }
+    }
+}
+
+/// A file that a call changed. Its texts are escaped.
+pub(super) struct ChangedFile {
+    pub(super) path: String,
+    pub(super) action: &'static str,
+    pub(super) diff: Option<String>,
+}
+
+/// A call whose result has not come yet.
+struct PendingCall {
+    /// A hash of its id: two of 64 with the same one would be a wonder.
+    key: u64,
+    outcome: ToolOutcome,
+    files: Vec<ChangedFile>,
+    /// The files are those that the call names; no event has told what became of them.
+    planned: bool,
+}
+
+/// Calls whose results have not come yet.
+#[derive(Default)]
+pub(super) struct Outcomes {
+    calls: VecDeque<PendingCall>,
+    /// The files of calls within a script, which have ids of their own: those of the script that ends next.
+    of_script: Vec<ChangedFile>,
+    /// How long the diffs are that wait.
+    waiting: usize,
+    patches: PatchFinder,
+    plain: String,
+    tape: TapeBuf,
+}
+
+impl Outcomes {
+    /// Results come soon after their calls; whoever makes more calls than this at once loses the first.
+    const MOST: usize = 64;
+    /// The most that waits of diffs. A longer one stays in its event.
+    const MOST_BYTES: usize = 1 << 20;
+
+    /// A call begins. Its arguments, escaped, may hold a patch.
+    pub(super) fn begin(&mut self, call_id: &str, arguments: &str) {
+        let files = self.patches.files(arguments);
+        let planned = !files.is_empty();
+        self.remember(call_id, files, planned);
+    }
+
+    fn remember(&mut self, call_id: &str, files: Vec<ChangedFile>, planned: bool) {
+        if call_id.is_empty() {
+            return;
+        }
+        if self.calls.len() == Self::MOST
+            && let Some(lost) = self.calls.pop_front()
+        {
+            self.forget(&lost.files);
+        }
+        let key = hash(0, call_id.as_bytes());
+        self.calls.push_back(PendingCall { key, outcome: ToolOutcome::default(), files, planned });
+    }
+
+    /// Something tells how the call ended. The event is only looked at: the result that it belongs to may never come.
+    /// Returns whether such a call waits for its result.
+    pub(super) fn ended(&mut self, call_id: &str, event: Val<'_>) -> bool {
+        let outcome = told(event);
+        let changes = event.get("changes").filter(|changes| changes.kind() == Kind::Object);
+        let key = hash(0, call_id.as_bytes());
+        let known = self.calls.iter().any(|call| call.key == key);
+        if !known && !call_id.starts_with(OF_SCRIPT) {
+            // The call may stand in another file, and its result here.
+            self.remember(call_id, Vec::new(), false);
+        }
+        let call = self.calls.iter_mut().find(|call| call.key == key);
+        let files = match call {
+            Some(call) => {
+                call.outcome = outcome.or(call.outcome);
+                if changes.is_some() && outcome.is_error.is_some() && std::mem::take(&mut call.planned) {
+                    call.files.clear();
+                }
+                &mut call.files
+            }
+            None if call_id.starts_with(OF_SCRIPT) => &mut self.of_script,
+            None => return false,
+        };
+        // A patch that was not applied changed nothing; one that is announced is told again when it is.
+        let applied = outcome.is_error == Some(false) && files.len() < Self::MOST;
+        for (path, change) in changes.into_iter().filter(|_| applied).flat_map(|changes| changes.members()) {
+            change_of(&path, change, &mut self.waiting, files);
+        }
+        known
+    }
+
+    /// How the call ended that a result belongs to, and which files it changed.
+    pub(super) fn of(
+        &mut self,
+        call_id: &str,
+        output: Option<Val<'_>>,
+        is_script: bool,
+    ) -> (ToolOutcome, Vec<ChangedFile>) {
+        let key = hash(0, call_id.as_bytes());
+        let known = self.calls.iter().position(|call| call.key == key);
+        let call = known.and_then(|at| self.calls.remove(at));
+        let mut outcome = output.map(|output| self.read(output)).unwrap_or_default();
+        let mut files = Vec::new();
+        if let Some(PendingCall { outcome: event, files: own, planned, .. }) = call {
+            outcome = outcome.or(event);
+            self.forget(&own);
+            let failed = outcome.exit_code.is_some_and(|code| code != 0) || outcome.is_error == Some(true);
+            files = if planned && failed { Vec::new() } else { own };
+        }
+        outcome.is_error = outcome.is_error.or(outcome.exit_code.map(|code| code != 0));
+        if is_script && !self.of_script.is_empty() {
+            let own = std::mem::take(&mut self.of_script);
+            self.forget(&own);
+            files.extend(own);
+        }
+        (outcome, files)
+    }
+
+    fn forget(&mut self, files: &[ChangedFile]) {
+        let bytes = files.iter().filter_map(|file| file.diff.as_ref()).map(String::len).sum();
+        self.waiting = self.waiting.saturating_sub(bytes);
+    }
+
+    /// What the text of a result says: older ones are JSON with `metadata`, newer ones have lines before the output.
+    fn read(&mut self, output: Val<'_>) -> ToolOutcome {
+        let first = output.elements().next().and_then(|part| part.get("text"));
+        let Some(text) = output.str().or_else(|| first?.str()) else {
+            let success = output.get("success").and_then(|success| success.bool());
+            return ToolOutcome { is_error: success.map(|success| !success), ..ToolOutcome::default() };
+        };
+        let escaped = text.as_escaped();
+        if escaped.starts_with("{\\\"output\\\"") {
+            self.plain.clear();
+            text.decode_into(&mut self.plain);
+            let Ok(tape) = self.tape.parse(&self.plain, &Limits::default()) else {
+                return ToolOutcome::default();
+            };
+            let metadata = tape.root().get("metadata");
+            let number = |name| metadata.and_then(|metadata| metadata.get(name)).map(|number| number.text());
+            return ToolOutcome {
+                is_error: None,
+                exit_code: number("exit_code").and_then(|code| code.parse().ok()),
+                duration: number("duration_seconds").and_then(milliseconds),
+            };
+        }
+        read_lines(escaped)
+    }
+}
+
+/// What the ids of calls within a script begin with.
+const OF_SCRIPT: &str = "exec-";
+
+/// What lines before an output say. They are few and short, have nothing to escape, and end with `Output:`.
+fn read_lines(escaped: &str) -> ToolOutcome {
+    let mut outcome = ToolOutcome::default();
+    for (number, piece) in escaped.split('\\').take(8).enumerate() {
+        let line = if number == 0 { Some(piece) } else { piece.strip_prefix('n') };
+        let Some(line) = line else { break };
+        if let Some(code) =
+            line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))
+        {
+            outcome.exit_code = code.parse().ok();
+        } else if let Some(time) = line.strip_prefix("Wall time") {
+            let time = time.strip_prefix(": ").or_else(|| time.strip_prefix(' '));
+            outcome.duration = time.unwrap_or_default().strip_suffix(" seconds").and_then(milliseconds);
+        } else if number == 0 && FAILURES.iter().any(|failure| line.starts_with(failure)) {
+            outcome.is_error = Some(true);
+        } else if number == 0 && line == "Script completed" {
+            outcome.is_error = Some(false);
+        } else if !is_head_line(line) {
+            break;
+        }
+    }
+    outcome
+}
+
+/// What the output of a call that failed begins with, where no command ran that could return anything.
+const FAILURES: &[&str] =
+    &["Script failed", "unsupported call: ", "exec_command failed", "apply_patch verification failed"];
+
+/// Whether a line may stand before the output of a command.
+fn is_head_line(line: &str) -> bool {
+    ["Chunk ID: ", "Original token count: ", "Total output lines: ", "Process running with"]
+        .iter()
+        .any(|head| line.starts_with(head))
+}
+
+/// What an event tells of the end of a call.
+fn told(event: Val<'_>) -> ToolOutcome {
+    let exit_code = event.get("exit_code").and_then(|code| code.text().parse().ok());
+    let duration = event.get("duration").and_then(|duration| {
+        let nanos = duration.get("nanos")?.u64()? / 1_000_000;
+        duration.get("secs")?.u64()?.checked_mul(1000)?.checked_add(nanos)
+    });
+    let by_status = match event.str_or_empty("status") {
+        "completed" => Some(false),
+        "failed" | "declined" => Some(true),
+        _ => None,
+    };
+    let success = event.get("success").and_then(|success| success.bool()).map(|success| !success);
+    // What a server of MCP answered, or why it did not.
+    let answer = event.get("result").and_then(|result| {
+        let answer = result.get("Ok").or_else(|| result.get("Err").map(|_| result))?;
+        let failed = answer.get("isError").or_else(|| answer.get("is_error")).and_then(|flag| flag.bool());
+        Some(result.get("Err").is_some() || failed == Some(true))
+    });
+    let is_error = by_status.or(success).or(answer).or(exit_code.map(|code: i64| code != 0));
+    ToolOutcome { is_error, exit_code, duration }
+}
+
+/// Adds what a patch did to a file.
+fn change_of(path: &Str<'_>, change: Val<'_>, waiting: &mut usize, files: &mut Vec<ChangedFile>) {
+    let mut add = |path: &Str<'_>, action, diff: Option<Str<'_>>| {
+        let short = |diff: &Str<'_>| diff.as_escaped().len() + *waiting <= Outcomes::MOST_BYTES;
+        let diff = diff.filter(short).map(|diff| diff.as_escaped().to_owned());
+        *waiting += diff.as_ref().map_or(0, String::len);
+        files.push(ChangedFile { path: path.as_escaped().to_owned(), action, diff });
+    };
+    match change.str_or_empty("type") {
+        "add" => add(path, "write", None),
+        "delete" => add(path, "delete", None),
+        "update" => {
+            let diff = change.get("unified_diff").and_then(|diff| diff.str());
+            match change.get("move_path").and_then(|moved| moved.str()) {
+                Some(moved) => {
+                    add(path, "delete", None);
+                    add(&moved, "move", diff);
+                }
+                None => add(path, "patch", diff),
+            }
+        }
+        // The event that it stands in is kept.
+        _ => {}
+    }
+}
+
+/// Says which files a call changed, as parts of its result from that number on.
+pub(super) fn say_files(files: &[ChangedFile], item: ItemId, first: u32, out: &mut Events<'_>) {
+    for (number, ChangedFile { path, action, diff }) in (first..).zip(files) {
+        let file = FileRef {
+            path: Str::escaped(path),
+            action: Str::escaped(action),
+            diff: diff.as_deref().map(Str::escaped),
+        };
+        out.delta(item, number, Part::File(file));
+    }
+}
+
+/// Seconds, written with or without a fraction.
+fn milliseconds(seconds: &str) -> Option<u64> {
+    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let mut thousandths = 0;
+    for digit in fraction.chars().chain("000".chars()).take(3) {
+        thousandths = thousandths * 10 + u64::from(digit.to_digit(10)?);
+    }
+    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
+}
