@@ -360,10 +360,7 @@ const SAID_OTHERWISE: &[Excuse] = &[
         "message/text User",
         "`instructions` is no leaf that could be lost; it is said as the user's",
     ),
-    ("gemini", "gemini-cli", "result/text", "what came of calls stands beside them, in their order"),
-    ("record", "gemini-cli", "result/text", "what came of calls stands beside them, in their order"),
-    ("record-v2", "gemini-cli", "result/text", "what came of calls stands beside them, in their order"),
-    ("universal", "gemini-cli", "result/text", "what came of calls stands beside them, in their order"),
+    ("*", "gemini-cli", "result/text", "what came of calls stands beside them, in their order"),
     (
         "anthropic",
         "claude-code",

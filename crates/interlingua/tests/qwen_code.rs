@@ -131,7 +131,7 @@ fn compressions_and_rewinds_are_events() {
     assert_eq!(words, ["compacted", "chat_compression", "rewound", "rewind"]);
     assert_eq!([&entries[0]["data"]["before"], &entries[0]["data"]["after"]], [9000, 700]);
     assert_eq!(
-        (&entries[2]["data"]["to"], &entries[3]["timestamp"]),
+        (&entries[2]["data"]["to"], &entries[2]["timestamp"]),
         (&"a".into(), &"2026-11-16T09:00:00.000Z".into())
     );
 }

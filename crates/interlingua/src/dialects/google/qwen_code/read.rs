@@ -60,6 +60,14 @@ impl<'t> QwenLine<'t> {
         head.time = self.time.take_time(Field::ItemTime);
         out.start(head)
     }
+
+    /// Says something that happened, at the time of the line; the notice of the line has it for its own.
+    fn happened(&self, event: &Event<'_>, out: &mut Events<'_>) {
+        if let Some(time) = self.time.filter(Val::is_time) {
+            out.event(&Event::Clock(time.raw()));
+        }
+        out.event(event);
+    }
 }
 
 impl Reader for QwenReader {
@@ -182,7 +190,7 @@ impl QwenReader {
                 // The line hangs on the last one that still counts.
                 let target = payload.note_str("targetUuid", Field::RewindTo);
                 let to = target.or_else(|| line.parent.and_then(|parent| parent.str()));
-                out.event(&Event::Rewound(Rewind { to, turns: None }));
+                line.happened(&Event::Rewound(Rewind { to, turns: None }), out);
                 line.kind.note_text(Field::Structure);
                 notice(line, None, out);
             }
@@ -191,13 +199,16 @@ impl QwenReader {
                 let count = |name: &str, field| info.and_then(|info| info.note_u64(name, field));
                 let trigger = info.and_then(|info| info.note_str("triggerReason", Field::CompactionTrigger));
                 let history = payload.get("compressedHistory").filter(|history| !history.is_null());
-                out.event(&Event::Compacted(Compaction {
-                    trigger,
-                    before: count("originalTokenCount", Field::CompactionBefore),
-                    after: count("newTokenCount", Field::CompactionAfter),
-                    history: history.map(|history| history.note(Field::CompactionHistory)),
-                    ..Compaction::default()
-                }));
+                line.happened(
+                    &Event::Compacted(Compaction {
+                        trigger,
+                        before: count("originalTokenCount", Field::CompactionBefore),
+                        after: count("newTokenCount", Field::CompactionAfter),
+                        history: history.map(|history| history.note(Field::CompactionHistory)),
+                        ..Compaction::default()
+                    }),
+                    out,
+                );
                 line.kind.note_text(Field::Structure);
                 notice(line, None, out);
             }
@@ -241,13 +252,18 @@ impl QwenReader {
                 if let (Some(answer), Some(id)) = (decision, event.get("call_id").and_then(|id| id.str())) {
                     event.note_str("decision", Field::PermissionAnswer);
                     event.note_str("call_id", Field::PermissionId);
-                    out.event(&Event::PermissionResolved(Permission {
-                        id,
-                        action: event.note_str("function_name", Field::PermissionAction).unwrap_or_default(),
-                        call_id: None,
-                        input: None,
-                        answer: Some(answer),
-                    }));
+                    line.happened(
+                        &Event::PermissionResolved(Permission {
+                            id,
+                            action: event
+                                .note_str("function_name", Field::PermissionAction)
+                                .unwrap_or_default(),
+                            call_id: None,
+                            input: None,
+                            answer: Some(answer),
+                        }),
+                        out,
+                    );
                 }
             }
             // The message of a helper of the program stands in no line.
@@ -264,14 +280,17 @@ impl QwenReader {
                 let status = status.and_then(|status| Some((status, u16::try_from(status.u64()?).ok()?)));
                 status.map(|(status, _)| status.note(Field::ErrorStatus));
                 let status = status.map(|(_, status)| status);
-                out.event(&Event::Error(Failure {
-                    class: status.map_or(FailureClass::Other, FailureClass::of_status),
-                    status,
-                    code: event.note_str("error_type", Field::ErrorCode),
-                    message: message.unwrap_or_default(),
-                    request_id: None,
-                    retry_after: None,
-                }));
+                line.happened(
+                    &Event::Error(Failure {
+                        class: status.map_or(FailureClass::Other, FailureClass::of_status),
+                        status,
+                        code: event.note_str("error_type", Field::ErrorCode),
+                        message: message.unwrap_or_default(),
+                        request_id: None,
+                        retry_after: None,
+                    }),
+                    out,
+                );
             }
             _ => return notice(line, Some(event), out),
         }
