@@ -32,6 +32,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::amp::DIALECT,
     &agents::copilot_cli::DIALECT,
     &agents::cursor::DIALECT,
+    &agents::kimi_cli::DIALECT,
+    &agents::kimi_code::DIALECT,
 ];
 
 /// The dialects that say something of that field in that role: who has what a target lacks.
