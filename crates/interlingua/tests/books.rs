@@ -233,6 +233,15 @@ const LEAVES: &[Excuse] = &[
     ),
     ("record-v2", "*", "/children[]/content[]/part", "which part it is: only the order of parts is said"),
     ("universal", "*", "/data/part", "which part it is: only the order of parts is said"),
+    ("*", "kimi-cli", "/session/agent-meta/model-id", "`unknown` follows from the lines given back"),
+    ("*", "kimi-cli", "/session/agent-meta/model-provider", "`unknown` follows from the lines given back"),
+    ("*", "kimi-cli", "/session/vendor-ext/data/unrecorded", "follows from whose log is given back"),
+    ("*", "kimi-cli", "files[]/action", "the line given back has the file before and after"),
+    ("*", "kimi-cli", "files[]/diff", "the line given back has the file before and after"),
+    ("*", "kimi-code", "files[]/action", "the line given back has the file before and after"),
+    ("*", "kimi-code", "files[]/diff", "the line given back has the file before and after"),
+    ("*", "kimi-cli", "/is-error", "a failure that is said in words is said so already"),
+    ("universal", "kimi-cli", "/data/item/is_error", "a failure that is said in words is said so already"),
 ];
 
 const TABLES: &[Excuse] = &[
@@ -673,4 +682,25 @@ const CANARIES: &[Excuse] = &[
         "/message/content[]/content",
         "a failed result has no place in the agent's input; the refusal it shows has, and gives the reason",
     ),
+    (
+        "kimi-cli",
+        "claude-stream",
+        "/message/payload/action",
+        "what was asked has no place in the agent's input; the answer, which has, names it",
+    ),
+    (
+        "kimi-code",
+        "claude-stream",
+        "/id",
+        "what was asked has no place in the agent's input; the answer, which has, names it",
+    ),
+    ("kimi-code", "universal", "/event/display/after", "what a call would change is said with its result"),
+    ("kimi-code", "universal", "/event/display/before", "what a call would change is said with its result"),
+    ("kimi-code", "universal", "/event/display/path", "what a call would change is said with its result"),
+    ("*", "kimi-cli", "/data/permission-mode", "the line given back says it as true or false"),
+    ("*", "kimi-cli", "/session/vendor-ext/data/unrecorded", "follows from whose log is given back"),
+    ("*", "kimi-cli", "files[]/action", "the line given back has the file before and after"),
+    ("*", "kimi-cli", "files[]/diff", "the line given back has the file before and after"),
+    ("*", "kimi-code", "files[]/action", "the line given back has the file before and after"),
+    ("*", "kimi-code", "files[]/diff", "the line given back has the file before and after"),
 ];

@@ -34,6 +34,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::cursor::DIALECT,
     &google::gemini_cli::DIALECT,
     &google::qwen_code::DIALECT,
+    &agents::kimi_cli::DIALECT,
+    &agents::kimi_code::DIALECT,
 ];
 
 /// The dialects that say something of that field in that role: who has what a target lacks.

@@ -3,9 +3,10 @@
 use super::build::LogBuilder;
 use super::gather::GatheredItem;
 use super::values::{NativeObject, NativeValue};
-use crate::json::{Raw, Str};
-use crate::model::{Args, CallKind, ToolCall};
-use crate::tape::TapeBuf;
+use crate::json::{JsonBuffer, Raw, Str};
+use crate::model::{Args, CallKind, Field, ItemId, Part, ToolCall};
+use crate::pipe::Events;
+use crate::tape::{Claim, Limits, TapeBuf, Val};
 use crate::wire::is_object;
 
 /// What the block of a call says.
@@ -36,6 +37,15 @@ impl<'g> CallValues<'g> {
         }
         let id = Some(log.call_id(item, call));
         Self { id, name: name_with_group(call), arguments: Some(arguments_object(item, call.kind, log)) }
+    }
+
+    /// The arguments of a call that is built, for logs that write JSON in a string.
+    pub(crate) fn spelled_arguments(&self) -> Str<'static> {
+        let mut json = JsonBuffer::default();
+        if let Some(arguments) = &self.arguments {
+            arguments.write(&mut json.hold());
+        }
+        Str::from_plain(json.held())
     }
 }
 
@@ -82,5 +92,60 @@ pub(crate) fn name_with_group<'c>(call: &'c ToolCall<'_>) -> Str<'c> {
     match &call.namespace {
         Some(group) => Str::from_plain(&format!("{}__{}", group.decode(), call.name.decode())),
         None => call.name.reborrow(),
+    }
+}
+
+/// Arguments as text, for logs that write JSON in a string: a value is escaped once more.
+pub(crate) fn arguments_text(item: GatheredItem<'_>) -> Option<Str<'_>> {
+    item.arguments().map(|args| match args {
+        Args::Text(text) => text.reborrow(),
+        Args::Json(json) => Str::plain(json.as_str()),
+    })
+}
+
+/// Reads arguments that are JSON in a string. The memory is used again.
+#[derive(Default)]
+pub(crate) struct SpelledArguments {
+    plain: String,
+    tape: TapeBuf,
+}
+
+impl SpelledArguments {
+    /// Says the arguments that stand in this string, and claims it.
+    pub(crate) fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+        let Some(text) = arguments.str() else {
+            // A hole could not tell a value from a string, so it also stays where it is.
+            if !arguments.is_null() {
+                let json = arguments.note(Field::CallArgs);
+                out.delta(item, 0, Part::Args(Args::Json(json)));
+            }
+            return;
+        };
+        let is_value = self.is_object(&text);
+        // Another spelling of the same text cannot be made again from the value.
+        let exact = !is_value || Str::plain(&self.plain) == text;
+        arguments.claim(if exact { Claim::Taken(Field::CallArgs) } else { Claim::Noted(Field::CallArgs) });
+        self.say(&text, is_value, item, out);
+    }
+
+    /// Says arguments that were put together from several strings.
+    pub(crate) fn read_pieces(&mut self, text: &Str<'_>, item: ItemId, out: &mut Events<'_>) {
+        let is_value = self.is_object(text);
+        self.say(text, is_value, item, out);
+    }
+
+    /// Whether a text spells a JSON object, all of it. What decoding had to replace is not the same JSON any more.
+    fn is_object(&mut self, text: &Str<'_>) -> bool {
+        self.plain.clear();
+        text.decode_into(&mut self.plain);
+        let limits = Limits { depth: 100, ..Limits::default() };
+        let sound = !self.plain.contains(char::REPLACEMENT_CHARACTER) || Str::plain(&self.plain) == *text;
+        let object = self.plain.starts_with('{') && self.plain.ends_with('}');
+        sound && object && self.tape.parse(&self.plain, &limits).is_ok()
+    }
+
+    fn say(&self, text: &Str<'_>, is_value: bool, item: ItemId, out: &mut Events<'_>) {
+        let args = if is_value { Args::Json(Raw::new(&self.plain)) } else { Args::Text(text.reborrow()) };
+        out.delta(item, 0, Part::Args(args));
     }
 }

@@ -100,6 +100,11 @@ impl LogFile {
         self.built + self.restored > 0
     }
 
+    /// Whether the source is a record of which nothing but kept frames has been needed so far.
+    pub(super) fn gives_all_back(&self) -> bool {
+        self.from_record && self.restored > 0 && self.built == 0
+    }
+
     /// Writes a frame that was built.
     pub(super) fn write(&mut self, value: &NativeValue<'_>, out: &mut Target<'_>) {
         self.built += 1;

@@ -124,7 +124,13 @@ impl<'f> Fill<'f, '_> {
                 self.said.push(address(json.as_str()));
                 self.json.bytes(json.as_str().as_bytes());
             }
-            Some(NativeValue::Object(_) | NativeValue::List(_) | NativeValue::Either(..)) | None => {
+            Some(
+                NativeValue::Object(_)
+                | NativeValue::List(_)
+                | NativeValue::Either(..)
+                | NativeValue::Otherwise(_),
+            )
+            | None => {
                 self.json.bytes(b"null");
                 self.missing.push(self.path.iter().fold(String::new(), |path, step| match step {
                     PlaceStep::Member(name) => path + "/" + name.as_escaped(),
@@ -159,6 +165,7 @@ impl<'f> Fill<'f, '_> {
                 self.said.push(address(json.as_str()));
             }
             Some(NativeValue::Either(Some(one), _)) => self.stays(val, Some(one)),
+            Some(NativeValue::Otherwise(said)) => self.said.push(address(said.as_str())),
             Some(_) | None => {}
         }
     }

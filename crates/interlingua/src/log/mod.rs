@@ -10,7 +10,9 @@ mod build;
 mod file;
 mod fill;
 mod gather;
+mod hunks;
 mod media;
+mod moments;
 mod session;
 mod values;
 mod writer;
@@ -64,12 +66,14 @@ macro_rules! said_by_kept_frames {
 pub(crate) use said_by_kept_frames;
 
 pub use arguments::CallValues;
-pub(crate) use arguments::name_with_group;
+pub(crate) use arguments::{SpelledArguments, arguments_text, name_with_group};
 pub use build::{FrameHead, LogBuilder, SessionHead};
 pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};
+pub(crate) use hunks::hunk_of;
 pub use media::MediaRules;
+pub(crate) use moments::{date_of_millis, date_of_seconds, millis_of_date};
 pub use session::SessionNews;
 pub use values::{NativeElement, NativeObject, NativeValue, text_of};
 pub use writer::{LogForm, LogRules, LogWriter};

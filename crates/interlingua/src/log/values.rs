@@ -20,6 +20,8 @@ pub enum NativeValue<'g> {
     /// Content that is either one value or a list or object. A kept frame tells which: a hole in its place is filled with
     /// the one, holes inside it with the other. A built frame has the one, if there is one.
     Either(Option<Box<NativeValue<'g>>>, Box<NativeValue<'g>>),
+    /// What a kept frame says in another form: a time in seconds, for a date. It fills no hole.
+    Otherwise(Raw<'g>),
 }
 
 /// An element of a list. A kept list may have elements that nobody read, so elements find their places by their class:
@@ -190,6 +192,7 @@ impl<'g> NativeValue<'g> {
                 json.end_array();
             }
             NativeValue::Either(Some(value), _) | NativeValue::Either(None, value) => value.write(json),
+            NativeValue::Otherwise(value) => _ = json.raw(value),
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{
-    Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemKind, ItemTail, Of, Origin, Part,
+    Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Origin,
+    Part,
 };
 use crate::pipe::lifecycle::OneByOne;
 use crate::pipe::{Target, Writer};
@@ -33,6 +34,17 @@ pub trait LogForm: Send {
     fn kept_event<'g>(&mut self, event: &'g Event<'static>, kept: Val<'_>) -> NativeObject<'g> {
         let _ = (event, kept);
         NativeObject::default()
+    }
+
+    /// A kept frame is about to be given back, whatever item or event it belongs to.
+    fn gives_back(&mut self, kept: Val<'_>) {
+        let _ = kept;
+    }
+
+    /// Whether frames that were given back with other items say this item already, though none was kept for it.
+    fn has_given_back(&mut self, head: &ItemHead<'_>) -> bool {
+        let _ = head;
+        false
     }
 
     /// Which elements of a native list belong to an element of a kept one, by number; at most eight classes.
@@ -64,6 +76,7 @@ pub trait LogForm: Send {
 /// What is the same for every frame of a log that is built. What is not in these lists is given up. Name those that are
 /// not empty, and the rest with [`LogRules::NOTHING`].
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own that holds or does not")]
 pub struct LogRules {
     /// The dialect's name.
     pub dialect: &'static str,
@@ -88,6 +101,11 @@ pub struct LogRules {
     pub answers_together: bool,
     /// Whether frames name the one they hang on, and those of the assistant the model.
     pub chained: bool,
+    /// Whether frames have no times.
+    pub untimed: bool,
+    /// Whether the file is one agent's alone: what its subagents say would stand between a call and its result, and has
+    /// no place.
+    pub one_agent: bool,
     /// What the head of the file says of the session: what is known before the first item.
     pub session_head: &'static [Field],
     /// What any frame may say of it.
@@ -110,6 +128,8 @@ impl LogRules {
         calls_together: false,
         answers_together: false,
         chained: false,
+        untimed: false,
+        one_agent: false,
         session_head: &[],
         session: &[],
         is_session_id: |_| true,
@@ -142,6 +162,12 @@ pub struct LogWriter<F> {
     root_restoring: bool,
     /// An event that is no item and was made from a frame of ours, which follows.
     apart: Option<Box<Event<'static>>>,
+    /// The item at hand, if frames of other items say it.
+    given_back: Option<ItemId>,
+    /// They say these, which have not begun yet.
+    said_elsewhere: Vec<ItemId>,
+    /// Items of subagents that the file has no place for, since the last item that it takes.
+    refused: Vec<ItemId>,
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
@@ -160,6 +186,9 @@ impl<F: LogForm> LogWriter<F> {
             restoring: false,
             root_restoring: false,
             apart: None,
+            given_back: None,
+            said_elsewhere: Vec::new(),
+            refused: Vec::new(),
             now: None,
             queue: OneByOne::default(),
         }
@@ -178,7 +207,9 @@ impl<F: LogForm> LogWriter<F> {
                 if self.restoring {
                     // A kept frame says it.
                 } else if is_date(time) {
-                    self.now = Some((time.clone().into_owned(), false));
+                    // So does a file that gives all its frames back.
+                    let is_said = self.file.gives_all_back();
+                    self.now = Some((time.clone().into_owned(), is_said));
                 } else {
                     out.lose_raw(Field::EventTime, time, Reason::Narrowed);
                 }
@@ -228,7 +259,13 @@ impl<F: LogForm> LogWriter<F> {
         let is_within = joins || around.is_some();
         if !is_within {
             self.end_item(out);
-            self.root_restoring = self.restoring;
+            let elsewhere = self.said_elsewhere.iter().position(|item| *item == head.id);
+            self.given_back = elsewhere.map(|at| self.said_elsewhere.remove(at));
+            self.root_restoring = self.restoring || self.given_back.is_some();
+            if self.given_back.is_some() {
+                out.ledger.frame_restored();
+                return self.items.start(head, None);
+            }
         }
         if !self.restoring {
             let around = if joins {
@@ -243,7 +280,8 @@ impl<F: LogForm> LogWriter<F> {
             self.form.lose_of_head(head, around, out);
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
-        let now = self.now.as_mut().filter(|_| timeless && !is_within && !self.restoring);
+        let takes_clock = timeless && !is_within && !self.restoring && !F::RULES.untimed;
+        let now = self.now.as_mut().filter(|_| takes_clock);
         let clock = now.map(|(time, taken)| {
             *taken = true;
             time.clone()
@@ -341,9 +379,10 @@ impl<F: LogForm> LogWriter<F> {
 
     /// Gives back a frame that was kept for the item at hand.
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Target<'_>) {
-        if !self.root_restoring {
+        if !self.root_restoring || self.given_back.is_some() {
             self.end_item(out);
         }
+        self.form.gives_back(kept);
         // The frame says when it was written, which is also when what it tells of the session changed.
         self.now = None;
         let apart = self.apart.take();
@@ -372,7 +411,9 @@ impl<F: LogForm> LogWriter<F> {
     /// Ends the item at hand: builds its frame, unless kept ones were given back.
     fn end_item(&mut self, out: &mut Target<'_>) {
         let Some(item) = self.items.root() else { return };
-        if std::mem::take(&mut self.restored) {
+        if self.given_back.take().is_some() {
+            self.restored = false;
+        } else if std::mem::take(&mut self.restored) {
             // A record in which someone changed one of the two says more than the frames that were kept for it.
             self.said.sort_unstable();
             for item in self.items.items() {
@@ -494,8 +535,20 @@ fn takes_part(of: Of, part: &Part<'_>, issuer: &str) -> Result<(), Reason> {
 
 impl<F: LogForm> Writer for LogWriter<F> {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
-        let notice = matches!(head.kind, ItemKind::Notice(_));
-        if notice && !self.restoring { Err(Reason::NoSlot) } else { Ok(()) }
+        if self.restoring {
+            return Ok(());
+        }
+        if head.within.is_none() && self.form.has_given_back(head) {
+            self.said_elsewhere.push(head.id);
+            return Ok(());
+        }
+        let within_refused = head.within.is_some_and(|around| self.refused.contains(&around));
+        if F::RULES.one_agent && (head.agent.is_some() || within_refused) {
+            self.refused.push(head.id);
+            return Err(Reason::NoSlot);
+        }
+        self.refused.clear();
+        if matches!(head.kind, ItemKind::Notice(_)) { Err(Reason::NoSlot) } else { Ok(()) }
     }
 
     fn kept_lines_follow(&mut self, owner: &str) {

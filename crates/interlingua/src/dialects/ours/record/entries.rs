@@ -104,8 +104,13 @@ impl Entries {
     pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         match leftover.body {
             LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
+                let owner = leftover.owner;
                 self.line(leftover, out);
                 self.go_on(out);
+                // A line of a log tells its own time, and not that of the next one.
+                if self.now.is_some() && is_log(owner) {
+                    self.now = None;
+                }
             }
             LeftoverBody::Unparsed { bytes, why, more } => {
                 self.unparsed(leftover.owner, bytes, why, more, out);
@@ -475,7 +480,7 @@ impl Entries {
 
     fn unparsed(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool, out: &mut Target<'_>) {
         // The lines of a log come back in their order; of anything else, no item is cut in two for such bytes.
-        let in_order = Dialect::named(owner).is_none_or(|dialect| dialect.plane == Plane::Log);
+        let in_order = Dialect::named(owner).is_none() || is_log(owner);
         if self.is_open() && !in_order {
             let (owner, bytes) = (owner.to_owned(), bytes.to_owned());
             return self.waiting.wait_apart(WaitingUnit::Unreadable { owner, bytes, why, more });
@@ -485,6 +490,10 @@ impl Entries {
             self.unreadable.begin(owner, bytes, why, more, &mut out.json);
         }
     }
+}
+
+fn is_log(owner: &str) -> bool {
+    Dialect::named(owner).is_some_and(|dialect| dialect.plane == Plane::Log)
 }
 
 fn begin_ext(owner: &str, out: &mut Target<'_>) {

@@ -1,0 +1,219 @@
+//! Lines to events: which of the two files a line is of, and the messages of `context.jsonl`. What the wire says is read in
+//! [`super::wire`].
+
+use super::calls::PendingCall;
+use crate::dialects::agents::kimi_parts::{
+    Stamp, exit_code, first_text, is_content, is_function, is_part, read_part, shape, state_of,
+};
+use crate::json::Str;
+use crate::log::{SessionNews, SpelledArguments, date_of_seconds};
+use crate::model::{
+    Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Permission,
+    Session, Shape, Status, ToolCall, ToolResult,
+};
+use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+#[derive(Default)]
+pub(super) struct KimiReader {
+    pub(super) session: SessionNews,
+    pub(super) arguments: SpelledArguments,
+    /// Calls that wait for the rest of their arguments, at most one of each agent.
+    pub(super) pending: Vec<PendingCall>,
+    /// Permissions that were asked for.
+    pub(super) asked: Remembered<Permission<'static>>,
+    /// The date of the line at hand.
+    date: String,
+}
+
+impl Reader for KimiReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<4> = WantedNames::new(["timestamp", "message", "role", "type"]);
+        let [timestamp, message, role, kind] = doc.root.find(&WANTED);
+        if let Some(message) = envelope(message) {
+            self.begin("model,cwd", out);
+            let mut date = std::mem::take(&mut self.date);
+            let number = timestamp.filter(|time| time.kind() == Kind::Number);
+            if !number.is_some_and(|time| date_of_seconds(time.text(), &mut date)) {
+                date.clear();
+            }
+            self.wire(message, Stamp { leaf: number, date: &date }, out);
+            self.date = date;
+            return;
+        }
+        match role.word() {
+            "" => {
+                if kind.is_none() {
+                    doc.report_foreign(super::DIALECT.name, out);
+                } else {
+                    self.begin("model,cwd", out);
+                }
+                notice(kind, out);
+            }
+            role_word => {
+                self.begin("times,model,cwd,usage", out);
+                self.message(doc.root, role, role_word, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        while !self.pending.is_empty() {
+            let call = self.pending.remove(0);
+            self.say_call(call, None, out);
+        }
+    }
+}
+
+/// A message of the wire: a type and what goes with it.
+pub(super) fn envelope(message: Option<Val<'_>>) -> Option<Val<'_>> {
+    let is_object = |payload: Val<'_>| payload.kind() == Kind::Object;
+    message.filter(|message| message.has_str("type") && message.get("payload").is_some_and(is_object))
+}
+
+impl KimiReader {
+    /// The session begins with the first line. No line tells anything of it.
+    fn begin(&mut self, unrecorded: &'static str, out: &mut Events<'_>) {
+        if self.session.known().unrecorded.is_none() {
+            let told = Session { unrecorded: Some(Str::escaped(unrecorded)), ..Session::default() };
+            self.session.tell(super::DIALECT.name, told, out);
+        }
+    }
+
+    /// A line of `context.jsonl`.
+    fn message<'t>(&mut self, line: Val<'t>, role: Option<Val<'t>>, word: &str, out: &mut Events<'_>) {
+        const WANTED: WantedNames<3> = WantedNames::new(["content", "tool_calls", "tool_call_id"]);
+        let [content, calls, call_id] = line.find(&WANTED);
+        let said = content.filter(|content| is_content(*content));
+        let author = match word {
+            "_system_prompt" if said.is_some_and(|said| said.kind() == Kind::String) => Author::System,
+            "system" if said.is_some() => Author::System,
+            "user" if said.is_some() => Author::User,
+            "assistant" if said.is_some() || calls.is_some() => Author::Assistant,
+            "tool" if said.is_some() => {
+                role.note_text(Field::Structure);
+                let call_id = call_id.take_text(Field::ResultCallId);
+                return result(said, call_id, out);
+            }
+            _ => return notice(role.filter(|role| !role.is("system")), out),
+        };
+        role.note_text(Field::ItemAuthor);
+        let mut head = out.head(ItemKind::Message, author);
+        head.origin = origin(author, first_text(said));
+        head.shape = shape(said);
+        let item = out.start(head);
+        read_content(said, item, author, out);
+        for call in calls.into_iter().flat_map(|calls| calls.elements()) {
+            self.call_in_list(call, item, out);
+        }
+        out.complete(item);
+    }
+
+    fn call_in_list(&mut self, call: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+        let function = call.get("function").filter(|function| function.has_str("name") && is_function(call));
+        let Some(function) = function else { return };
+        call.note_str("type", Field::Structure);
+        let tool = ToolCall {
+            call_id: call.take_str("id", Field::CallId),
+            kind: CallKind::Function,
+            namespace: None,
+            name: function.take_str("name", Field::CallName).unwrap_or_default(),
+        };
+        let mut head = out.head(ItemKind::ToolCall(tool), Author::Assistant);
+        head.within = Some(within);
+        let item = out.start(head);
+        if let Some(arguments) = function.get("arguments") {
+            self.arguments.read(arguments, item, out);
+        }
+        out.complete(item);
+    }
+}
+
+/// What a message says: a string, or parts. Thoughts are items within it.
+fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mut Events<'_>) {
+    let Some(content) = content else { return };
+    if let Some(text) = content.take_text(Field::MessageText) {
+        out.delta(item, 0, Part::Text(text));
+    }
+    for (number, part) in (0..).zip(content.elements()) {
+        if author == Author::Assistant && part.str_or_empty("type") == "think" && part.has_str("think") {
+            part.note_str("type", Field::Structure);
+            let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+            head.within = Some(item);
+            let thought = out.start(head);
+            think(part, thought, out);
+        } else if let Some(part) = read_part(part, Of::Message) {
+            out.delta(item, number, part);
+        }
+    }
+}
+
+/// What a tool returned, as the model sees it: a failure is said in words.
+fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut Events<'_>) {
+    let text = first_text(content);
+    let is_error = text.starts_with(FAILED).then_some(true);
+    let exit_code = exit_code(text);
+    let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool);
+    let own = |content: Val<'_>| {
+        content.elements().filter(|part| is_part(*part) && !is_made_up(*part)).nth(1).is_some()
+    };
+    head.shape = if content.is_some_and(own) { Shape::List } else { Shape::One };
+    let item = out.start(head);
+    if let Some(content) = content {
+        if let Some(text) = content.take_text(Field::ResultText) {
+            out.delta(item, 0, Part::Text(text));
+        }
+        for (number, part) in (0..).zip(content.elements()) {
+            if is_made_up(part) {
+                part.note_str("type", Field::Structure);
+                part.note_str("text", Field::ResultIsError);
+            } else if let Some(part) = read_part(part, Of::Result) {
+                out.delta(item, number, part);
+            }
+        }
+    }
+    let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
+    out.event(&Event::ItemCompleted(ItemTail { is_error, exit_code, ..ItemTail::new(item, status) }));
+}
+
+/// How a failure begins.
+pub(super) const FAILED: &str = "<system>ERROR";
+
+/// What a line that is built says before a result that failed and does not say so itself.
+pub(super) const MADE_UP_FAILURE: &str = "<system>ERROR: Tool failed.</system>";
+
+fn is_made_up(part: Val<'_>) -> bool {
+    part.get("text").is_some_and(|text| text.is(MADE_UP_FAILURE))
+}
+
+/// Whose words a message of the user holds: what the program puts there stands in tags.
+fn origin(author: Author, text: &str) -> Option<Origin> {
+    if author != Author::User {
+        return None;
+    }
+    if text.starts_with("<system>Previous context has been compacted") {
+        return Some(Origin::Summary);
+    }
+    let injected = ["<system>", "<system-reminder>", "<notification"].iter().any(|tag| text.starts_with(tag));
+    injected.then_some(Origin::Harness)
+}
+
+/// Says a thought and ends it.
+pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+    let state = state_of(part);
+    if let Some(text) = part.take_str("think", Field::ReasoningText) {
+        out.delta(item, 0, Part::Text(text));
+    }
+    if let Some(state) = state {
+        out.delta(item, 1, Part::Opaque(state));
+    }
+    out.complete(item);
+}
+
+/// A line that is no part of the conversation.
+fn notice(kind: Option<Val<'_>>, out: &mut Events<'_>) {
+    let event_type = kind.note_text(Field::NoticeType);
+    let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    let item = out.start(head);
+    out.complete(item);
+}

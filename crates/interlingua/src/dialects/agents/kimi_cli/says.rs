@@ -1,0 +1,57 @@
+//! What a line of `context.jsonl` can say of another agent's session. A line that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::model::{Field, Says};
+
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Padding
+        | Field::ReasoningText
+        | Field::CallId
+        | Field::CallName
+        | Field::CallArgs
+        | Field::ResultCallId
+        | Field::ResultText
+        | Field::MessageText => Says::Exactly,
+        Field::ResultIsError => Says::Less("in words; that a tool did not fail is not said"),
+
+        said_by_kept_frames!()
+        | Field::SessionId
+        | Field::SessionCwd
+        | Field::SessionStart
+        | Field::SessionModel
+        | Field::SessionProvider
+        | Field::PermissionMode
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository
+        | Field::EventTime => Says::Less("only lines that were kept say it"),
+
+        Field::ItemAuthor => Says::Less("what a developer says is the system's"),
+        Field::ItemOrigin => Says::Less("only by the tags around what a harness says"),
+        Field::ItemId
+        | Field::ItemParent
+        | Field::ItemTime
+        | Field::ItemModel
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemStatus => Says::No(Reason::NoSlot),
+
+        Field::MessageMedia | Field::ResultMedia => Says::Less("pictures, films and sounds"),
+        Field::MediaType => Says::Less("only of what is here in base64"),
+        Field::MediaName => Says::No(Reason::NoSlot),
+        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
+        Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningSummary => Says::Emulated("as thinking"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only lines that were kept say it"),
+        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::ResultName => Says::No(Reason::Redundant),
+
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+        Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
+    }
+}

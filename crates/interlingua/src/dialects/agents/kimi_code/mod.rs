@@ -1,0 +1,47 @@
+//! Session logs of Kimi Code: everything that happens to one agent, one JSON document a line.
+
+mod happened;
+mod loops;
+mod read;
+mod says;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::log::LogWriter;
+use crate::sniff::Head;
+use crate::tape::{Kind, Member as _};
+
+/// Session logs of Kimi Code.
+pub static DIALECT: Dialect = Dialect {
+    name: "kimi-code",
+    module: module_path!(),
+    plane: Plane::Log,
+    about: "Kimi Code session logs (~/.kimi-code/sessions/…/agents/*/wire.jsonl)",
+    detected_by: "a `type` with a dot in it beside a number as `time`, or `protocol_version` beside `created_at`",
+    // It speaks with several providers, and no thought says with which.
+    issuer: None,
+    roles: &[RoleSpec {
+        role: Role::Log,
+        framing: Framing::Lines,
+        read: Some(|_| Box::new(read::KimiCodeReader::default())),
+        write: Some(WriteSpec {
+            make: |options| Box::new(LogWriter::new(write::KimiCodeForm::default(), options)),
+            says: says::says,
+        }),
+    }],
+    sniff,
+};
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let [kind, time, agent, version, created, event] =
+        head.doc.get_all(["type", "time", "agentId", "protocol_version", "created_at", "kind"]);
+    let is_head = kind.word() == "metadata" && version.is_some() && created.is_some();
+    let is_timed = time.is_some_and(|time| time.kind() == Kind::Number) && kind.word().contains('.');
+    match () {
+        () if is_head => Some((Role::Log, 10)),
+        () if is_timed && (agent.is_some() || event.word() == "event") => Some((Role::Log, 10)),
+        () if is_timed => Some((Role::Log, 5)),
+        () => None,
+    }
+}

@@ -1,0 +1,56 @@
+//! What a line of Kimi Code can say of another agent's session. A line that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::model::{Field, Says};
+
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Padding
+        | Field::ReasoningText
+        | Field::CallId
+        | Field::CallName
+        | Field::CallArgs
+        | Field::ResultCallId
+        | Field::ResultText
+        | Field::ResultIsError
+        | Field::MessageText => Says::Exactly,
+
+        Field::SessionCwd | Field::SessionModel => Says::Less("only what is known when the file begins"),
+        Field::SessionStart => Says::Less("only what is known when the file begins, in milliseconds"),
+        said_by_kept_frames!()
+        | Field::SessionId
+        | Field::SessionProvider
+        | Field::PermissionMode
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository => Says::Less("only lines that were kept say it"),
+
+        Field::ItemAuthor => Says::Less("what a developer says is the system's"),
+        Field::ItemOrigin => Says::Less("not that a message is another agent's"),
+        Field::ItemId => Says::Less("only of messages"),
+        Field::ItemTime => Says::Less("only of a line, in milliseconds"),
+        Field::EventTime => Says::Less("only of a line that has no time of its own, in milliseconds"),
+        Field::ItemParent
+        | Field::ItemModel
+        | Field::ItemAgent
+        | Field::ItemParentCall
+        | Field::ItemStatus => Says::No(Reason::NoSlot),
+
+        Field::MessageMedia | Field::ResultMedia => Says::Less("pictures, films and sounds"),
+        Field::MediaType => Says::Less("only of what is here in base64"),
+        Field::MediaName => Says::No(Reason::NoSlot),
+        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
+        Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningSummary => Says::Emulated("as thinking"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only lines that were kept say it"),
+        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::ResultName => Says::No(Reason::Redundant),
+
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+        Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
+    }
+}

@@ -1,0 +1,213 @@
+//! What Kimi's two programs share: the parts of content, the time of a line, and what texts tell.
+
+use crate::json::{Raw, Str};
+use crate::log::{GatheredItem, NativeObject, NativeValue, text_of};
+use crate::model::{Event, Field, Media, MediaSource, Of, Opaque, OpaqueKind, Part, Shape};
+use crate::pipe::Events;
+use crate::tape::{Kind, Val};
+use crate::wire::media::{address_of, from_data_url};
+
+/// When a line was written.
+#[derive(Clone, Copy)]
+pub(super) struct Stamp<'t> {
+    /// Where the line says it: a number.
+    pub(super) leaf: Option<Val<'t>>,
+    /// The same as a date, as JSON; empty if there is none.
+    pub(super) date: &'t str,
+}
+
+impl<'t> Stamp<'t> {
+    /// The time of an item on that line.
+    pub(super) fn of_item(self) -> Option<Raw<'t>> {
+        self.as_field(Field::ItemTime)
+    }
+
+    /// Says the time for an event that is no item.
+    pub(super) fn tick(self, out: &mut Events<'_>) {
+        if let Some(time) = self.as_field(Field::EventTime) {
+            out.event(&Event::Clock(time));
+        }
+    }
+
+    fn as_field(self, field: Field) -> Option<Raw<'t>> {
+        let leaf = self.leaf.filter(|_| !self.date.is_empty())?;
+        leaf.note(field);
+        Some(Raw::new(self.date))
+    }
+}
+
+/// How the two programs spell the members that hold the address of a picture, a film or a sound.
+const ADDRESSES: [&str; 6] = ["image_url", "imageUrl", "video_url", "videoUrl", "audio_url", "audioUrl"];
+
+/// Where a part has the address of its picture, film or sound, if we understand it: what is no picture must tell its type.
+fn address(part: Val<'_>) -> Option<Val<'_>> {
+    let member = part.get_all(ADDRESSES).into_iter().flatten().next()?;
+    let url = member.get("url").filter(|url| url.kind() == Kind::String)?;
+    let text = &url.text()[1..url.text().len() - 1];
+    let is_picture = part.str_or_empty("type") == "image_url";
+    (is_picture || from_data_url(text).is_some()).then_some(url)
+}
+
+/// Whether an element is a part of a message or result: a text, or media.
+pub(super) fn is_part(part: Val<'_>) -> bool {
+    match part.str_or_empty("type") {
+        "text" => part.has_str("text"),
+        "image_url" | "video_url" | "audio_url" => address(part).is_some(),
+        _ => false,
+    }
+}
+
+/// Reads a text or media; anything else stays where it is.
+pub(super) fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
+    if !is_part(part) {
+        return None;
+    }
+    part.note_str("type", Field::Structure);
+    if let Some(text) = part.get("text").filter(|_| part.str_or_empty("type") == "text") {
+        return text.take_text(of.text()).map(Part::Text);
+    }
+    let url = address(part)?;
+    url.take(of.media());
+    let text = &url.text()[1..url.text().len() - 1];
+    Some(Part::Media(from_data_url(text).unwrap_or(Media::new(None, MediaSource::Url(Str::escaped(text))))))
+}
+
+/// Whether content is of a sort that we read: a string or a list.
+pub(super) fn is_content(content: Val<'_>) -> bool {
+    matches!(content.kind(), Kind::String | Kind::Array)
+}
+
+/// Whether content has more than one part of its own.
+pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
+    let several = |content: Val<'_>| content.elements().filter(|part| is_part(*part)).nth(1).is_some();
+    if content.is_some_and(several) { Shape::List } else { Shape::One }
+}
+
+/// The first text of content, still escaped.
+pub(super) fn first_text(content: Option<Val<'_>>) -> &str {
+    let Some(content) = content else { return "" };
+    if content.kind() == Kind::String {
+        return &content.text()[1..content.text().len() - 1];
+    }
+    let first = content.elements().find(|part| part.str_or_empty("type") == "text");
+    first.map_or("", |part| part.str_or_empty("text"))
+}
+
+/// State in a thought: the thought itself, unreadable, or the proof that what is shown is genuine. Neither program says
+/// which provider it asked.
+pub(super) fn state_of(thought: Val<'_>) -> Option<Opaque<'_>> {
+    let shown = !thought.str_or_empty("think").is_empty();
+    let kind = if shown { OpaqueKind::Signature } else { OpaqueKind::Encrypted };
+    let value = thought.take_str("encrypted", kind.field())?;
+    Some(Opaque { kind, issuer: Str::escaped(ISSUER), value })
+}
+
+/// Who issued that state, as far as the log tells.
+pub(super) const ISSUER: &str = "unknown";
+
+/// Whether a call is of the only sort there is so far.
+pub(super) fn is_function(call: Val<'_>) -> bool {
+    call.get("type").is_none_or(|kind| kind.is("function"))
+}
+
+/// What a shell's process returned, which both programs say in words.
+pub(super) fn exit_code(text: &str) -> Option<i64> {
+    let (_, rest) = text.rsplit_once("Command failed with exit code: ")?;
+    let end = rest.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// The classes of elements in a list of content.
+pub(super) fn class_of(element: Val<'_>) -> usize {
+    match element.str_or_empty("type") {
+        "text" => TEXT,
+        "think" => THINK,
+        _ => MEDIA,
+    }
+}
+
+pub(super) const TEXT: usize = 0;
+pub(super) const MEDIA: usize = 1;
+pub(super) const THINK: usize = 2;
+
+/// The class and the members of a part in a kept list, however its program spells them.
+pub(super) fn kept_part<'g>(part: &'g Part<'_>) -> Option<(usize, NativeObject<'g>)> {
+    let mut block = NativeObject::new();
+    match part {
+        Part::Text(text) => {
+            block.put("text", text);
+            Some((TEXT, block))
+        }
+        Part::Media(media) => {
+            for name in ADDRESSES {
+                let mut holder = NativeObject::new();
+                holder.put("url", NativeValue::Joined(address_of(media)));
+                block.put(name, holder);
+            }
+            Some((MEDIA, block))
+        }
+        Part::Summary(_)
+        | Part::Json(_)
+        | Part::Args(_)
+        | Part::File(_)
+        | Part::Citation(_)
+        | Part::Refusal(_)
+        | Part::Opaque(_)
+        | Part::Cache(_) => None,
+    }
+}
+
+/// The members of a thought.
+pub(super) fn kept_thought(item: GatheredItem<'_>) -> NativeObject<'_> {
+    let mut block = NativeObject::new();
+    let text = item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
+    block.put_some("think", text).put_some("encrypted", item.opaque().map(|opaque| &opaque.value));
+    block
+}
+
+/// A part of content that is built. `members` are the members for pictures, films and sounds.
+pub(super) fn built_part<'g>(part: &'g Part<'_>, members: [&'static str; 3]) -> Option<NativeObject<'g>> {
+    if let Part::Media(media) = part {
+        let known = media.media_type.as_ref().map(Str::decode);
+        let (kind, member) = match known.as_deref().and_then(|known| known.split('/').next()) {
+            Some("video") => ("video_url", members[1]),
+            Some("audio") => ("audio_url", members[2]),
+            _ => ("image_url", members[0]),
+        };
+        let mut holder = NativeObject::new();
+        holder.put("url", NativeValue::Joined(address_of(media)));
+        let mut block = NativeObject::typed(kind);
+        block.put(member, holder);
+        return Some(block);
+    }
+    let mut block = NativeObject::typed("text");
+    block.put("text", text_of(part)?);
+    Some(block)
+}
+
+/// A thought that is built: all its texts.
+pub(super) fn built_thought(item: GatheredItem<'_>) -> NativeObject<'_> {
+    let mut texts = Vec::new();
+    for text in item.parts().filter_map(text_of) {
+        if !texts.is_empty() {
+            texts.push(Str::escaped("\\n\\n"));
+        }
+        texts.push(text);
+    }
+    let mut block = NativeObject::typed("think");
+    block.put("think", NativeValue::Joined(texts));
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exit_code;
+
+    #[test]
+    fn exit_codes_stand_in_words() {
+        assert_eq!(exit_code("oops\\nCommand failed with exit code: 3."), Some(3));
+        assert_eq!(exit_code("Command failed with exit code: -9."), Some(-9));
+        assert_eq!(exit_code("Command failed with exit code: "), None);
+        assert_eq!(exit_code("It failed."), None);
+    }
+}
