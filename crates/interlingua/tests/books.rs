@@ -112,6 +112,9 @@ const CLAIMED_IN_VAIN: &[Excuse] = &[];
 /// Leaves that become a field under another name than they are claimed for.
 const NAMED_OTHERWISE: &[Excuse] = &[];
 
+/// What a reader puts together (hunks as a diff, seconds as milliseconds) comes back as the line that it was made of.
+const MADE_OF_A_KEPT_LINE: &str = "made of values in another form; the line that is given back has those";
+
 const LEAVES: &[Excuse] = &[
     ("openai-chat", "*", "/choices[]/finish_reason", "`null` where an error comes before there is a reason"),
     ("record", "*", "/vendor-ext/vendor", "whose line is kept; the line has a fate of its own"),
@@ -188,6 +191,11 @@ const LEAVES: &[Excuse] = &[
         "/data/item/content[]/text",
         "an empty text stands where state was that only its issuer reads",
     ),
+    ("*", "claude-code", "/files[]/diff", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/files[]/action", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/duration", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/data/after", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/token-usage/response-id", MADE_OF_A_KEPT_LINE),
     ("record", "*", "/children[]/part", "which part it is: only the order of parts is said"),
     ("record", "*", "/content[]/part", "which part it is: only the order of parts is said"),
     ("record", "record-v2", "/type", "the entry is there for its line alone"),
@@ -610,6 +618,9 @@ const CANARIES: &[Excuse] = &[
         "/session/vendor-ext/data/unrecorded",
         "what no transcript has follows from whose it is",
     ),
+    ("*", "claude-code", "/files[]/diff", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/files[]/action", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/token-usage/response-id", MADE_OF_A_KEPT_LINE),
     (
         "claude-stream",
         "gemini-cli",

@@ -165,7 +165,8 @@ fn what_a_person_typed_while_the_agent_was_busy_is_the_users() {
         assert_eq!((&entry["type"], &entry["content"]), (&"user".into(), &"and the bell".into()));
     }
     let own = r#"{"type":"attachment","uuid":"u","sessionId":"s","attachment":{"type":"queued_command","prompt":"x","origin":{"kind":"task"}}}"#;
-    assert_eq!(entry(&(own.to_owned() + "\n"))["event-type"], "attachment");
+    let entry = entry(&(own.to_owned() + "\n"));
+    assert_eq!((&entry["content"], &entry["origin"]), (&"x".into(), &"harness".into()));
 }
 
 /// The lines that a rollout of Codex with these items becomes.
@@ -292,4 +293,283 @@ fn a_fact_that_every_line_repeats_is_lost_every_time() {
     let (_, report) = convert("claude-code", "codex", log.as_bytes());
     let version = report.lost_paths.iter().find(|row| row.path == "/version");
     assert_eq!(version.map(|row| row.count), Some(3), "{report:?}");
+}
+
+const FIXTURES: &str = "src/dialects/anthropic/claude_code/fixtures";
+
+/// A log of ours, and its record after proving that the way back loses nothing.
+fn recorded(name: &str) -> (String, Value) {
+    let log = std::fs::read_to_string(format!("{FIXTURES}/{name}")).expect("a fixture");
+    let record = record_of(&log);
+    (log, record)
+}
+
+fn record_of(log: &str) -> Value {
+    let (record, report) = convert("claude-code", "record", log.as_bytes());
+    assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?}", report.lost_paths);
+    let (back, report) = convert("record", "claude-code", &record);
+    assert_eq!(String::from_utf8(back).expect("text"), log);
+    assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?}", report.lost_paths);
+    serde_json::from_slice(&record).expect("a document")
+}
+
+fn entries(record: &Value) -> &Vec<Value> {
+    record["session"]["entries"].as_array().expect("entries")
+}
+
+/// The entries that such an event made.
+fn events<'r>(record: &'r Value, kind: &str) -> Vec<&'r Value> {
+    entries(record).iter().filter(|entry| entry["event-type"] == kind).collect()
+}
+
+/// The sum of one count over all entries.
+fn used(record: &Value, count: &str) -> u64 {
+    entries(record).iter().filter_map(|entry| entry["token-usage"][count].as_u64()).sum()
+}
+
+/// The only child of the entry for the result of that call.
+fn result_of<'r>(record: &'r Value, call: &str) -> &'r Value {
+    let children = entries(record).iter().filter_map(|entry| entry["children"].get(0));
+    children
+        .into_iter()
+        .find(|child| child["type"] == "tool-result" && child["call-id"] == call)
+        .expect("a result")
+}
+
+#[test]
+fn what_a_subagent_reports_on_its_way_is_its_message() {
+    let (_, record) = recorded("2026-02/agents.jsonl");
+    let said: Vec<&Value> = entries(&record).iter().filter(|entry| entry["agent"] == "a5f01c2").collect();
+    assert!(said.iter().all(|entry| entry["parent-call"] == "toolu_p01"), "{said:?}");
+    let shown: Vec<&str> = said
+        .iter()
+        .map(|entry| entry["children"][0]["type"].as_str().or(entry["content"].as_str()).unwrap_or_default())
+        .collect();
+    let report = "There is no `data` folder.";
+    assert_eq!(shown, ["how many shops are in data/?", "reasoning", "tool-call", "tool-result", report]);
+    assert_eq!(said[0]["origin"], "agent");
+    assert_eq!(result_of(&record, "toolu_h01")["exit-code"], 2);
+    // Three responses: one of the session, two of the subagent, each over several lines.
+    assert_eq!((used(&record, "output"), used(&record, "cached")), (41 + 30 + 12, 3 * 900));
+    let result = result_of(&record, "toolu_p01");
+    assert_eq!((&result["agent"], &result["duration"]), (&"a5f01c2".into(), &2150.into()));
+    for (kind, member) in
+        [("hook_progress", "hookName"), ("mcp_progress", "serverName"), ("waiting_for_task", "taskType")]
+    {
+        assert!(events(&record, kind)[0]["data"]["content"][member].is_string(), "{kind}");
+    }
+    assert_eq!(events(&record, "later_progress")[0].get("data"), None);
+}
+
+#[test]
+fn a_sidechain_line_and_the_report_of_it_are_one_message() {
+    let (log, record) = recorded("2026-02/session.jsonl");
+    assert_eq!(log.matches("Only `index.html` does.").count(), 4);
+    let texts = entries(&record).iter().filter(|entry| entry["content"] == "Only `index.html` does.");
+    assert_eq!(texts.count(), 1);
+    assert_eq!(used(&record, "output"), 57 + 25 + 40 + 12 + 21);
+}
+
+#[test]
+fn results_say_how_they_ended_and_what_they_changed() {
+    let (_, record) = recorded("2026-02/changes.jsonl");
+    let file = |call: &str| result_of(&record, call)["files"][0].clone();
+    assert_eq!(file("toolu_p02"), serde_json::json!({"path": "/tmp/demo/shop/n.txt", "action": "write"}));
+    let diff = "@@ -1,1 +1,1 @@\n-shops: 0\n+shops: \"none\"\n@@ -8,1 +8,2 @@\n end\n+\ttab\n";
+    let patched = serde_json::json!({"path": "/tmp/demo/shop/n.txt", "action": "patch", "diff": diff});
+    assert_eq!(file("toolu_p03"), patched);
+    assert_eq!(file("toolu_p04")["path"], "/tmp/demo/shop/n.ipynb");
+    assert_eq!(result_of(&record, "toolu_p06")["outcome"], "interrupted");
+    assert_eq!(result_of(&record, "toolu_p07")["duration"], 1250);
+    let refused = &events(&record, "permission-resolved")[0]["data"];
+    assert_eq!((&refused["action"], &refused["answer"]), (&"Bash".into(), &"reject".into()));
+    let stopped = entries(&record).iter().find(|entry| entry["origin"] == "harness").expect("an interrupt");
+    assert_eq!(stopped["outcome"], "interrupted");
+}
+
+#[test]
+fn who_allowed_and_who_refused_a_call_is_said() {
+    let (_, record) = recorded("2026-11/denied.jsonl");
+    let answers: Vec<(&Value, &Value, &Value)> = events(&record, "permission-resolved")
+        .iter()
+        .map(|event| (&event["data"]["action"], &event["data"]["answer"], &event["data"]["by"]))
+        .collect();
+    let allowed = (&"Write".into(), &"accept".into(), &"user_temporary".into());
+    assert_eq!(answers, [allowed, (&"Bash".into(), &"reject".into(), &"user_reject".into())]);
+}
+
+#[test]
+fn oversight_compactions_and_failures_are_events() {
+    let (_, record) = recorded("2026-02/oversight.jsonl");
+    let compacted = events(&record, "compacted");
+    assert_eq!(
+        (&compacted[0]["data"]["before"], &compacted[0]["data"]["after"]),
+        (&47000.into(), &26000.into())
+    );
+    assert_eq!(
+        (&compacted[1]["data"]["trigger"], &compacted[1]["data"]["before"]),
+        (&"auto".into(), &167_000.into())
+    );
+    let errors: Vec<&Value> = events(&record, "error").iter().map(|event| &event["data"]).collect();
+    let classes: Vec<&Value> = errors.iter().map(|error| &error["class"]).collect();
+    assert_eq!(classes, ["overloaded", "other", "rate_limit"]);
+    assert_eq!((&errors[0]["request-id"], &errors[0]["retry-after"]), (&"req_over".into(), &512.into()));
+    assert_eq!(events(&record, "api_error")[1]["data"]["content"]["retryAttempt"], 2);
+    assert_eq!(events(&record, "stop_hook_summary")[0]["data"]["content"]["hookErrors"][0], "check failed");
+    assert_eq!(events(&record, "hook_success")[0]["data"]["content"]["exitCode"], 0);
+    assert_eq!(events(&record, "later_attachment")[0].get("data"), None);
+    let origins: Vec<&Value> = entries(&record)
+        .iter()
+        .filter(|entry| entry["type"] == "user")
+        .map(|entry| &entry["origin"])
+        .collect();
+    assert_eq!(origins, ["summary", "own", "harness"]);
+    // An advisor counts, a message that the program made up does not.
+    assert_eq!((used(&record, "output"), used(&record, "input")), (70 + 9, 800 + 953));
+    assert_eq!(record["session"]["agent-meta"]["model-id"], "claude-opus-4-6");
+    let session = &record["session"]["vendor-ext"]["data"];
+    assert_eq!(
+        (&session["title"], &session["leaf"]),
+        (
+            &"shops".into(),
+            &entries(&record).iter().rev().find(|entry| entry["type"] == "assistant").expect("one")["id"]
+        )
+    );
+}
+
+#[test]
+fn what_a_fork_copied_is_marked_and_not_counted_again() {
+    let (_, record) = recorded("2026-02/fork.jsonl");
+    let copied = |entry: &&Value| entry["copied-from"] == "33333333-4444-4555-8666-777777777777";
+    assert_eq!(entries(&record).iter().filter(copied).count(), 2);
+    assert_eq!(record["session"]["vendor-ext"]["data"]["parent"], "33333333-4444-4555-8666-777777777777");
+    assert_eq!((used(&record, "output"), used(&record, "cache-write-long")), (6, 50));
+}
+
+#[test]
+fn the_document_beside_a_subagents_log_names_its_call() {
+    let read = |name: &str| std::fs::read_to_string(format!("{FIXTURES}/2026-11/{name}")).expect("a fixture");
+    let log = read("subagent-child.meta.json").trim_end().to_owned() + "\n" + &read("subagent-child.jsonl");
+    let record = record_of(&log);
+    let said = entries(&record).iter().filter(|entry| entry["agent"].is_string());
+    assert!(said.clone().count() > 3 && said.into_iter().all(|entry| entry["parent-call"] == "toolu_demo10"));
+    assert_eq!(events(&record, "agent-meta")[0]["data"]["content"]["description"], "Count lines");
+    assert_eq!(events(&record, "session-updated").len(), 1);
+}
+
+/// Lines of every sort, in any order, come back; what two lines mean together must not hide either.
+#[test]
+fn shuffled_lines_come_back() {
+    let names = [
+        "2026-02/agents.jsonl",
+        "2026-02/changes.jsonl",
+        "2026-02/oversight.jsonl",
+        "2026-02/session.jsonl",
+        "2026-02/fork.jsonl",
+    ];
+    let logs: String = names
+        .iter()
+        .map(|name| std::fs::read_to_string(format!("{FIXTURES}/{name}")).expect("a fixture"))
+        .collect();
+    let pool: Vec<&str> = logs
+        .lines()
+        .chain([
+            "",
+            "{\"torn",
+            "7",
+            "null",
+            "{\"type\":\"progress\",\"data\":{\"message\":{\"type\":\"user\"}}}",
+        ])
+        .collect();
+    let mut state = 7_u64;
+    for _ in 0..150 {
+        let mut log = String::new();
+        for _ in 0..12 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            log.push_str(pool[(state >> 33) as usize % pool.len()]);
+            log.push('\n');
+        }
+        let (record, report) = convert("claude-code", "record", log.as_bytes());
+        assert_eq!(report.lost, 0, "{log}");
+        let (back, report) = convert("record", "claude-code", &record);
+        assert_eq!(String::from_utf8(back).expect("text"), log);
+        assert_eq!(report.lost, 0, "{:?} of {log}", report.lost_paths);
+    }
+}
+
+/// The rows of the table below that heading of the dialect's README, cell by cell.
+fn rows(heading: &str) -> Vec<Vec<String>> {
+    let readme = std::fs::read_to_string("src/dialects/anthropic/claude_code/README.md").expect("a file");
+    let (_, rest) = readme.split_once(heading).expect("the heading");
+    let table = rest.lines().skip_while(|line| !line.starts_with("|--")).skip(1);
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    table.take_while(|line| line.starts_with('|')).map(cells).collect()
+}
+
+/// The texts between backticks.
+fn words(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn the_table_of_notices_with_data_is_true() {
+    let mut tried = 0;
+    for row in rows("\nNotices with data:") {
+        for word in words(&row[1]).into_iter().filter(|word| *word != "hook_") {
+            let line = match words(&row[0]).first() {
+                Some(&"progress") => {
+                    format!(r#"{{"type":"progress","sessionId":"s","data":{{"type":"{word}","x":1}}}}"#)
+                }
+                Some(&"attachment") => format!(
+                    r#"{{"type":"attachment","sessionId":"s","attachment":{{"type":"{word}","x":1}}}}"#
+                ),
+                Some(&"system") => format!(r#"{{"type":"system","subtype":"{word}","sessionId":"s","x":1}}"#),
+                _ => format!(r#"{{"type":"{word}","sessionId":"s","x":1,"operation":"enqueue"}}"#),
+            };
+            let entry = entry(&(line + "\n"));
+            assert_eq!(entry["event-type"], word);
+            let data = &entry["data"]["content"];
+            assert!(data["x"] == 1 || data["operation"] == "enqueue", "{word}: {entry}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 70, "{tried}");
+}
+
+#[test]
+fn the_table_of_the_published_mapping_is_true() {
+    let lines = [
+        (
+            "user",
+            r#"{"type":"user","uuid":"u1","parentUuid":"u0","sessionId":"s","timestamp":"2026-02-01T00:00:00Z","message":{"role":"user","content":"hi"}}"#,
+        ),
+        (
+            "assistant",
+            r#"{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","requestId":"r1","message":{"id":"m1","role":"assistant","model":"claude","stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3},"content":[{"type":"text","text":"So."},{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Grep","input":{"pattern":"x"}}]}}"#,
+        ),
+        (
+            "result",
+            r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","toolUseResult":{"durationMs":12},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"none","is_error":true}]}}"#,
+        ),
+        (
+            "queue",
+            r#"{"type":"queue-operation","operation":"dequeue","timestamp":"2026-02-01T00:00:00Z","sessionId":"s"}"#,
+        ),
+        (
+            "system",
+            r#"{"type":"system","subtype":"informational","content":"x","uuid":"u4","parentUuid":"u3","sessionId":"s"}"#,
+        ),
+    ];
+    let at = |value: &Value, path: &str| value.pointer(&format!("/{}", path.replace('.', "/"))).cloned();
+    let table = rows("## Against the mapping");
+    assert_eq!(table.len(), 20);
+    for row in table {
+        let (native, ours) = (words(&row[0])[0], words(&row[1])[0]);
+        let (kind, path) = native.split_once('/').expect("a line and a path");
+        let (_, line) = lines.iter().find(|(known, _)| *known == kind).expect("a line");
+        let (native, entry): (Value, Value) =
+            (serde_json::from_str(line).expect("a line"), entry(&format!("{line}\n")));
+        assert!(at(&native, path).is_some(), "{path}");
+        assert_eq!(at(&entry, ours), at(&native, path), "{ours} of {entry}");
+    }
 }

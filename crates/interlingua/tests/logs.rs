@@ -349,16 +349,23 @@ fn a_line_without_a_time_has_the_time_at_the_source() {
 
 fn claude(members: &str, content: &str) -> String {
     format!(
-        r#"{{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s",{members}"message":{{"role":"user","content":{content}}}}}"#
+        r#"{{"type":"user","uuid":"u",{members}"sessionId":"s","message":{{"role":"user","content":{content}}}}}"#
     ) + "\n"
 }
 
 #[test]
 fn a_line_of_the_user_tells_whose_words_it_holds() {
     for (members, content, origin) in [
-        ("", r#""fix it""#, None),
+        ("", r#""fix it""#, Some(Origin::Own)),
         (r#""isMeta":true,"#, r#""<caveat>""#, Some(Origin::Harness)),
-        (r#""isMeta":false,"#, r#""fix it""#, None),
+        (r#""isMeta":false,"#, r#""fix it""#, Some(Origin::Own)),
+        ("", r#"[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#, None),
+        (r#""isVisibleInTranscriptOnly":true,"#, r#""shown""#, Some(Origin::Harness)),
+        ("", r#""<system-reminder>x</system-reminder>""#, Some(Origin::Harness)),
+        ("", r#""<task-notification>x""#, Some(Origin::Harness)),
+        ("", r#""[Request interrupted by user]""#, Some(Origin::Harness)),
+        ("", r#""This session is being continued from a previous conversation that""#, Some(Origin::Summary)),
+        (r#""isSidechain":true,"agentId":"a1","parentUuid":"p","#, r#""look""#, None),
         (r#""isCompactSummary":true,"#, r#""This session""#, Some(Origin::Summary)),
         (r#""origin":{"kind":"human"},"#, r#""fix it""#, Some(Origin::Own)),
         (r#""origin":{"kind":"task-notification"},"#, r#""done""#, Some(Origin::Harness)),

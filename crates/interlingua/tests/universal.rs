@@ -282,7 +282,7 @@ fn is_made_anew(line: &str, at: usize) -> bool {
     let event: Value = serde_json::from_str(line).unwrap();
     let name = line[..at].trim_end_matches(':').rsplit('"').nth(1).unwrap();
     let label = item(&event)["content"][0]["label"].as_str().unwrap_or_default();
-    let of_ours = ["session.updated", "usage", "request", "rewound"].contains(&label);
+    let of_ours = ["session.updated", "usage", "request", "rewound", "compacted"].contains(&label);
     ["event_id", "sequence", "session_id", "source", "synthetic", "phase", "visibility"].contains(&name)
         || event["synthetic"] == true
         || (of_ours && (event["type"] == "item.started" || name == "item_id"))

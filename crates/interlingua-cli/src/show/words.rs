@@ -89,7 +89,7 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
             line(Tone::Break, "went back", text)
         }
         EntryBody::Permission(permission) => {
-            let Permission { id: _, action, call_id: _, input, answer } = &**permission;
+            let Permission { id: _, action, call_id: _, input, answer, by } = &**permission;
             let (label, why) = match answer {
                 Some(Decision::Accept) => ("allowed", None),
                 Some(Decision::AcceptForSession) => ("allowed for the session", None),
@@ -102,6 +102,9 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
             }
             if let Some(why) = why {
                 let _ = write!(text, ": {}", why.decode());
+            }
+            if let Some(by) = by {
+                let _ = write!(text, " (by {})", by.decode());
             }
             line(if label == "denied" { Tone::Bad } else { Tone::Asked }, label, text)
         }

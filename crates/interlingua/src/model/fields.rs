@@ -484,6 +484,8 @@ fields! {
         PermissionAnswer = Oversight "permission/answer",
         /// The reason of [`super::Decision::Reject`]
         PermissionMessage = Oversight "permission/message",
+        /// [`super::Permission::by`]
+        PermissionBy = Oversight "permission/by",
         /// [`super::Question::id`]
         QuestionId = Oversight "question/id",
         /// [`super::Question::call_id`]

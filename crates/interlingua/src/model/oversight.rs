@@ -20,6 +20,8 @@ said! {
         pub input: Option<Raw<'a>> => PermissionInput,
         /// The answer; `None` while it is open.
         pub answer: Option<Decision<'a>> => each,
+        /// Who or what answered (a person, a rule, a hook), in the agent's own word.
+        pub by: Option<Str<'a>> => PermissionBy,
     }
 
     /// Something an agent asks the user, and the answer.

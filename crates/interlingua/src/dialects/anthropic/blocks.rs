@@ -3,8 +3,9 @@
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CallKind, Citation, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
-    Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage, Words, issuers,
+    Args, Author, CallKind, Citation, Field, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    MediaSource, Of, Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
+    Words, issuers,
 };
 use crate::pipe::{Events, Target};
 use crate::tape::{Kind, Member, Val, WantedNames};
@@ -82,11 +83,19 @@ const MEMBERS: WantedNames<9> = WantedNames::new([
 type BlockMembers<'t> = [Option<Val<'t>>; 9];
 
 /// What a log tells of a result beside its block.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct ResultDetail {
+#[derive(Default)]
+pub(crate) struct ResultDetail<'t> {
     pub(crate) exit_code: Option<i64>,
     /// In milliseconds.
     pub(crate) duration: Option<u64>,
+    /// The tool was stopped before it was done.
+    pub(crate) interrupted: bool,
+    /// The agent's own word for how it ended.
+    pub(crate) status: Option<Str<'t>>,
+    /// The subagent whose report it is.
+    pub(crate) agent: Option<Str<'t>>,
+    /// The file that was read or changed.
+    pub(crate) file: Option<FileRef<'t>>,
 }
 
 /// Reads a whole block that may be a result with details.
@@ -94,7 +103,7 @@ pub(crate) fn read_result_block(
     block: Val<'_>,
     number: u32,
     message: ItemId,
-    detail: ResultDetail,
+    detail: ResultDetail<'_>,
     out: &mut Events<'_>,
 ) {
     let members = &block.find(&MEMBERS);
@@ -267,7 +276,8 @@ fn named_call<'t>(block: Val<'t>, id: Option<Val<'t>>, name: Option<Val<'t>>, ki
     }
 }
 
-fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail, out: &mut Events<'_>) {
+fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail<'_>, out: &mut Events<'_>) {
+    let ResultDetail { exit_code, duration, interrupted, status: native_status, agent, file } = detail;
     let [.., call, content, is_error, _, mark] = *members;
     let content = said(content);
     // A list of texts and media is read part by part; any other content is one JSON value.
@@ -277,7 +287,7 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
     let result = ToolResult { call_id: call.take_text(Field::ResultCallId), name: None };
     let head = out.head(ItemKind::ToolResult(result), Author::Tool);
     let shape = if list { Shape::List } else { Shape::One };
-    let id = out.start(ItemHead { within: Some(message), shape, ..head });
+    let id = out.start(ItemHead { within: Some(message), shape, agent, ..head });
     let mut number = 0;
     if let Some(content) = content {
         if let Some(text) = content.take_text(Field::ResultText) {
@@ -303,9 +313,15 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
     // What is cached up to the end of a result is cached up to its last part.
     read_mark(mark, id, number, out);
     let is_error = is_error.and_then(|flag| flag.bool().inspect(|_| _ = flag.take(Field::ResultIsError)));
-    let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-    let ResultDetail { exit_code, duration } = detail;
-    out.end(ItemTail { is_error, exit_code, duration, ..ItemTail::new(id, status) });
+    let status = match is_error {
+        _ if interrupted => Status::Interrupted,
+        Some(true) => Status::Failed,
+        Some(false) | None => Status::Completed,
+    };
+    if let Some(file) = file {
+        out.delta(id, number + 1, Part::File(file));
+    }
+    out.end(ItemTail { native_status, is_error, exit_code, duration, ..ItemTail::new(id, status) });
 }
 
 /// A member that says something: `null` and an empty list leave nothing to take.

@@ -216,7 +216,7 @@ impl CopilotLogReader {
         json.end_object();
         let call_id = request.note_str("toolCallId", Field::PermissionCallId);
         let input = Some(Raw::new(input.held()));
-        let permission = Permission { id, action, call_id, input, answer: None };
+        let permission = Permission { id, action, call_id, input, answer: None, by: None };
         line.event(&Event::PermissionRequested(permission), out);
         self.notice(line, &["permissionMode", "riskAssessment", "resolvedByHook"], out);
     }
@@ -243,7 +243,7 @@ impl CopilotLogReader {
         let id = line.data.note_str("requestId", Field::PermissionId).unwrap_or_default();
         let action = self.requests.remove(id.as_escaped()).unwrap_or_default();
         let call_id = line.data.note_str("toolCallId", Field::PermissionCallId);
-        let permission = Permission { id, action, call_id, input: None, answer: Some(answer) };
+        let permission = Permission { id, action, call_id, input: None, answer: Some(answer), by: None };
         line.event(&Event::PermissionResolved(permission), out);
         self.notice(line, &["decisionSource"], out);
     }

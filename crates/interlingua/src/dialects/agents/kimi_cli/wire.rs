@@ -278,6 +278,7 @@ impl KimiReader {
             action: request.note_str("action", Field::PermissionAction).unwrap_or_default(),
             call_id: request.note_str("tool_call_id", Field::PermissionCallId),
             input: request.note_raw("description", Field::PermissionInput),
+            by: None,
             answer: None,
         };
         let remembered = Permission { input: None, ..permission.clone() }.into_owned();
@@ -311,6 +312,7 @@ impl KimiReader {
             action: action.unwrap_or(Str::escaped("unknown")),
             call_id,
             input: None,
+            by: None,
             answer: Some(answer),
         }));
     }

@@ -126,6 +126,7 @@ impl KimiCodeReader {
             action: action.unwrap_or_default(),
             call_id,
             input: input.map(|input| input.note(Field::PermissionInput)),
+            by: None,
             answer: None,
         }));
     }
@@ -161,6 +162,7 @@ impl KimiCodeReader {
             action: action.note_text(Field::PermissionAction).unwrap_or(Str::escaped("unknown")),
             call_id,
             input: None,
+            by: None,
             answer: Some(answer),
         }));
         true

@@ -1,6 +1,10 @@
 //! Claude Code's session logs: one JSON document a line, chained by `parentUuid`.
 
+mod calls;
+mod notices;
+mod origin;
 mod read;
+mod results;
 mod says;
 mod write;
 
@@ -9,6 +13,7 @@ use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::issuers;
 use crate::sniff::Head;
+use crate::tape::{Kind, Val};
 
 /// Claude Code session logs.
 pub static DIALECT: Dialect = Dialect {
@@ -30,8 +35,17 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
+/// Whether a document is the small one beside the log of a subagent (`agent-….meta.json`).
+fn is_agent_meta(doc: Val<'_>) -> bool {
+    let [kind, agent, call] = doc.get_all(["type", "agentType", "toolUseId"]);
+    kind.is_none() && agent.is_some() && call.is_some_and(|call| call.kind() == Kind::String)
+}
+
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
+    if is_agent_meta(line) {
+        return Some((Role::Log, 4));
+    }
     let kind = line.get("type")?.str()?;
     let spoken = line.get("message").is_some_and(|message| message.get("role").is_some())
         && matches!(kind.as_escaped(), "user" | "assistant");

@@ -1,37 +1,70 @@
-//! Lines to events. A `user` or `assistant` line is a message; every other line is a notice, whatever its type.
+//! Lines to events. A `user` or `assistant` line is a message, and so is what a subagent reports on its way; every other
+//! line is a notice, whatever its type.
 
-use crate::dialects::anthropic::blocks::{self, ResultDetail};
+use super::calls::{Agents, CalledTools};
+use super::origin::{self, WhoseWords};
+use super::results::{self, ResultsOfLine};
+use crate::dialects::anthropic::blocks;
 use crate::error::Code;
 use crate::json::Str;
 use crate::log::SessionNews;
-use crate::model::{Author, Event, Field, ItemHead, ItemId, ItemKind, Notice, Origin, Session, Turn};
+use crate::model::{
+    Author, Event, Failure, FailureClass, Field, ItemHead, ItemKind, ItemTail, Session, Status, Turn,
+};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
-    session: SessionNews,
+    pub(super) session: SessionNews,
+    /// What was last called the session's title, and by whom.
+    pub(super) titled_by: u8,
+    /// The id of the last line of the conversation itself.
+    pub(super) leaf: String,
+    pub(super) agents: Agents,
+    tools: CalledTools,
+    /// A model has said something.
+    answered: bool,
+    /// A hash of the system prompt that was told last.
+    pub(super) prompt: u64,
+    /// What is put together from several leaves of a line.
+    pub(super) made: String,
+    /// The call that started the subagent of the line at hand.
+    pub(super) call: String,
 }
 
 /// A line, with the members that tell what it is and where it stands.
-struct ClaudeLine<'t> {
-    root: Val<'t>,
-    kind: Option<Val<'t>>,
+pub(super) struct ClaudeLine<'t> {
+    pub(super) root: Val<'t>,
+    pub(super) kind: Option<Val<'t>>,
     message: Option<Val<'t>>,
-    id: Option<Val<'t>>,
+    pub(super) id: Option<Val<'t>>,
     parent: Option<Val<'t>>,
-    time: Option<Val<'t>>,
-    /// `true`, if a subagent says it.
+    pub(super) time: Option<Val<'t>>,
+    /// Whether a subagent says it.
     sidechain: Option<Val<'t>>,
+    agent: Option<Val<'t>>,
+    /// The call that started the subagent, or that the line is about.
+    pub(super) parent_call: Option<Val<'t>>,
+    /// The session and the message that it was copied from.
+    forked: Option<Val<'t>>,
     /// What it repeats about the session.
     session: ToldOfSession<'t>,
     /// `true`, if a summary stands there for the conversation.
-    summary: Option<Val<'t>>,
+    pub(super) summary: Option<Val<'t>>,
     /// `true`, if the program says it in the user's name.
-    meta: Option<Val<'t>>,
-    origin: Option<Val<'t>>,
+    pub(super) meta: Option<Val<'t>>,
+    pub(super) origin: Option<Val<'t>>,
     /// Details of the result in it.
     result: Option<Val<'t>>,
+    /// Who allowed or refused the call that was answered.
+    decision: Option<Val<'t>>,
+    pub(super) request: Option<Val<'t>>,
+    effort: Option<Val<'t>>,
+    /// `true`, if a person stopped the answer.
+    aborted: Option<Val<'t>>,
+    /// `true`, if the program tells that a request failed.
+    failed: Option<Val<'t>>,
 }
 
 /// What a line repeats about the session.
@@ -40,44 +73,75 @@ struct ToldOfSession<'t> {
     cwd: Option<Val<'t>>,
     version: Option<Val<'t>>,
     branch: Option<Val<'t>>,
-    title: Option<Val<'t>>,
     mode: Option<Val<'t>>,
 }
 
 impl<'t> ClaudeLine<'t> {
     fn new(root: Val<'t>) -> Self {
-        const WANTED: WantedNames<16> = WantedNames::new([
+        const WANTED: WantedNames<23> = WantedNames::new([
             "type",
             "message",
             "uuid",
             "parentUuid",
             "timestamp",
             "isSidechain",
+            "agentId",
+            "parentToolUseID",
+            "forkedFrom",
             "isCompactSummary",
             "isMeta",
             "origin",
             "toolUseResult",
+            "permissionDecision",
+            "requestId",
+            "effort",
+            "isAbortedMidStream",
+            "isApiErrorMessage",
             "sessionId",
             "cwd",
             "version",
             "gitBranch",
-            "customTitle",
             "permissionMode",
         ]);
-        let [kind, message, id, parent, time, sidechain, summary, meta, origin, result, session @ ..] =
-            root.find(&WANTED);
-        let [session_id, cwd, version, branch, title, mode] = session;
-        let session = ToldOfSession { id: session_id, cwd, version, branch, title, mode };
+        #[rustfmt::skip]
+        let [
+            kind, message, id, parent, time, sidechain, agent, parent_call, forked, summary, meta, origin, result, decision,
+            request, effort, aborted, failed, session @ ..
+        ] = root.find(&WANTED);
+        let [session_id, cwd, version, branch, mode] = session;
+        let session = ToldOfSession { id: session_id, cwd, version, branch, mode };
         let is_true = |flag: &Val<'_>| flag.bool() == Some(true);
-        let [sidechain, summary, meta] = [sidechain, summary, meta].map(|flag| flag.filter(is_true));
-        Self { root, kind, message, id, parent, time, sidechain, session, summary, meta, origin, result }
+        let [summary, meta, aborted, failed] =
+            [summary, meta, aborted, failed].map(|flag| flag.filter(is_true));
+        #[rustfmt::skip]
+        return Self {
+            root, kind, message, id, parent, time, sidechain, agent, parent_call, forked, session, summary, meta, origin, result,
+            decision, request, effort, aborted, failed,
+        };
+    }
+
+    /// Whether what it used is to be counted: not again what was copied from another session.
+    pub(super) fn counts(&self) -> bool {
+        self.forked.is_none()
+    }
+
+    /// Whether it hangs on no other line.
+    pub(super) fn begins_chain(&self) -> bool {
+        self.parent.is_none_or(|parent| parent.is_null())
+    }
+
+    pub(super) fn is_sidechain(&self) -> bool {
+        self.sidechain.and_then(|flag| flag.bool()) == Some(true)
     }
 }
 
 impl Reader for ClaudeReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let line = ClaudeLine::new(doc.root);
-        let names_session = self.session(&line.session, out);
+        if line.kind.is_none() && super::is_agent_meta(doc.root) {
+            return self.agent_meta(&line, out);
+        }
+        let names_session = self.session(&line, out);
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
         if !names_session && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
@@ -85,21 +149,27 @@ impl Reader for ClaudeReader {
         let author = match line.kind.word() {
             "user" => Author::User,
             "assistant" => Author::Assistant,
-            "attachment" if queued(&line, out) => return,
             // `api-request-blob` lines have a `message` too: only the type tells.
-            _ => return notice(&line, out),
+            _ => return self.notice(&line, out),
         };
         match line.message {
-            Some(message) if message.kind() == Kind::Object => said(&line, message, author, out),
-            _ => notice(&line, out),
+            Some(message) if message.kind() == Kind::Object => self.line_said(&line, message, author, out),
+            _ => self.notice(&line, out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        if !self.leaf.is_empty() {
+            let leaf = Some(Str::escaped(&self.leaf));
+            self.session.tell(super::DIALECT.name, Session { leaf, ..Session::default() }, out);
         }
     }
 }
 
 impl ClaudeReader {
     /// What each line repeats about the session. Returns whether it names it.
-    fn session(&mut self, told: &ToldOfSession<'_>, out: &mut Events<'_>) -> bool {
-        let ToldOfSession { id, cwd, version, branch, title, mode } = *told;
+    fn session(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) -> bool {
+        let ToldOfSession { id, cwd, version, branch, mode } = line.session;
         // Outside a repository the branch is empty.
         let is_branch = |branch: &Str<'_>| !branch.is_empty() || self.session.known().branch.is_some();
         let told = Session {
@@ -107,154 +177,229 @@ impl ClaudeReader {
             cwd: cwd.note_text(Field::SessionCwd),
             cli_version: version.note_text(Field::SessionVersion),
             branch: branch.note_text(Field::SessionBranch).filter(is_branch),
-            title: title.note_text(Field::SessionTitle),
             permission_mode: mode.note_text(Field::PermissionMode),
+            // A fork begins with lines of the session it left.
+            parent: line.forked.and_then(|from| from.get("sessionId")?.str()),
             ..Session::default()
         };
         self.session.tell(super::DIALECT.name, told, out);
         id.is_some()
     }
-}
 
-fn said(line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
-    const WANTED: WantedNames<7> =
-        WantedNames::new(["role", "content", "model", "usage", "id", "stop_reason", "stop_sequence"]);
-    let [role, content, model, usage, id, stop, sequence] = message.find(&WANTED);
-    if let Some(kind) = line.kind {
-        kind.note(Field::ItemAuthor);
+    /// A line of the conversation.
+    fn line_said(&mut self, line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
+        line.kind.note_text(Field::ItemAuthor);
+        if !line.is_sidechain() {
+            if let Some(id) = line.id.and_then(|id| id.str()) {
+                self.leaf.clear();
+                self.leaf.push_str(id.as_escaped());
+            }
+        } else if let Some(content) = message.get("content") {
+            self.agents.told(line.id, message.get("id"), content);
+        }
+        let mut head = out.head(ItemKind::Message, author);
+        let call = self.call_of(line);
+        begin(&mut head, line, &call);
+        let speaker = if author == Author::User {
+            let speaker = origin::of_line(line, message.get("content"));
+            head.origin = speaker.origin;
+            speaker
+        } else {
+            if let Some(failed) = line.failed {
+                failed.note(Field::ErrorClass);
+                api_error_message(line, out);
+            }
+            if let Some(aborted) = line.aborted {
+                aborted.note(Field::ItemStatus);
+            }
+            WhoseWords { interrupts: line.aborted.is_some(), ..WhoseWords::default() }
+        };
+        let status = if speaker.interrupts { Status::Interrupted } else { Status::Completed };
+        let response = ResponseOfLine { request: line.request, effort: line.effort, counts: line.counts() };
+        let results = ResultsOfLine { beside: line.result, decision: line.decision };
+        self.said(line.kind, message, head, status, &results, &response, out);
+        self.call = call;
+    }
+
+    /// Reads a message into an item with that head.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what a line says beside its message, each of its own kind"
+    )]
+    pub(super) fn said<'t>(
+        &mut self,
+        kind: Option<Val<'t>>,
+        message: Val<'t>,
+        mut head: ItemHead<'t>,
+        status: Status,
+        results: &ResultsOfLine<'t>,
+        response: &ResponseOfLine<'t>,
+        out: &mut Events<'_>,
+    ) {
+        const WANTED: WantedNames<8> = WantedNames::new([
+            "role",
+            "content",
+            "model",
+            "usage",
+            "id",
+            "stop_reason",
+            "stop_sequence",
+            "type",
+        ]);
+        let [role, content, model, usage, id, stop, sequence, tag] = message.find(&WANTED);
         // The role repeats the type; another one would mean something we do not know.
-        role.filter(|role| role.text() == kind.text()).inspect(|role| _ = role.note(Field::ItemAuthor));
+        if let Some(role) = role.filter(|role| kind.is_some_and(|kind| role.text() == kind.text())) {
+            role.note(Field::ItemAuthor);
+        }
+        if let Some(tag) = tag.filter(|tag| tag.is("message")) {
+            tag.note(Field::Structure);
+        }
+        // Claude Code itself speaks where no model does, and that costs nothing.
+        let made_up = model.word() == "<synthetic>";
+        let usage = usage.filter(|usage| usage.kind() == Kind::Object && !made_up && response.counts);
+        if let Some(usage) = usage {
+            self.iterations(usage, id, model, out);
+        }
+        results::decided(content, results, &self.tools, out);
+        head.model = model.take_text(Field::ItemModel);
+        head.shape = blocks::shape(content);
+        let model = head.model.clone();
+        let is_answer = head.author == Author::Assistant;
+        self.answered |= is_answer && !made_up;
+        let item = out.start(head);
+        if let Some(content) = content {
+            if is_answer {
+                self.tools.remember(content);
+            }
+            results::read_content(content, results, item, &mut self.agents, &mut self.made, out);
+        }
+        out.end(ItemTail::new(item, status));
+        // One response may be spread over several lines, each with its usage so far; its id tells them apart.
+        if let Some(usage) = usage {
+            for nothing in [stop, sequence].into_iter().flatten().filter(Val::is_null) {
+                nothing.note(Field::Structure);
+            }
+            out.event(&Event::Usage(Turn {
+                id: id.note_text(Field::TurnId),
+                model,
+                request_id: response.request.note_text(Field::TurnRequestId),
+                effort: response.effort.note_text(Field::TurnEffort),
+                stop: stop
+                    .note_text(Field::StopReason)
+                    .map(|raw| blocks::stop(raw, sequence.note_text(Field::StopSequence))),
+                usage: Some(blocks::read_usage(usage)),
+                ..Turn::default()
+            }));
+        }
     }
-    let mut head = out.head(ItemKind::Message, author);
-    begin(&mut head, line);
-    if author == Author::User {
-        head.origin = origin(line, content);
+
+    /// What other models used while the response was made, such as an advisor: the counts of the response do not have it.
+    fn iterations(
+        &mut self,
+        usage: Val<'_>,
+        id: Option<Val<'_>>,
+        model: Option<Val<'_>>,
+        out: &mut Events<'_>,
+    ) {
+        let Some(iterations) = usage.get("iterations") else { return };
+        for (number, iteration) in iterations.elements().enumerate() {
+            let other =
+                iteration.get("type").filter(|kind| kind.kind() == Kind::String && !kind.is("message"));
+            let (Some(kind), Some(id)) = (other, id.and_then(|id| id.str())) else { continue };
+            kind.note(Field::Structure);
+            if !self.answered {
+                // The session is that of the model which asked, though what the other used is told first.
+                let model = model.and_then(|model| model.str());
+                self.session.tell(super::DIALECT.name, Session { model, ..Session::default() }, out);
+            }
+            self.made.clear();
+            self.made.push_str(id.as_escaped());
+            self.made.push('#');
+            self.made.push_str(&number.to_string());
+            out.event(&Event::Usage(Turn {
+                id: Some(Str::escaped(&self.made)),
+                model: iteration.note_str("model", Field::TurnModel),
+                usage: Some(blocks::read_usage(iteration)),
+                ..Turn::default()
+            }));
+        }
     }
-    head.model = model.take_text(Field::ItemModel);
-    head.shape = blocks::shape(content);
-    let model = head.model.clone();
-    let item = out.start(head);
-    if let Some(content) = content {
-        read_content(content, line, item, out);
-    }
-    out.complete(item);
-    // One response may be spread over several lines, each with its usage so far; its id tells them apart.
-    if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
-        out.event(&Event::Usage(Turn {
-            id: id.note_text(Field::TurnId),
-            model,
-            stop: stop
-                .note_text(Field::StopReason)
-                .map(|raw| blocks::stop(raw, sequence.note_text(Field::StopSequence))),
-            usage: Some(blocks::read_usage(usage)),
-            ..Turn::default()
-        }));
+
+    /// The call that started the subagent of a line, as an earlier line told; empty if none did. Give it back when the
+    /// line has been said, so that its memory is used again.
+    pub(super) fn call_of(&mut self, line: &ClaudeLine<'_>) -> String {
+        let mut call = std::mem::take(&mut self.call);
+        call.clear();
+        if line.is_sidechain()
+            && let Some(agent) = line.agent.and_then(|agent| agent.str())
+        {
+            call.push_str(self.agents.heard_of(&agent).unwrap_or_default());
+        }
+        call
     }
 }
 
-/// What a person typed while the agent was busy stands in no `user` line but in an attachment. Returns whether it does.
-fn queued(line: &ClaudeLine<'_>, out: &mut Events<'_>) -> bool {
-    let attachment = line.root.get("attachment").filter(|it| it.str_or_empty("type") == "queued_command");
-    let Some(attachment) = attachment else { return false };
-    let [kind, origin, prompt] = attachment.get_all(["type", "origin", "prompt"]);
-    // Commands of the program itself say so.
-    let origin = origin.map(|origin| origin.get("kind"));
-    let human = origin.is_none_or(|origin| origin.word() == "human");
-    let is_content = |prompt: &Val<'_>| matches!(prompt.kind(), Kind::String | Kind::Array);
-    let Some(prompt) = prompt.filter(|prompt| human && is_content(prompt)) else { return false };
-    for tag in [line.kind, kind, origin.flatten()] {
-        tag.note_text(Field::ItemAuthor);
-    }
-    let mut head = out.head(ItemKind::Message, Author::User);
-    begin(&mut head, line);
-    head.origin = Some(Origin::Own);
-    head.shape = blocks::shape(Some(prompt));
-    let item = out.start(head);
-    blocks::read_content(prompt, item, out);
-    out.complete(item);
-    true
-}
-
-fn notice(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
-    // `system` lines tell by their subtype what they are.
-    let subtype =
-        if line.kind.word() == "system" { line.root.note_str("subtype", Field::NoticeType) } else { None };
-    let tag = if subtype.is_some() { Field::Structure } else { Field::NoticeType };
-    let event_type = subtype.or(line.kind.note_text(tag));
-    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
-    begin(&mut head, line);
-    let item = out.start(head);
-    out.complete(item);
-}
-
-/// What every line says about its item.
-fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>) {
+/// What every line says about its item. `call` started the subagent that speaks, if it is known.
+pub(super) fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>, call: &'t str) {
     head.native_id = line.id.take_text(Field::ItemId);
     head.parent = line.parent.take_text(Field::ItemParent);
     head.time = line.time.take_time(Field::ItemTime);
-    if let Some(sidechain) = line.sidechain {
-        // Older logs do not name the subagent.
-        let named = line.root.note_str("agentId", Field::ItemAgent);
-        head.agent = named.or_else(|| {
-            sidechain.note(Field::ItemAgent);
-            Some(Str::escaped("sidechain"))
-        });
-        head.parent_call = ["parentToolUseID", "parent_tool_use_id"]
-            .into_iter()
-            .find_map(|name| line.root.note_str(name, Field::ItemParentCall));
+    if let Some(from) = line.forked {
+        head.copied_from = from.note_str("sessionId", Field::ItemCopiedFrom);
     }
-}
-
-/// Whose words a line of the user holds, where that shows: about a third of them are not the user's.
-fn origin(line: &ClaudeLine<'_>, content: Option<Val<'_>>) -> Option<Origin> {
-    for (mark, origin) in [(line.summary, Origin::Summary), (line.meta, Origin::Harness)] {
-        if let Some(mark) = mark {
-            mark.note(Field::ItemOrigin);
-            return Some(origin);
+    let Some(sidechain) = line.sidechain else { return };
+    if !line.is_sidechain() {
+        // That no subagent speaks.
+        if sidechain.bool() == Some(false) {
+            sidechain.note(Field::Structure);
         }
+        return;
     }
-    if let Some(kind) = line.origin.and_then(|origin| origin.note_str("kind", Field::ItemOrigin)) {
-        return Some(if kind.is("human") { Origin::Own } else { Origin::Harness });
-    }
-    let text = content
-        .and_then(|content| content.str().or_else(|| content.elements().next()?.get("text")?.str()))?;
-    if COMMANDS.iter().any(|tag| text.as_escaped().starts_with(tag)) {
-        return Some(Origin::Command);
-    }
-    // A chain of a subagent begins with the prompt that another agent wrote.
-    let begins = line.parent.is_none_or(|parent| parent.is_null());
-    line.sidechain.filter(|_| begins).map(|_| Origin::Agent)
+    // Older logs do not name the subagent.
+    let named = line.agent.note_text(Field::ItemAgent);
+    sidechain.note(if named.is_some() { Field::Structure } else { Field::ItemAgent });
+    let own = line.parent_call.note_text(Field::ItemParentCall);
+    let own = own.or_else(|| line.root.note_str("parent_tool_use_id", Field::ItemParentCall));
+    head.parent_call = own.or_else(|| (!call.is_empty()).then(|| Str::escaped(call)));
+    head.agent = Some(named.unwrap_or(Str::escaped("sidechain")));
 }
 
-/// What the texts of the program's own commands, and of what they printed, begin with.
-const COMMANDS: &[&str] =
-    &["<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>"];
-
-/// Reads content; a result has its details beside the message.
-fn read_content(content: Val<'_>, line: &ClaudeLine<'_>, message: ItemId, out: &mut Events<'_>) {
-    let is_result = |block: &Val<'_>| block.str_or_empty("type") == "tool_result";
-    let results = content.elements().filter(is_result).count();
-    if results == 0 {
-        return blocks::read_content(content, message, out);
-    }
-    // With several results nobody knows whose the details are.
-    let beside = line.result.filter(|_| results == 1);
-    for (number, block) in content.elements().enumerate() {
-        if is_result(&block) {
-            let duration = beside.and_then(|beside| beside.note_u64("durationMs", Field::ResultDuration));
-            let detail = ResultDetail { exit_code: exit_code(block), duration };
-            blocks::read_result_block(block, number as u32, message, detail, out);
-        } else {
-            blocks::read_block(block, number as u32, message, out);
-        }
-    }
+/// What a line says beside its message of the response that the message is of.
+pub(super) struct ResponseOfLine<'t> {
+    pub(super) request: Option<Val<'t>>,
+    pub(super) effort: Option<Val<'t>>,
+    /// Whether what it used is to be counted: not again what was copied from another session.
+    pub(super) counts: bool,
 }
 
-/// What a command that failed returned: it stands before what the command printed.
-fn exit_code(result: Val<'_>) -> Option<i64> {
-    let failed = result.get("is_error").and_then(|is_error| is_error.bool()) == Some(true);
-    let content = result.get("content").filter(|_| failed)?;
-    let text = content.str().or_else(|| content.elements().next()?.get("text")?.str())?;
-    let code = text.as_escaped().strip_prefix("Exit code ")?;
-    code.split('\\').next()?.parse().ok()
+/// Says the failure that a message of the program itself tells of.
+fn api_error_message(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    const WANTED: WantedNames<4> =
+        WantedNames::new(["error", "apiErrorStatus", "apiErrorType", "errorDetails"]);
+    let [word, status, kind, details] = line.root.find(&WANTED);
+    let status = status.note_count(Field::ErrorStatus).and_then(|status| u16::try_from(status).ok());
+    let kind = kind.note_text(Field::ErrorCode);
+    let word = match kind {
+        Some(_) => word.note_text(Field::ErrorMessage),
+        None => word.note_text(Field::ErrorCode),
+    };
+    let class = match word.as_ref().map_or("", Str::as_escaped) {
+        "rate_limit" => FailureClass::RateLimit,
+        "authentication_failed" | "oauth_org_not_allowed" => FailureClass::Authentication,
+        "billing_error" => FailureClass::Billing,
+        "invalid_request" => FailureClass::InvalidRequest,
+        "server_error" => status.map_or(FailureClass::Server, FailureClass::of_status),
+        "overloaded" => FailureClass::Overloaded,
+        _ => status.map_or(FailureClass::Other, FailureClass::of_status),
+    };
+    let code = kind.or_else(|| word.clone());
+    out.event(&Event::Error(Failure {
+        class,
+        status,
+        code,
+        // What people are told is the text of the message itself.
+        message: details.note_text(Field::ErrorMessage).or(word).unwrap_or_default(),
+        request_id: line.request.note_text(Field::ErrorRequestId),
+        retry_after: None,
+    }));
 }

@@ -8,7 +8,7 @@ use crate::log::{
     NativeObject, NativeValue, name_with_group, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Opaque, OpaqueKind, Origin, Part,
+    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
     ToolCall, ToolResult, issuers,
 };
 use crate::pipe::Target;
@@ -56,10 +56,20 @@ impl LogForm for ClaudeForm {
         line.put_some("uuid", native_id.as_ref())
             .put_some("parentUuid", parent.as_ref())
             .put_some("timestamp", time.as_ref());
+        if item.of() == Of::Notice {
+            return notice_values(item, line);
+        }
         let mut holder = NativeObject::new();
         if kept.get("message").is_some() {
             holder.put_some("model", model.as_ref()).put("content", content);
             line.put("message", holder);
+        } else if kept.get("data").is_some() {
+            // What a subagent reported on its way.
+            holder.put_some("model", model.as_ref()).put("content", content);
+            let [mut wrapped, mut data] = [NativeObject::new(), NativeObject::new()];
+            wrapped.put("message", holder);
+            data.put("message", wrapped);
+            line.put("data", data);
         } else {
             holder.put("prompt", content);
             line.put("attachment", holder);
@@ -116,6 +126,29 @@ impl LogForm for ClaudeForm {
         line.put("message", message).put("uuid", id).put("timestamp", time);
         log.write(line);
     }
+}
+
+/// What a notice tells, wherever its line has it: only what was taken has a hole.
+fn notice_values<'g>(item: GatheredItem<'g>, mut line: NativeObject<'g>) -> NativeObject<'g> {
+    for part in item.parts() {
+        match part {
+            Part::Text(text) => _ = line.put("content", text),
+            Part::Json(data) => {
+                for holder in ["attachment", "data", "snapshot"] {
+                    line.put(holder, data);
+                }
+            }
+            Part::Summary(_)
+            | Part::Media(_)
+            | Part::Args(_)
+            | Part::File(_)
+            | Part::Citation(_)
+            | Part::Refusal(_)
+            | Part::Opaque(_)
+            | Part::Cache(_) => {}
+        }
+    }
+    line
 }
 
 impl ClaudeForm {
@@ -222,7 +255,8 @@ fn call_block<'g>(
 
 fn result_block<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> NativeObject<'g> {
     let mut block = NativeObject::typed("tool_result");
-    let parts: Vec<_> = item.parts().map(part_block).collect();
+    let said = |part: &&Part<'_>| !matches!(part, Part::File(_));
+    let parts: Vec<_> = item.parts().filter(said).map(part_block).collect();
     let one = if let Some(log) = log {
         block.put("tool_use_id", api_word(&log.answered(item).0, usize::MAX));
         // One text is a string, as Claude Code writes it; anything more is a list.

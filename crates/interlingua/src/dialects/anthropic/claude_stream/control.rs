@@ -87,6 +87,7 @@ impl Requests {
                 call_id: call_id.clone(),
                 input: input.map(|input| input.take(Field::PermissionInput)),
                 answer: None,
+                by: None,
             }));
             Asked::Permission { action: action.into_owned() }
         };
@@ -189,7 +190,14 @@ impl OpenRequest {
         match asked {
             Asked::Permission { action } => {
                 let (input, answer) = (input.map(|input| input.take(Field::PermissionInput)), Some(verdict));
-                out.event(&Event::PermissionResolved(Permission { id, action, call_id, input, answer }));
+                out.event(&Event::PermissionResolved(Permission {
+                    id,
+                    action,
+                    call_id,
+                    input,
+                    answer,
+                    by: None,
+                }));
             }
             Asked::Question { prompts } => {
                 let declined = matches!(verdict, Decision::Reject(_));

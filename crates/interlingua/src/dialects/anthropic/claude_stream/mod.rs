@@ -33,7 +33,10 @@ pub static DIALECT: Dialect = Dialect {
             framing: Framing::Lines,
             // A transcript may hold both directions, and the lines tell themselves apart.
             read: Some(|_| Box::new(read::LiveReader::default())),
-            write: Some(WriteSpec { make: |_| Box::new(write::StdinWriter::default()), says: says::says }),
+            write: Some(WriteSpec {
+                make: |options| Box::new(write::StdinWriter::new(options)),
+                says: says::says,
+            }),
         },
     ],
     sniff,

@@ -18,6 +18,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::PermissionId | Field::PermissionAnswer | Field::PermissionMessage => {
             Says::Less("only answers are said: the agent knows what it asked")
         }
+        Field::PermissionBy => Says::No(Reason::NoSlot),
         Field::PermissionAction => Says::Less("only an answer for the whole session names what it allows"),
         Field::PermissionInput => Says::Less("only an allowance repeats what it allows"),
         Field::QuestionId | Field::QuestionDeclined => {

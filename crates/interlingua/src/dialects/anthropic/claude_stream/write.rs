@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::dialects::{Dialect, Options, Plane};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Leftover, Reason};
 use crate::model::{
@@ -19,6 +20,8 @@ pub(super) struct StdinWriter {
     /// What each open permission request would be done with: an allowance must repeat it.
     inputs: Remembered<Raw<'static>>,
     interrupts: u64,
+    /// The source is a log: what was asked in it has been answered.
+    from_log: bool,
 }
 
 impl Writer for StdinWriter {
@@ -43,7 +46,7 @@ impl Writer for StdinWriter {
                     prompt(&parts, out);
                 }
             }
-            Event::PermissionRequested(Permission { id, action: _, call_id: _, input, answer: _ }) => {
+            Event::PermissionRequested(Permission { id, action: _, call_id: _, input, answer: _, by: _ }) => {
                 out.lose_str(Field::PermissionId, id, Reason::NoSlot);
                 for field in [Field::PermissionAction, Field::PermissionAnswer, Field::PermissionMessage] {
                     out.lose(field, Reason::NoSlot);
@@ -55,6 +58,10 @@ impl Writer for StdinWriter {
                         lose_input(input, out);
                     }
                 }
+            }
+            // What a log tells was answered long ago, and nobody asks again.
+            Event::PermissionResolved(_) if self.from_log => {
+                out.lose_event(Of::Message, event, Reason::NoSlot);
             }
             Event::PermissionResolved(permission) => self.permission(permission, out),
             Event::QuestionRequested(_) => out.lose_event(Of::Message, event, Reason::NoSlot),
@@ -96,6 +103,12 @@ impl Writer for StdinWriter {
 }
 
 impl StdinWriter {
+    pub(super) fn new(options: &Options) -> Self {
+        let source = options.source.and_then(Dialect::named);
+        let from_log = source.is_some_and(|source| source.plane == Plane::Log);
+        Self { from_log, ..Self::default() }
+    }
+
     /// Gathers a part of a prompt. Only text and media can be told.
     fn grow(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
@@ -118,7 +131,7 @@ impl StdinWriter {
     }
 
     fn permission(&mut self, permission: &Permission<'_>, out: &mut Target<'_>) {
-        let Permission { id, action, call_id: _, input, answer } = permission;
+        let Permission { id, action, call_id: _, input, answer, by: _ } = permission;
         let asked = self.inputs.remove(id.as_escaped());
         if !matches!(answer, Some(Decision::AcceptForSession)) {
             out.lose(Field::PermissionAction, Reason::NoSlot);

@@ -260,6 +260,7 @@ impl QwenReader {
                                 .unwrap_or_default(),
                             call_id: None,
                             input: None,
+                            by: None,
                             answer: Some(answer),
                         }),
                         out,

@@ -15,7 +15,7 @@ use crate::dialects::{Dialect, Options, Plane};
 use crate::json::JsonBuffer;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
-use crate::model::{Delta, Event, ItemHead, ItemId, ItemTail, Tally, Turn, Usage};
+use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Tally, Turn, Usage};
 use crate::pipe::Target;
 
 #[derive(Default)]
@@ -90,6 +90,12 @@ impl Entries {
                 self.go_on_within(out);
             }
             Event::SessionStarted(session) | Event::SessionUpdated(session) => {
+                let earlier = self.summary.leaf().filter(|_| self.source.is_none() && session.leaf.is_some());
+                if let Some(leaf) = earlier.filter(|leaf| Some(*leaf) != session.leaf.as_ref()) {
+                    // Only the last one stands in the record, and no line says the others.
+                    let bytes = leaf.as_escaped().len() as u64;
+                    out.ledger.lose_late(Field::SessionLeaf, Reason::Merged, 1, bytes);
+                }
                 for changed in self.summary.learn(session, out.ledger) {
                     self.event_apart(&Event::SessionUpdated(changed), out);
                 }
@@ -423,7 +429,8 @@ impl Entries {
             }
             return;
         }
-        let free = self.entry.as_mut().filter(|entry| entry.ext == Ext::None && !entry.usage);
+        let free = self.entry.as_mut();
+        let free = free.filter(|entry| !entry.apart && entry.ext == Ext::None && !entry.usage);
         // A reader takes the entry's model for that of the response.
         let same_model =
             free.is_some() && model.as_ref().is_some_and(|model| model.as_escaped() == self.model);

@@ -12,6 +12,7 @@ pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
             Says::Less("the time of an event without an entry of its own, or of an item with another time")
         }
         // Said by declaration, whatever is added.
+        session!() if matches!(field, Field::SessionLeaf) => Says::Less("the last one that is told"),
         session!() => Says::Exactly,
         settings!() => Says::Exactly,
         turns!() => Says::Exactly,

@@ -136,6 +136,11 @@ impl SessionSummary {
         session.id.is_some() && session.id == self.first.id
     }
 
+    /// The end of the branch that counts, as far as it was told.
+    pub(super) fn leaf(&self) -> Option<&Str<'static>> {
+        self.known.leaf.as_ref()
+    }
+
     /// Whether it is known where the session took place, the last thing that most logs tell of it.
     pub(super) fn is_placed(&self) -> bool {
         self.first.cwd.is_some()

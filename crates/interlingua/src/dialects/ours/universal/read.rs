@@ -142,7 +142,9 @@ impl UniversalReader {
         let Some(item) = data.get("item") else { return };
         let Some(item_id) = item.get("item_id").and_then(|id| id.str()) else { return };
         let content = item.get("content");
-        if is_status_of_ours(content, done) {
+        // What has an id of the agent's is the agent's own, whatever it is called.
+        let has_id = item.get("native_item_id").is_some_and(|id| !id.is_null());
+        if !has_id && is_status_of_ours(content, done) {
             if done {
                 self.status(item, content, out);
             }

@@ -423,7 +423,7 @@ impl UniversalWriter {
         for (_, UnansweredRequest { permission, id, action }) in std::mem::take(&mut self.pending) {
             if permission {
                 let answer = Some(Decision::Reject(None));
-                let permission = Permission { id, action, call_id: None, input: None, answer };
+                let permission = Permission { id, action, call_id: None, input: None, answer, by: None };
                 self.say(Made::ByUs, "permission.resolved", out, |json| put_permission(&permission, json));
             } else {
                 let question =

@@ -1,0 +1,487 @@
+//! Lines that are no messages: what subagents and tools report on their way, attachments, what the program says of itself.
+//!
+//! A notice is named by the innermost word that says what it is. What it tells is its data: the object that holds it
+//! (taken whole), or members of the line put together. Which types are understood stands in the lists below; a type that
+//! is not there is a notice without data, and all of its line is kept.
+
+use super::origin;
+use super::read::{ClaudeLine, ClaudeReader, ResponseOfLine, begin};
+use super::results::ResultsOfLine;
+use crate::dialects::anthropic::blocks;
+use crate::json::{Raw, Str};
+use crate::ledger::hash;
+use crate::model::{
+    Author, Compaction, Event, Failure, FailureClass, Field, ItemKind, Notice, Origin, Part, Session, Shape,
+    Status,
+};
+use crate::pipe::Events;
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+/// What a notice tells.
+#[derive(Default)]
+struct Told<'t> {
+    event_type: Option<Str<'t>>,
+    text: Option<Str<'t>>,
+    data: Option<Raw<'t>>,
+    /// The call it is about.
+    parent_call: Option<Str<'t>>,
+}
+
+impl ClaudeReader {
+    /// Reads a line that is no message of the conversation itself.
+    pub(super) fn notice(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        match line.kind.word() {
+            "progress" => self.progress(line, out),
+            "attachment" => self.attachment(line, out),
+            "system" => self.system(line, out),
+            _ => self.bare(line, out),
+        }
+    }
+
+    fn say<'t>(&mut self, line: &ClaudeLine<'t>, told: Told<'t>, out: &mut Events<'_>) {
+        let Told { event_type, text, data, parent_call } = told;
+        let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+        let call = self.call_of(line);
+        begin(&mut head, line, &call);
+        if parent_call.is_some() {
+            head.parent_call = parent_call;
+        }
+        head.shape = if text.is_some() && data.is_some() { Shape::List } else { Shape::One };
+        let item = out.start(head);
+        let parts = [text.map(Part::Text), data.map(Part::Json)].into_iter().flatten();
+        for (number, part) in parts.enumerate() {
+            out.delta(item, number as u32, part);
+        }
+        out.complete(item);
+        self.call = call;
+    }
+
+    /// What a tool or a subagent reports before it is done.
+    fn progress(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        let data = line.root.get("data").filter(|data| data.kind() == Kind::Object);
+        if let Some(data) = data
+            && self.agent_said(line, data, out)
+        {
+            return;
+        }
+        let inner = data.and_then(|data| data.get("type")).and_then(|kind| kind.str());
+        let known = inner.as_ref().is_some_and(|inner| PROGRESS.contains(&inner.as_escaped()));
+        line.kind.note_text(if inner.is_some() { Field::Structure } else { Field::NoticeType });
+        let told = Told {
+            data: data.filter(|_| known).map(|data| data.take(Field::NoticeData)),
+            event_type: inner.or_else(|| line.kind?.str()),
+            text: None,
+            parent_call: line.parent_call.note_text(Field::ItemParentCall),
+        };
+        if !known && let Some(kind) = data.and_then(|data| data.get("type")) {
+            kind.note_text(Field::NoticeType);
+        }
+        self.say(line, told, out);
+    }
+
+    /// A whole message of a subagent in a report on its way. Returns whether it is one that is told for the first time.
+    fn agent_said(&mut self, line: &ClaudeLine<'_>, data: Val<'_>, out: &mut Events<'_>) -> bool {
+        const DATA: WantedNames<3> = WantedNames::new(["type", "message", "agentId"]);
+        const WRAPPED: WantedNames<6> =
+            WantedNames::new(["type", "message", "uuid", "requestId", "effort", "toolUseResult"]);
+        let [kind, wrapped, agent] = data.find(&DATA);
+        let Some(wrapped) = wrapped else { return false };
+        let [author, message, id, request, effort, beside] = wrapped.find(&WRAPPED);
+        let speaker = match author.word() {
+            "user" => Author::User,
+            "assistant" => Author::Assistant,
+            _ => return false,
+        };
+        let message = message.filter(|message| message.kind() == Kind::Object);
+        let Some((message, content)) = message.and_then(|message| Some((message, message.get("content")?)))
+        else {
+            return false;
+        };
+        let named = agent.and_then(|agent| agent.str());
+        if let (Some(agent), Some(call)) = (&named, line.parent_call.and_then(|call| call.str())) {
+            self.agents.started(agent, &call);
+        }
+        if self.agents.told(id, message.get("id"), content) {
+            return false;
+        }
+        line.kind.note_text(Field::Structure);
+        if let Some(kind) = kind.filter(|kind| kind.is("agent_progress") || kind.is("skill_progress")) {
+            kind.note(Field::Structure);
+        }
+        author.note_text(Field::ItemAuthor);
+        let mut head = out.head(ItemKind::Message, speaker);
+        begin(&mut head, line, "");
+        head.agent = Some(agent.note_text(Field::ItemAgent).unwrap_or(Str::escaped("sidechain")));
+        head.parent_call = line.parent_call.note_text(Field::ItemParentCall);
+        if speaker == Author::User
+            && let Some(text) = origin::first_text(content)
+        {
+            // What a subagent is told, another agent wrote; the program may put words in, too.
+            head.origin = Some(origin::of_text(text).unwrap_or(Origin::Agent));
+        }
+        let results = ResultsOfLine { beside, decision: None };
+        let response = ResponseOfLine { request, effort, counts: line.counts() };
+        self.said(author, message, head, Status::Completed, &results, &response, out);
+        true
+    }
+
+    fn attachment(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        let attachment = line.root.get("attachment").filter(|it| it.kind() == Kind::Object);
+        let kind = attachment.and_then(|attachment| attachment.get("type"));
+        let inner = kind.and_then(|kind| kind.str());
+        let name = inner.as_ref().map_or("", Str::as_escaped);
+        if let Some(attachment) = attachment.filter(|_| name == "queued_command")
+            && self.queued(line, attachment, out)
+        {
+            return;
+        }
+        let mut known = ATTACHMENTS.contains(&name) || name.starts_with("hook_");
+        if let Some(attachment) = attachment.filter(|_| name == "prompt_snapshot") {
+            // Each request has one; only what is new is told.
+            let prompt = hash(0, attachment.text().as_bytes());
+            known = std::mem::replace(&mut self.prompt, prompt) != prompt;
+        }
+        line.kind.note_text(if inner.is_some() { Field::Structure } else { Field::NoticeType });
+        if !known && let Some(kind) = kind {
+            kind.note_text(Field::NoticeType);
+        }
+        let told = Told {
+            data: attachment.filter(|_| known).map(|attachment| attachment.take(Field::NoticeData)),
+            event_type: inner.or_else(|| line.kind?.str()),
+            ..Told::default()
+        };
+        self.say(line, told, out);
+    }
+
+    /// What was typed while the agent was busy, or came from elsewhere, stands in no `user` line but in an attachment.
+    /// Returns whether it does.
+    fn queued(&mut self, line: &ClaudeLine<'_>, attachment: Val<'_>, out: &mut Events<'_>) -> bool {
+        const WANTED: WantedNames<4> = WantedNames::new(["type", "origin", "prompt", "commandMode"]);
+        let [kind, from, prompt, mode] = attachment.find(&WANTED);
+        let is_content = |prompt: &Val<'_>| matches!(prompt.kind(), Kind::String | Kind::Array);
+        let Some(prompt) = prompt.filter(is_content) else { return false };
+        for tag in [line.kind, kind] {
+            tag.note_text(Field::ItemAuthor);
+        }
+        let from = from.and_then(|from| from.get("kind")).and_then(origin::of_kind);
+        let origin = from.or_else(|| origin::first_text(prompt).and_then(origin::of_text));
+        // Its mode tells what sort of command it is, where nothing else does.
+        let origin = origin.unwrap_or_else(|| match mode.filter(|mode| mode.is("task-notification")) {
+            Some(mode) => {
+                mode.note(Field::ItemOrigin);
+                Origin::Harness
+            }
+            None => Origin::Own,
+        });
+        let mut head = out.head(ItemKind::Message, Author::User);
+        let call = self.call_of(line);
+        begin(&mut head, line, &call);
+        head.origin = Some(origin);
+        head.shape = blocks::shape(Some(prompt));
+        let item = out.start(head);
+        blocks::read_content(prompt, item, out);
+        out.complete(item);
+        self.call = call;
+        true
+    }
+
+    /// What the program says of itself.
+    fn system(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        let subtype = line.root.note_str("subtype", Field::NoticeType);
+        line.kind.note_text(if subtype.is_some() { Field::Structure } else { Field::NoticeType });
+        let name = subtype.as_ref().map_or("", Str::as_escaped);
+        match name {
+            "compact_boundary" => compacted(line, "compactMetadata", out),
+            "microcompact_boundary" => compacted(line, "microcompactMetadata", out),
+            "api_error" => api_error(line, out),
+            _ => {}
+        }
+        let known = SYSTEM.contains(&name);
+        let text = line.root.get("content").filter(|_| known || name.ends_with("_boundary"));
+        let text = text.and_then(|text| text.take_text(Field::NoticeText));
+        let mut made = std::mem::take(&mut self.made);
+        let data = match name {
+            "api_error" => {
+                let attempt = |name: &str| name == "retryAttempt" || name == "maxRetries";
+                put_together(line.root, attempt, &mut made)
+            }
+            _ if known => put_together(line.root, |_| true, &mut made),
+            _ => None,
+        };
+        let told = Told { event_type: subtype.or_else(|| line.kind?.str()), text, data, parent_call: None };
+        self.say(line, told, out);
+        self.made = made;
+    }
+
+    /// A line with members of its own.
+    fn bare(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        let name = line.kind.word();
+        let event_type = line.kind.note_text(Field::NoticeType);
+        self.title(name, line, out);
+        let mut made = std::mem::take(&mut self.made);
+        let data = match name {
+            "last-prompt" => {
+                if let Some(leaf) = line.root.note_str("leafUuid", Field::SessionLeaf) {
+                    self.leaf.clear();
+                    self.leaf.push_str(leaf.as_escaped());
+                    self.session.tell(
+                        super::DIALECT.name,
+                        Session { leaf: Some(leaf), ..Session::default() },
+                        out,
+                    );
+                }
+                None
+            }
+            "file-history-snapshot" => {
+                let snapshot = line.root.get("snapshot").filter(|it| it.kind() == Kind::Object);
+                snapshot.map(|snapshot| snapshot.take(Field::NoticeData))
+            }
+            // What waited is told where it is said; here stands that it came or went.
+            "queue-operation" => put_together(line.root, |name| name == "operation", &mut made),
+            _ if BARE.contains(&name) => put_together(line.root, |_| true, &mut made),
+            _ => None,
+        };
+        self.say(line, Told { event_type, data, ..Told::default() }, out);
+        self.made = made;
+    }
+
+    /// The small document beside the log of a subagent.
+    pub(super) fn agent_meta(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        let parent_call = line.root.note_str("toolUseId", Field::SessionParentCall);
+        if let Some(call) = &parent_call {
+            self.agents.announce(call);
+        }
+        self.session.tell(super::DIALECT.name, Session { parent_call, ..Session::default() }, out);
+        let mut made = std::mem::take(&mut self.made);
+        let data = put_together(line.root, |name| name != "toolUseId", &mut made);
+        self.say(line, Told { event_type: Some(Str::escaped("agent-meta")), data, ..Told::default() }, out);
+        self.made = made;
+    }
+
+    /// A name for the session. What a person called it goes before what the program made up.
+    fn title(&mut self, kind: &str, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+        let (name, by) = match kind {
+            "custom-title" => ("customTitle", 3),
+            "agent-name" => ("agentName", 3),
+            "ai-title" => ("aiTitle", 2),
+            "summary" => ("summary", 1),
+            _ => return,
+        };
+        if by >= self.titled_by
+            && let Some(title) = line.root.note_str(name, Field::SessionTitle)
+        {
+            self.titled_by = by;
+            self.session.tell(super::DIALECT.name, Session { title: Some(title), ..Session::default() }, out);
+        }
+    }
+}
+
+/// What progress is known by: of commands, hooks, servers, searches, and of what runs beside.
+const PROGRESS: &[&str] = &[
+    "bash_progress",
+    "powershell_progress",
+    "hook_progress",
+    "mcp_progress",
+    "waiting_for_task",
+    "query_update",
+    "search_results_received",
+    "task_progress",
+    "workflow_progress",
+];
+
+/// Attachments whose meaning is known; all that begin with `hook_` are hooks.
+const ATTACHMENTS: &[&str] = &[
+    // What the model is told of where and what it is.
+    "environment",
+    "model",
+    "date",
+    "date_change",
+    "session_context",
+    "remote_session_change",
+    "output_style",
+    "critical_system_reminder",
+    "total_tokens_reminder",
+    "token_usage",
+    "budget_usd",
+    "context_efficiency",
+    // What it can do.
+    "deferred_tools_delta",
+    "agent_listing_delta",
+    "skill_listing",
+    "dynamic_skill",
+    "invoked_skills",
+    "mcp_instructions_delta",
+    "mcp_resource",
+    "command_permissions",
+    "agent_mention",
+    // Under which rules.
+    "auto_mode",
+    "auto_mode_exit",
+    "plan_mode",
+    "plan_mode_reentry",
+    "plan_mode_exit",
+    "plan_file_reference",
+    "ultra_effort_enter",
+    "ultra_effort_exit",
+    "verify_plan_reminder",
+    "async_hook_response",
+    // Files, and what became of them.
+    "file",
+    "directory",
+    "already_read_file",
+    "pdf_reference",
+    "edited_text_file",
+    "edited_image_file",
+    "compact_file_reference",
+    "nested_memory",
+    "relevant_memories",
+    "opened_file_in_ide",
+    "selected_lines_in_ide",
+    "diagnostics",
+    // What is to be done.
+    "todo",
+    "todo_reminder",
+    "task_reminder",
+    "task_status",
+    "task_progress",
+    "teammate_mailbox",
+    "team_context",
+    "queued_command",
+    "structured_output",
+    "max_turns_reached",
+];
+
+/// Subtypes of `system` lines whose meaning is known.
+const SYSTEM: &[&str] = &[
+    "turn_duration",
+    "stop_hook_summary",
+    "local_command",
+    "informational",
+    "away_summary",
+    "bridge_status",
+    "memory_saved",
+    "scheduled_task_fire",
+    "agents_killed",
+    "permission_retry",
+    "model_refusal_fallback",
+];
+
+/// Other lines whose meaning is known.
+const BARE: &[&str] = &[
+    "cost-state",
+    "mode",
+    "pr-link",
+    "agent-setting",
+    "agent-color",
+    "worktree-state",
+    "relocated",
+    "file-history-delta",
+    "frame-link",
+    "bridge-session",
+    "tag",
+    "task-summary",
+];
+
+/// What nearly every line says, and no notice tells again.
+const ENVELOPE: &[&str] = &[
+    "type",
+    "subtype",
+    "content",
+    "uuid",
+    "parentUuid",
+    "logicalParentUuid",
+    "timestamp",
+    "isSidechain",
+    "isMeta",
+    "agentId",
+    "sessionId",
+    "cwd",
+    "version",
+    "gitBranch",
+    "permissionMode",
+    "userType",
+    "entrypoint",
+    "slug",
+    "forkedFrom",
+];
+
+/// The members of a line that are its own, as one object.
+fn put_together<'t>(root: Val<'t>, wanted: impl Fn(&str) -> bool, made: &'t mut String) -> Option<Raw<'t>> {
+    made.clear();
+    for (name, member) in root.members() {
+        if ENVELOPE.contains(&name.as_escaped()) || !wanted(name.as_escaped()) {
+            continue;
+        }
+        member.note(Field::NoticeData);
+        made.push_str(if made.is_empty() { "{\"" } else { ",\"" });
+        made.push_str(name.as_escaped());
+        made.push_str("\":");
+        made.push_str(member.text());
+    }
+    if made.is_empty() {
+        return None;
+    }
+    made.push('}');
+    Some(Raw::new(made))
+}
+
+/// Earlier parts of the conversation gave way to less.
+fn compacted(line: &ClaudeLine<'_>, name: &str, out: &mut Events<'_>) {
+    const WANTED: WantedNames<6> = WantedNames::new([
+        "trigger",
+        "preTokens",
+        "postTokens",
+        "tokensSaved",
+        "preservedSegment",
+        "preservedMessages",
+    ]);
+    let Some(metadata) = line.root.get(name).filter(|it| it.kind() == Kind::Object) else { return };
+    let [trigger, before, after, saved, segment, _] = metadata.find(&WANTED);
+    let before = before.note_count(Field::CompactionBefore);
+    let after = after.note_count(Field::CompactionAfter).or_else(|| {
+        let saved = saved.filter(|saved| saved.u64().is_some() && before.is_some());
+        before?.checked_sub(saved.note_count(Field::CompactionAfter)?)
+    });
+    out.event(&Event::Compacted(Compaction {
+        trigger: trigger.note_text(Field::CompactionTrigger),
+        before,
+        after,
+        kept_from: segment.and_then(|segment| segment.note_str("headUuid", Field::CompactionKeptFrom)),
+        ..Compaction::default()
+    }));
+}
+
+/// A request that failed, and may be tried again.
+fn api_error(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    let error = line.root.get("error").filter(|error| error.kind() == Kind::Object);
+    let inside = error.and_then(|error| error.get("error")).filter(|inner| inner.kind() == Kind::Object);
+    let inside =
+        inside.and_then(|inner| inner.get("error").filter(|it| it.kind() == Kind::Object).or(Some(inner)));
+    let text = |name: &str, field| {
+        let own = error.and_then(|error| error.note_str(name, field));
+        own.or_else(|| inside.and_then(|inner| inner.note_str(name, field)))
+    };
+    let status = error.and_then(|error| error.note_u64("status", Field::ErrorStatus));
+    let status = status.and_then(|status| u16::try_from(status).ok());
+    let cause = line.root.get("cause").and_then(|cause| cause.note_str("code", Field::ErrorCode));
+    let message = ["formatted", "message"].into_iter().find_map(|name| text(name, Field::ErrorMessage));
+    let request_id = ["requestId", "requestID", "request_id"]
+        .into_iter()
+        .find_map(|name| text(name, Field::ErrorRequestId));
+    out.event(&Event::Error(Failure {
+        class: status.map_or(FailureClass::Other, FailureClass::of_status),
+        status,
+        code: inside.and_then(|inner| inner.note_str("type", Field::ErrorCode)).or(cause),
+        message: message.unwrap_or_default(),
+        request_id: request_id.or_else(|| line.request.note_text(Field::ErrorRequestId)),
+        retry_after: line.root.get("retryInMs").and_then(retry_after),
+    }));
+}
+
+/// After how many milliseconds it is tried again; the program writes them with fractions.
+fn retry_after(delay: Val<'_>) -> Option<u64> {
+    let number: f64 = delay.text().parse().ok().filter(|number| (0.0..1e12).contains(number))?;
+    delay.note(Field::ErrorRetryAfter);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in this range")]
+    Some(number.round() as u64)
+}
