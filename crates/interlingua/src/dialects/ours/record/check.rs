@@ -1,7 +1,7 @@
 //! The schema of a record, checked at reading speed. The same rules as CDDL are in the `interlingua-record` crate.
 
 use super::profile::Profile;
-use super::read::ReadEntry;
+use super::read_entry::ReadEntry;
 use crate::error::Code;
 use crate::json::is_rfc3339;
 use crate::pipe::Events;

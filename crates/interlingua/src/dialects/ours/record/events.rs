@@ -2,7 +2,7 @@
 //! words; a notice has no `data` without `content`, so the two cannot be taken for each other, whatever an agent calls
 //! its notices.
 
-use super::read::{ReadEntry, ReadUsage};
+use super::read_entry::{ReadEntry, ReadUsage};
 use super::usage::{RecentResponses, named_counts, read_counts};
 use super::words::{usual_stop, usual_word};
 use crate::json::{JsonWriter, Str};

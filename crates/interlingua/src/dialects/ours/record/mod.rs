@@ -12,6 +12,7 @@ mod events;
 mod node;
 mod profile;
 mod read;
+mod read_entry;
 mod says;
 mod session;
 mod unreadable;

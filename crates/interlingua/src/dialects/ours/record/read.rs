@@ -6,6 +6,7 @@
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
 use super::profile::{OURS, Profile};
+use super::read_entry::ReadEntry;
 use super::session::{Overview, UNKNOWN};
 use super::unreadable;
 use super::usage::RecentResponses;
@@ -20,144 +21,7 @@ use crate::model::{
     Spelling, Status, Tally, ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Member as _, Val, WantedNames};
-
-/// Declares the members of an entry that are asked for in nearly every one, so that one look finds them all.
-macro_rules! entry_members {
-    ($($member:ident = $name:literal,)*) => {
-        /// An entry or a child.
-        pub(super) struct ReadEntry<'t> {
-            /// The whole of it.
-            pub(super) map: Val<'t>,
-            /// Where the members are that few entries have and the draft does not know.
-            ours: Val<'t>,
-            /// What `token-usage` has beyond the draft.
-            usage_rest: Option<Val<'t>>,
-            pub(super) profile: Profile,
-            $(pub(super) $member: Option<Val<'t>>,)*
-        }
-
-        impl<'t> ReadEntry<'t> {
-            fn new(map: Val<'t>, profile: Profile) -> Self {
-                const NAMES: WantedNames<{ [$($name),*].len() }> = WantedNames::new([$($name),*]);
-                let [$($member),*] = map.find(&NAMES);
-                let entry = Self { map, ours: map, usage_rest: None, profile, $($member),* };
-                if profile == Profile::V3 {
-                    return entry;
-                }
-                // In closed maps all that the draft does not know has a place of its own.
-                let data = entry.data.and_then(|data| data.get("data"));
-                let vendor = entry.data.and_then(|data| data.get("vendor"));
-                note_filler(vendor);
-                let beside = entry.ext.and_then(|ext| ext.get("data"));
-                if beside.is_some_and(|beside| beside.get("line").is_none()) {
-                    note_filler(entry.ext.and_then(|ext| ext.get("vendor")));
-                }
-                let said = beside.and_then(|beside| beside.get("said"));
-                let mut entry = match said {
-                    Some(said) => {
-                        let [$($member),*] = said.find(&NAMES);
-                        let usage_rest = said.get("token-usage");
-                        Self { map, ours: said, usage_rest, profile, $($member: entry.$member.or($member)),* }
-                    }
-                    None => entry,
-                };
-                entry.data = data;
-                entry
-            }
-        }
-    };
-}
-
-entry_members! {
-    kind = "type",
-    event_type = "event-type",
-    data = "data",
-    content = "content",
-    input = "input",
-    input_form = "input-form",
-    output = "output",
-    files = "files",
-    encrypted = "encrypted",
-    signature = "signature",
-    children = "children",
-    part = "part",
-    id = "id",
-    parent_id = "parent-id",
-    call_id = "call-id",
-    name = "name",
-    time = "timestamp",
-    native_time = "native-time",
-    model = "model-id",
-    status = "status",
-    is_error = "is-error",
-    outcome = "outcome",
-    usage = "token-usage",
-    stop_reason = "stop-reason",
-    ext = "vendor-ext",
-}
-
-impl<'t> ReadEntry<'t> {
-    /// Where it has its content.
-    fn content(&self) -> Option<Val<'t>> {
-        match self.kind.word() {
-            "user" | "assistant" | "reasoning" => self.content,
-            "tool-call" => self.input,
-            "tool-result" => self.output,
-            _ => self.data.and_then(|data| data.get("content")),
-        }
-    }
-
-    /// When it happened.
-    fn take_time(&self, field: Field) -> Option<Raw<'t>> {
-        let time = [self.time, self.native_time].into_iter().flatten().find(|time| !time.is_null());
-        time.map(|time| time.take(field))
-    }
-
-    /// Whether it is there only for its usage, or for a line that says nothing.
-    fn is_bare(&self) -> bool {
-        let empty = |data: Val<'_>| data.kind() == Kind::Object && data.members().next().is_none();
-        self.event_type.is_some_and(|kind| kind.is("usage") || kind.is("line"))
-            && self.data.is_some_and(empty)
-    }
-
-    /// The elements of its `children`.
-    pub(super) fn children(&self) -> impl Iterator<Item = ReadEntry<'t>> + use<'t> {
-        let (children, profile) = (self.children, self.profile);
-        let children = children.into_iter().flat_map(|children| children.elements());
-        children.map(move |child| ReadEntry::new(child, profile))
-    }
-
-    /// Its `token-usage`.
-    pub(super) fn usage(&self) -> Option<ReadUsage<'t>> {
-        let [counts, rest] =
-            [self.usage, self.usage_rest].map(|map| map.filter(|map| map.kind() == Kind::Object));
-        let counts = counts?;
-        Some(ReadUsage { counts, rest: rest.unwrap_or(counts) })
-    }
-
-    /// Whose lines it holds, and the lines: the first, the others, and the space around them.
-    fn kept(&self) -> [Option<Val<'t>>; 4] {
-        const NAMES: WantedNames<4> = WantedNames::new(["vendor", "data", "more", "space"]);
-        const CLOSED: WantedNames<3> = WantedNames::new(["line", "more", "space"]);
-        let Some(ext) = self.ext else { return [None; 4] };
-        let kept = ext.find(&NAMES);
-        match (self.profile, kept) {
-            (Profile::V3, kept) => kept,
-            (Profile::V2, [vendor, data, ..]) => {
-                let [line, more, space] = data.map(|data| data.find(&CLOSED)).unwrap_or_default();
-                [vendor, line, more, space]
-            }
-        }
-    }
-}
-
-/// What an entry used: what the draft counts, and the rest.
-#[derive(Clone, Copy)]
-pub(super) struct ReadUsage<'t> {
-    pub(super) counts: Val<'t>,
-    pub(super) rest: Val<'t>,
-}
+use crate::tape::{Kind, Member as _, Val};
 
 #[derive(Default)]
 pub(super) struct RecordReader {
@@ -486,11 +350,6 @@ fn read_files(files: Val<'_>, (item, mut next): (ItemId, u32), out: &mut Events<
         out.delta(item, number, Part::File(FileRef::read_members(file, &[], Spelling::Kebab)));
     }
     next
-}
-
-/// Notes a name that the schema wants where no vendor said anything.
-fn note_filler(vendor: Option<Val<'_>>) {
-    vendor.filter(|vendor| vendor.is(OURS)).map(|vendor| vendor.note(Field::Padding));
 }
 
 /// Hands on the lines that an entry was made from.

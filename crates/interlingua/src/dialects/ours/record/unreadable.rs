@@ -1,7 +1,7 @@
 //! Bytes that could not be read: kept where they stood, as text if they are. Lines of a run are one entry, so that a file
 //! full of empty lines does not become a hundred times as long.
 
-use super::read::ReadEntry;
+use super::read_entry::ReadEntry;
 use crate::dialects::{Dialect, RoleSpec};
 use crate::framing::Framing;
 use crate::json::{JsonWriter, from_base64};

@@ -1,6 +1,6 @@
 //! Token usage: cumulative in the model, increases in the record.
 
-use super::read::ReadUsage;
+use super::read_entry::ReadUsage;
 use crate::json::JsonWriter;
 use crate::json::Str;
 use crate::ledger::hash;
