@@ -337,7 +337,7 @@ fn what_changes_about_a_session_is_an_entry() {
     let way = named("claude-code", Role::Log);
     let bytes = record_of(way, log.as_bytes());
     let text = String::from_utf8_lossy(&bytes);
-    assert!(text.contains(r#"{"type":"system-event","event-type":"session-updated","data":{"cwd":"/b"}}"#));
+    assert!(text.contains(r#"{"type":"system-event","event-type":"session-updated","data":{"cwd":"/b"},"vendor-ext":{"vendor":"claude-code"}}"#));
     assert!(text.contains(r#""data":{"cwd":"/a","branch":"fix"}"#), "{text}");
     let back = convert(record(), way, &bytes);
     assert_eq!(String::from_utf8(back.bytes).expect("text"), log);

@@ -512,7 +512,9 @@ impl GeminiReader {
             increase.filter(|more| more.counts().iter().any(|(_, count)| count.is_some_and(|n| n > 0)));
         let stop = message.finish.note_text(Field::StopReason).map(stop);
         if more.is_some() || stop.is_some() {
-            out.event(&Event::Usage(Turn { usage: more, stop, ..Turn::default() }));
+            // The message names the model that answered.
+            let model = message.model.and_then(|model| model.str());
+            out.event(&Event::Usage(Turn { model, usage: more, stop, ..Turn::default() }));
         }
     }
 }

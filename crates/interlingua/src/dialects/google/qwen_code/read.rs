@@ -127,17 +127,18 @@ impl QwenReader {
         let counts = line.root.get("usageMetadata").filter(|counts| counts.kind() == Kind::Object);
         if let Some(counts) = counts.filter(|_| author == Author::Assistant) {
             let usage = read_counts(counts, &USAGE_METADATA);
-            self.used(counts, usage, out);
+            let model = line.root.get("model").and_then(|model| model.str());
+            self.used(counts, usage, model, out);
         }
     }
 
     /// What a response used. What the screen was told before names the response.
-    fn used(&mut self, counts: Val<'_>, usage: Usage, out: &mut Events<'_>) {
+    fn used(&mut self, counts: Val<'_>, usage: Usage, model: Option<Str<'_>>, out: &mut Events<'_>) {
         let number = |name| counts.get(name).and_then(|count| count.u64());
         let own = [number("promptTokenCount"), number("candidatesTokenCount")];
         let id = self.response.take().filter(|(_, known)| *known == own);
         let id = id.map(|(id, _)| Str::escaped(&id).into_owned());
-        out.event(&Event::Usage(Turn { id, usage: Some(usage), ..Turn::default() }));
+        out.event(&Event::Usage(Turn { id, model, usage: Some(usage), ..Turn::default() }));
     }
 
     /// What a tool said; with it stands how it went.

@@ -32,7 +32,7 @@ impl ToolOutcome {
 }
 
 /// A file that a call changed. Its texts are escaped.
-pub(super) struct ChangedFile {
+pub(super) struct FileChange {
     pub(super) path: String,
     pub(super) action: &'static str,
     pub(super) diff: Option<String>,
@@ -43,7 +43,7 @@ struct PendingCall {
     /// A hash of its id: two of 64 with the same one would be a wonder.
     key: u64,
     outcome: ToolOutcome,
-    files: Vec<ChangedFile>,
+    files: Vec<FileChange>,
     /// The files are those that the call names; no event has told what became of them.
     planned: bool,
 }
@@ -53,7 +53,7 @@ struct PendingCall {
 pub(super) struct Outcomes {
     calls: VecDeque<PendingCall>,
     /// The files of calls within a script, which have ids of their own: those of the script that ends next.
-    of_script: Vec<ChangedFile>,
+    of_script: Vec<FileChange>,
     /// How long the diffs are that wait.
     waiting: usize,
     patches: PatchFinder,
@@ -74,7 +74,7 @@ impl Outcomes {
         self.remember(call_id, files, planned);
     }
 
-    fn remember(&mut self, call_id: &str, files: Vec<ChangedFile>, planned: bool) {
+    fn remember(&mut self, call_id: &str, files: Vec<FileChange>, planned: bool) {
         if call_id.is_empty() {
             return;
         }
@@ -124,7 +124,7 @@ impl Outcomes {
         call_id: &str,
         output: Option<Val<'_>>,
         is_script: bool,
-    ) -> (ToolOutcome, Vec<ChangedFile>) {
+    ) -> (ToolOutcome, Vec<FileChange>) {
         let key = hash(0, call_id.as_bytes());
         let known = self.calls.iter().position(|call| call.key == key);
         let call = known.and_then(|at| self.calls.remove(at));
@@ -145,7 +145,7 @@ impl Outcomes {
         (outcome, files)
     }
 
-    fn forget(&mut self, files: &[ChangedFile]) {
+    fn forget(&mut self, files: &[FileChange]) {
         let bytes = files.iter().filter_map(|file| file.diff.as_ref()).map(String::len).sum();
         self.waiting = self.waiting.saturating_sub(bytes);
     }
@@ -238,12 +238,12 @@ fn told(event: Val<'_>) -> ToolOutcome {
 }
 
 /// Adds what a patch did to a file.
-fn change_of(path: &Str<'_>, change: Val<'_>, waiting: &mut usize, files: &mut Vec<ChangedFile>) {
+fn change_of(path: &Str<'_>, change: Val<'_>, waiting: &mut usize, files: &mut Vec<FileChange>) {
     let mut add = |path: &Str<'_>, action, diff: Option<Str<'_>>| {
         let short = |diff: &Str<'_>| diff.as_escaped().len() + *waiting <= Outcomes::MOST_BYTES;
         let diff = diff.filter(short).map(|diff| diff.as_escaped().to_owned());
         *waiting += diff.as_ref().map_or(0, String::len);
-        files.push(ChangedFile { path: path.as_escaped().to_owned(), action, diff });
+        files.push(FileChange { path: path.as_escaped().to_owned(), action, diff });
     };
     match change.str_or_empty("type") {
         "add" => add(path, "write", None),
@@ -264,8 +264,8 @@ fn change_of(path: &Str<'_>, change: Val<'_>, waiting: &mut usize, files: &mut V
 }
 
 /// Says which files a call changed, as parts of its result from that number on.
-pub(super) fn say_files(files: &[ChangedFile], item: ItemId, first: u32, out: &mut Events<'_>) {
-    for (number, ChangedFile { path, action, diff }) in (first..).zip(files) {
+pub(super) fn say_files(files: &[FileChange], item: ItemId, first: u32, out: &mut Events<'_>) {
+    for (number, FileChange { path, action, diff }) in (first..).zip(files) {
         let file = FileRef {
             path: Str::escaped(path),
             action: Str::escaped(action),
