@@ -96,7 +96,7 @@ impl Unpacked {
             PackedContent::Zstd(frames) => &frames.source,
             PackedContent::Plain(_) | PackedContent::Gzip(None) => return cause,
         };
-        let what = if source.over { Damage::CutOff } else { Damage::Other(cause.to_string()) };
+        let what = if source.over { UnpackDamage::CutOff } else { UnpackDamage::Other(cause.to_string()) };
         io::Error::other(UnpackError { packing, what, at: source.taken, given: self.given })
     }
 }
@@ -247,7 +247,7 @@ impl Read for PackedSource {
 #[derive(Debug)]
 pub(crate) struct UnpackError {
     packing: Packing,
-    what: Damage,
+    what: UnpackDamage,
     /// How many compressed bytes were read.
     at: u64,
     /// How many came out of them.
@@ -255,7 +255,7 @@ pub(crate) struct UnpackError {
 }
 
 #[derive(Debug)]
-enum Damage {
+enum UnpackDamage {
     CutOff,
     Other(String),
 }
@@ -265,10 +265,10 @@ impl UnpackError {
     pub(crate) fn hint(&self) -> String {
         let word = self.packing.word();
         match &self.what {
-            Damage::CutOff => {
+            UnpackDamage::CutOff => {
                 format!("it was probably copied or written only in part; `{word} -t` tests another copy")
             }
-            Damage::Other(_) => {
+            UnpackDamage::Other(_) => {
                 format!("`{word} -t` tests it; `{word} -dc` shows what is left of it")
             }
         }
@@ -280,10 +280,10 @@ impl fmt::Display for UnpackError {
         let Self { packing, what, at, given } = self;
         let (at, given) = (number(*at), number(*given));
         match what {
-            Damage::CutOff => {
+            UnpackDamage::CutOff => {
                 write!(f, "its {} data is cut off at byte {at}, {given} bytes unpacked", packing.word())
             }
-            Damage::Other(cause) => {
+            UnpackDamage::Other(cause) => {
                 let word = packing.word();
                 write!(f, "its {word} data cannot be unpacked at byte {at}, {given} bytes unpacked: {cause}")
             }

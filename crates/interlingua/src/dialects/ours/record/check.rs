@@ -1,6 +1,6 @@
 //! The schema of a record, checked at reading speed. The same rules as CDDL are in the `interlingua-record` crate.
 
-use super::profile::Profile;
+use super::profile::DraftProfile;
 use super::read_entry::ReadEntry;
 use crate::error::Code;
 use crate::json::is_rfc3339;
@@ -10,7 +10,7 @@ use crate::tape::{Kind, Val, hash_of};
 /// Remembers what has been seen of the outer document, which comes in two pieces.
 #[derive(Default)]
 pub(super) struct Checker {
-    profile: Profile,
+    profile: DraftProfile,
     record: Vec<&'static str>,
     /// `None` until there is a session that is a map.
     session: Option<Vec<&'static str>>,
@@ -269,7 +269,7 @@ impl std::fmt::Display for Pointer<'_> {
 }
 
 impl Checker {
-    pub(super) fn new(profile: Profile) -> Self {
+    pub(super) fn new(profile: DraftProfile) -> Self {
         Self { profile, ..Self::default() }
     }
 
@@ -280,7 +280,7 @@ impl Checker {
             return breach(at, "a map", out);
         }
         let profile = self.profile;
-        let wanted = if profile == Profile::V3 { RECORD } else { RECORD_V2 };
+        let wanted = if profile == DraftProfile::V3 { RECORD } else { RECORD_V2 };
         profile.map(record, at, &[wanted], out);
         // Its entries cut the session in two; everything else stands in one of the pieces.
         once(record, at, wanted, &mut self.record, out);
@@ -298,7 +298,7 @@ impl Checker {
         once(session, at, SESSION, self.session.get_or_insert_default(), out);
         extension(session.get("vendor-ext"), at.member("vendor-ext"), profile, out);
         let format = session.get("format").filter(|format| {
-            profile == Profile::V2 && !["interactive", "autonomous"].iter().any(|word| format.is(word))
+            profile == DraftProfile::V2 && !["interactive", "autonomous"].iter().any(|word| format.is(word))
         });
         if format.is_some() {
             breach(at.member("format"), "interactive or autonomous", out);
@@ -324,8 +324,8 @@ impl Checker {
         };
         let at = Pointer::Record;
         let (of_record, of_session): (&[&str], &[&str]) = match self.profile {
-            Profile::V3 => (&["version", "id", "session"], &["session-id", "agent-meta", "entries"]),
-            Profile::V2 => {
+            DraftProfile::V3 => (&["version", "id", "session"], &["session-id", "agent-meta", "entries"]),
+            DraftProfile::V2 => {
                 (&["version", "id", "created"], &["session-id", "agent-meta", "entries", "format"])
             }
         };
@@ -357,27 +357,27 @@ pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Even
     };
     let profile = entry.profile;
     let own = match (kind.as_escaped(), profile) {
-        ("user" | "assistant", Profile::V3) => MESSAGE,
-        ("user", Profile::V2) => USER_V2,
-        ("assistant", Profile::V2) => ASSISTANT_V2,
-        ("tool-call", Profile::V3) => CALL,
-        ("tool-call", Profile::V2) => CALL_V2,
-        ("tool-result", Profile::V3) => RESULT,
-        ("tool-result", Profile::V2) => RESULT_V2,
-        ("reasoning", Profile::V3) => REASONING,
-        ("reasoning", Profile::V2) => REASONING_V2,
+        ("user" | "assistant", DraftProfile::V3) => MESSAGE,
+        ("user", DraftProfile::V2) => USER_V2,
+        ("assistant", DraftProfile::V2) => ASSISTANT_V2,
+        ("tool-call", DraftProfile::V3) => CALL,
+        ("tool-call", DraftProfile::V2) => CALL_V2,
+        ("tool-result", DraftProfile::V3) => RESULT,
+        ("tool-result", DraftProfile::V2) => RESULT_V2,
+        ("reasoning", DraftProfile::V3) => REASONING,
+        ("reasoning", DraftProfile::V2) => REASONING_V2,
         ("system-event", _) => EVENT,
-        (_, Profile::V2) => VENDOR_V2,
-        (_, Profile::V3) => return breach(at.member("type"), "one of the six entry types", out),
+        (_, DraftProfile::V2) => VENDOR_V2,
+        (_, DraftProfile::V3) => return breach(at.member("type"), "one of the six entry types", out),
     };
     // Seed documents of the draft call a tool call's own id `tool-id`; both are accepted.
     profile.map(entry.map, at, &[profile.of_every_entry(), own], out);
     let usage = entry.map.get("token-usage");
     let usage = usage.filter(|_| matches!(kind.as_escaped(), "user" | "assistant"));
-    let counts = if profile == Profile::V3 { USAGE } else { USAGE_V2 };
+    let counts = if profile == DraftProfile::V3 { USAGE } else { USAGE_V2 };
     sub(usage, at.member("token-usage"), counts, profile, out);
     extension(entry.ext, at.member("vendor-ext"), profile, out);
-    if profile == Profile::V2 {
+    if profile == DraftProfile::V2 {
         extension(entry.map.get("data"), at.member("data"), profile, out);
     }
     for (number, child) in entry.children().enumerate() {
@@ -386,31 +386,31 @@ pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Even
 }
 
 /// Checks a vendor extension.
-fn extension(ext: Option<Val<'_>>, at: Pointer<'_>, profile: Profile, out: &mut Events<'_>) {
-    sub(ext, at, if profile == Profile::V3 { EXT } else { EXT_V2 }, profile, out);
+fn extension(ext: Option<Val<'_>>, at: Pointer<'_>, profile: DraftProfile, out: &mut Events<'_>) {
+    sub(ext, at, if profile == DraftProfile::V3 { EXT } else { EXT_V2 }, profile, out);
 }
 
-impl Profile {
+impl DraftProfile {
     /// Checks a map, which has all these rules.
     fn map(self, map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Events<'_>) {
         for wanted in wanted {
             rules(map, at, wanted, out);
         }
-        if self == Profile::V2 {
+        if self == DraftProfile::V2 {
             nothing_else(map, at, wanted, out);
         }
     }
 
     const fn of_every_entry(self) -> &'static [Rule] {
         match self {
-            Profile::V3 => BASE,
-            Profile::V2 => BASE_V2,
+            DraftProfile::V3 => BASE,
+            DraftProfile::V2 => BASE_V2,
         }
     }
 }
 
-fn attribution_map(map: Val<'_>, profile: Profile, at: Pointer<'_>, out: &mut Events<'_>) {
-    let range_rules = if profile == Profile::V3 { RANGE } else { RANGE_V2 };
+fn attribution_map(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut Events<'_>) {
+    let range_rules = if profile == DraftProfile::V3 { RANGE } else { RANGE_V2 };
     closed(map, at, ATTRIBUTION, out);
     each(map, at, "files", out, &mut |file, at, out| {
         closed(file, at, FILE, out);
@@ -426,10 +426,10 @@ fn attribution_map(map: Val<'_>, profile: Profile, at: Pointer<'_>, out: &mut Ev
     });
 }
 
-fn contributor(map: Val<'_>, profile: Profile, at: Pointer<'_>, out: &mut Events<'_>) {
+fn contributor(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut Events<'_>) {
     let Some(contributor) = map.get("contributor") else { return };
     let at = at.member("contributor");
-    closed(contributor, at, if profile == Profile::V3 { CONTRIBUTOR } else { CONTRIBUTOR_V2 }, out);
+    closed(contributor, at, if profile == DraftProfile::V3 { CONTRIBUTOR } else { CONTRIBUTOR_V2 }, out);
     let kind = contributor.get("type").and_then(|kind| kind.str());
     if kind.is_some_and(|kind| !matches!(kind.as_escaped(), "human" | "ai" | "mixed" | "unknown")) {
         breach(at.member("type"), "human, ai, mixed or unknown", out);
@@ -459,7 +459,7 @@ fn sub<'t>(
     member: Option<Val<'t>>,
     at: Pointer<'_>,
     wanted: &[Rule],
-    profile: Profile,
+    profile: DraftProfile,
     out: &mut Events<'_>,
 ) -> Option<Val<'t>> {
     let map = member.filter(|member| member.kind() == Kind::Object)?;

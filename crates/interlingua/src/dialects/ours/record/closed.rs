@@ -2,7 +2,7 @@
 //! is moved into `vendor-ext`, where such things have their place: the source line in `data/line` (with `more` and `space`), and
 //! in `data/said` what our model says beyond the draft.
 
-use super::profile::{OURS, Profile};
+use super::profile::{DraftProfile, OURS};
 use super::write::RecordWriter;
 use crate::dialects::Options;
 use crate::framing::{DocumentFramer, Frame, FrameKind, Framer as _};
@@ -30,7 +30,7 @@ impl ClosedWriter {
     pub(super) fn new(options: &Options) -> Self {
         let framer = DocumentFramer::new(&["session", "entries"], usize::MAX);
         Self {
-            open: RecordWriter::new(options, Profile::V2),
+            open: RecordWriter::new(options, DraftProfile::V2),
             json: JsonBuffer::default(),
             pieces: Pieces {
                 framer,

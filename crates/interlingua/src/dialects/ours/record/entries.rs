@@ -5,7 +5,7 @@ use std::hash::BuildHasherDefault;
 
 use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, put_tail, put_time};
-use super::profile::Profile;
+use super::profile::DraftProfile;
 use super::session::SessionSummary;
 use super::unreadable::UnreadableRun;
 use super::usage::{RecentResponses, is_some, shrunk, write_counts};
@@ -69,7 +69,7 @@ enum Ext {
 }
 
 impl Entries {
-    pub(super) fn new(options: &Options, profile: Profile) -> Self {
+    pub(super) fn new(options: &Options, profile: DraftProfile) -> Self {
         let source = options
             .source
             .filter(|source| Dialect::named(source).is_some_and(|dialect| dialect.plane == Plane::Log));

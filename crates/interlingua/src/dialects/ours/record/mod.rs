@@ -21,7 +21,7 @@ mod waiting;
 mod words;
 mod write;
 
-use profile::Profile;
+use profile::DraftProfile;
 pub(super) use says::says;
 
 use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
@@ -41,9 +41,9 @@ pub static DIALECT: Dialect = Dialect {
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Documents(&["session", "entries"]),
-        read: Some(|_| Box::new(read::RecordReader::new(Profile::V3))),
+        read: Some(|_| Box::new(read::RecordReader::new(DraftProfile::V3))),
         write: Some(WriteSpec {
-            make: |options| Box::new(write::RecordWriter::new(options, Profile::V3)),
+            make: |options| Box::new(write::RecordWriter::new(options, DraftProfile::V3)),
             says,
         }),
     }],
@@ -62,7 +62,7 @@ fn is_session(session: Val<'_>) -> bool {
 
 /// Whether a document is a record of profile v2.
 pub(super) fn is_v2(doc: Val<'_>) -> bool {
-    let version = doc.get("version").is_some_and(|version| version.is(Profile::V2.version()));
+    let version = doc.get("version").is_some_and(|version| version.is(DraftProfile::V2.version()));
     version && doc.get("session").is_some_and(is_session)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn is_record(dialect: &str) -> bool {
 
 /// A reader of profile v2.
 pub(super) fn closed_reader() -> Box<dyn Reader> {
-    Box::new(read::RecordReader::new(Profile::V2))
+    Box::new(read::RecordReader::new(DraftProfile::V2))
 }
 
 /// A writer of profile v2.

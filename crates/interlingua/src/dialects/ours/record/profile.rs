@@ -2,7 +2,7 @@
 
 /// Which form of the draft.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Profile {
+pub(super) enum DraftProfile {
     /// Open maps: what the draft does not know stands beside what it knows.
     #[default]
     V3,
@@ -13,12 +13,12 @@ pub(super) enum Profile {
 /// Who says what no vendor said.
 pub(super) const OURS: &str = "interlingua";
 
-impl Profile {
+impl DraftProfile {
     /// The version we write.
     pub(super) const fn version(self) -> &'static str {
         match self {
-            Profile::V3 => "3.0.0",
-            Profile::V2 => "2.0.0",
+            DraftProfile::V3 => "3.0.0",
+            DraftProfile::V2 => "2.0.0",
         }
     }
 }

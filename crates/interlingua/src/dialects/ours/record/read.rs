@@ -5,7 +5,7 @@
 
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
-use super::profile::{OURS, Profile};
+use super::profile::{DraftProfile, OURS};
 use super::read_entry::ReadEntry;
 use super::session::{Overview, UNKNOWN};
 use super::unreadable;
@@ -25,7 +25,7 @@ use crate::tape::{Kind, Member as _, Val};
 
 #[derive(Default)]
 pub(super) struct RecordReader {
-    profile: Profile,
+    profile: DraftProfile,
     /// Entries read so far, for pointers.
     entries: usize,
     started: bool,
@@ -44,7 +44,7 @@ struct Heard {
 }
 
 impl RecordReader {
-    pub(super) fn new(profile: Profile) -> Self {
+    pub(super) fn new(profile: DraftProfile) -> Self {
         Self { profile, checker: Checker::new(profile), ..Self::default() }
     }
 }
@@ -107,7 +107,7 @@ impl RecordReader {
         if let Some(own) = record.get("id").filter(|own| own.str() == id) {
             own.note(Field::Structure);
         }
-        if self.profile == Profile::V2 {
+        if self.profile == DraftProfile::V2 {
             // What the schema wants and we made up.
             session
                 .get("format")

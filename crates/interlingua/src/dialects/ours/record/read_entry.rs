@@ -1,6 +1,6 @@
 //! An entry of a record as it is read: its members, wherever the profile puts them.
 
-use super::profile::{OURS, Profile};
+use super::profile::{DraftProfile, OURS};
 use crate::json::Raw;
 use crate::model::Field;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -16,16 +16,16 @@ macro_rules! entry_members {
             pub(super) ours: Val<'t>,
             /// What `token-usage` has beyond the draft.
             usage_rest: Option<Val<'t>>,
-            pub(super) profile: Profile,
+            pub(super) profile: DraftProfile,
             $(pub(super) $member: Option<Val<'t>>,)*
         }
 
         impl<'t> ReadEntry<'t> {
-            pub(super) fn new(map: Val<'t>, profile: Profile) -> Self {
+            pub(super) fn new(map: Val<'t>, profile: DraftProfile) -> Self {
                 const NAMES: WantedNames<{ [$($name),*].len() }> = WantedNames::new([$($name),*]);
                 let [$($member),*] = map.find(&NAMES);
                 let entry = Self { map, ours: map, usage_rest: None, profile, $($member),* };
-                if profile == Profile::V3 {
+                if profile == DraftProfile::V3 {
                     return entry;
                 }
                 // In closed maps all that the draft does not know has a place of its own.
@@ -126,8 +126,8 @@ impl<'t> ReadEntry<'t> {
         let Some(ext) = self.ext else { return [None; 4] };
         let kept = ext.find(&NAMES);
         match (self.profile, kept) {
-            (Profile::V3, kept) => kept,
-            (Profile::V2, [vendor, data, ..]) => {
+            (DraftProfile::V3, kept) => kept,
+            (DraftProfile::V2, [vendor, data, ..]) => {
                 let [line, more, space] = data.map(|data| data.find(&CLOSED)).unwrap_or_default();
                 [vendor, line, more, space]
             }

@@ -1,7 +1,7 @@
 //! What a record says about its session: before the entries what is known by then, after them the rest.
 
 use super::node::is_time;
-use super::profile::{OURS, Profile};
+use super::profile::{DraftProfile, OURS};
 use crate::dialects::Dialect;
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
@@ -24,7 +24,7 @@ pub(super) struct SessionSummary {
     /// Several titles were told, and each has its entry.
     titles: bool,
     pub(super) overview: Overview,
-    profile: Profile,
+    profile: DraftProfile,
     /// What to call a session that has no id.
     source_name: Option<String>,
 }
@@ -73,7 +73,7 @@ struct WrittenFirst {
 }
 
 impl SessionSummary {
-    pub(super) fn new(source_name: Option<String>, profile: Profile) -> Self {
+    pub(super) fn new(source_name: Option<String>, profile: DraftProfile) -> Self {
         Self { profile, source_name, ..Self::default() }
     }
 
@@ -201,12 +201,12 @@ impl SessionSummary {
             }
             json.end_object().end_object();
         }
-        if self.profile == Profile::V2 {
+        if self.profile == DraftProfile::V2 {
             // The schema wants to know, and no log says it.
             json.key("format").literal("interactive");
         }
         json.end_object().opt_str("id", late_id.as_ref());
-        if self.profile == Profile::V2 {
+        if self.profile == DraftProfile::V2 {
             // A record is a function of its source: it is as old as the last thing in it.
             json.key("created").raw(&Raw::new(self.overview.age()));
         }

@@ -8,7 +8,7 @@
 //! another.
 
 use super::entries::Entries;
-use super::profile::Profile;
+use super::profile::DraftProfile;
 use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody};
@@ -17,7 +17,7 @@ use crate::pipe::{Target, Writer};
 
 pub(super) struct RecordWriter {
     options: Options,
-    profile: Profile,
+    profile: DraftProfile,
     entries: Entries,
     /// A session has begun.
     started: bool,
@@ -27,7 +27,7 @@ pub(super) struct RecordWriter {
 }
 
 impl RecordWriter {
-    pub(super) fn new(options: &Options, profile: Profile) -> Self {
+    pub(super) fn new(options: &Options, profile: DraftProfile) -> Self {
         Self {
             options: options.clone(),
             profile,
