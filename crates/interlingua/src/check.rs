@@ -105,8 +105,14 @@ impl CheckWriter {
                     self.unanswered.expect(key, id, ledger);
                 }
             }
-            // The provider ran the call and may have said so in an earlier answer.
-            ItemKind::ToolResult(_) if head.within.is_some_and(|message| self.answers.contains(&message)) => {
+            // Some agents have calls and their results in one message. Where the provider ran the call, it may have said so
+            // in an earlier answer.
+            ItemKind::ToolResult(ToolResult { call_id, name: _ })
+                if head.within.is_some_and(|message| self.answers.contains(&message)) =>
+            {
+                if let Some(id) = call_id {
+                    self.unanswered.found(key(id));
+                }
             }
             ItemKind::ToolResult(ToolResult { call_id: Some(id), name: _ }) => {
                 let key = key(id);

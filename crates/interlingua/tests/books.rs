@@ -116,6 +116,26 @@ const NAMED_OTHERWISE: &[Excuse] = &[];
 const MADE_OF_A_KEPT_LINE: &str = "made of values in another form; the line that is given back has those";
 
 const LEAVES: &[Excuse] = &[
+    ("record", "opencode", "/session/agent-meta/model-id", "`unknown` follows from the documents given back"),
+    ("record", "opencode", "/session/agent-meta/model-provider", "follows from the documents given back"),
+    ("record", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
+    ("record", "opencode", "/children[]/is-error", "follows from the status in the document given back"),
+    ("record", "opencode", "/children[]/duration", "follows from the times in the document given back"),
+    (
+        "record-v2",
+        "opencode",
+        "/session/agent-meta/model-id",
+        "`unknown` follows from the documents given back",
+    ),
+    ("record-v2", "opencode", "/session/agent-meta/model-provider", "follows from the documents given back"),
+    ("record-v2", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
+    ("record-v2", "opencode", "/children[]/is-error", "follows from the status in the document given back"),
+    (
+        "record-v2",
+        "opencode",
+        "/children[]/vendor-ext/data/said/duration",
+        "follows from the times in the document given back",
+    ),
     ("openai-chat", "*", "/choices[]/finish_reason", "`null` where an error comes before there is a reason"),
     ("record", "*", "/vendor-ext/vendor", "whose line is kept; the line has a fate of its own"),
     (
@@ -259,6 +279,7 @@ const LEAVES: &[Excuse] = &[
 ];
 
 const TABLES: &[Excuse] = &[
+    ("opencode", "universal", "item/status", "how reasoning within a message ended is the reader's own word"),
     (
         "openai-responses",
         "gemini",
@@ -305,6 +326,47 @@ const TABLES: &[Excuse] = &[
 ];
 
 const SAID_OTHERWISE: &[Excuse] = &[
+    ("*", "opencode", "result/text", "a result stands with its call, and calls in their order"),
+    ("*", "opencode", "call/name", "a result whose call is not there gets one"),
+    ("opencode", "universal", "message/text User", "words of the program in a message end before it does"),
+    ("record", "universal", "message/text User", "words of the program in a message end before it does"),
+    ("record-v2", "universal", "message/text User", "words of the program in a message end before it does"),
+    (
+        "gemini",
+        "opencode",
+        "message/text User",
+        "`systemInstruction` is no leaf that could be lost; it is said as the program's",
+    ),
+    (
+        "gemini",
+        "opencode",
+        "message/text System",
+        "`systemInstruction` is no leaf that could be lost; it is said as the program's",
+    ),
+    (
+        "openai-responses",
+        "opencode",
+        "message/text User",
+        "`instructions` is no leaf that could be lost; it is said as the program's",
+    ),
+    (
+        "openai-responses",
+        "opencode",
+        "message/text System",
+        "`instructions` is no leaf that could be lost; it is said as the program's",
+    ),
+    (
+        "anthropic",
+        "opencode",
+        "message/text User",
+        "`system` is no leaf that could be lost; it is said as the program's",
+    ),
+    (
+        "anthropic",
+        "opencode",
+        "message/text System",
+        "`system` is no leaf that could be lost; it is said as the program's",
+    ),
     (
         "*",
         "codex",
@@ -645,6 +707,22 @@ const CANARIES: &[Excuse] = &[
     ("record-v2", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
     ("record", "qwen-code", "/files[]/action", "follows from the line that is given back"),
     ("record-v2", "qwen-code", "/files[]/action", "follows from the line that is given back"),
+    ("record", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
+    ("record", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
+    ("record-v2", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
+    ("record-v2", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
+    (
+        "opencode",
+        "copilot-cli",
+        "/modelID",
+        "a message of the storage has no content and no line; the session has a model",
+    ),
+    (
+        "claude-stream",
+        "opencode",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
     (
         "openai-responses",
         "gemini",

@@ -36,6 +36,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &google::qwen_code::DIALECT,
     &agents::kimi_cli::DIALECT,
     &agents::kimi_code::DIALECT,
+    &agents::opencode::DIALECT,
 ];
 
 /// The dialects that say something of that field in that role: who has what a target lacks.
@@ -225,6 +226,8 @@ pub struct Options {
     pub include_raw: bool,
     /// Whether a stream that tells what was used only to who asked for it should leave it out.
     pub usage_unasked: bool,
+    /// What time it is, in milliseconds since 1970, for targets that may not be told of the future.
+    pub now: Option<u64>,
     /// What the source is called, for sources that carry no id of their own.
     pub source_name: Option<String>,
     /// The dialect that is read; the pipe sets it.

@@ -9,7 +9,7 @@ use super::gather::GatheredItem;
 use super::values::NativeValue;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Reason};
-use crate::model::{Author, Field, ItemHead, ItemId, ItemKind, ToolCall};
+use crate::model::{Author, Field, ItemHead, ItemId, ToolCall};
 use crate::pipe::{Remembered, Target};
 use crate::wire::fingerprint;
 
@@ -49,11 +49,7 @@ impl BuiltFrames {
         around: Option<GatheredItem<'_>>,
         out: &mut Target<'_>,
     ) {
-        if let Some(around) = around {
-            // Messages within one are not known: their content is that of the frame.
-            if head.kind == ItemKind::Message && around.head().author != head.author {
-                out.lose(Field::ItemAuthor, Reason::Narrowed);
-            }
+        if around.is_some() {
             return;
         }
         if let Some(parent) = head.parent.as_ref().filter(|parent| !self.has(parent)) {
@@ -104,6 +100,11 @@ impl LogBuilder<'_, '_> {
     /// Whether a frame has been written.
     pub fn has_frames(&self) -> bool {
         self.file.has_frames()
+    }
+
+    /// Whether the head of a document has been built to which frames can be added.
+    pub fn has_head(&self) -> bool {
+        self.file.has_head()
     }
 
     /// Writes a frame.

@@ -11,7 +11,7 @@ use crate::error::{Code, Problem, Window};
 use crate::framing::Framing;
 use crate::json::{JsonBuffer, Raw, Str, is_rfc3339};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
-use crate::model::{EachField as _, Field, Session};
+use crate::model::{EachField as _, Field, Session, time};
 use crate::pipe::Target;
 use crate::tape::Val;
 
@@ -27,8 +27,8 @@ pub(super) struct LogFile {
     /// The source may bring frames of ours.
     from_record: bool,
     no_final_newline: bool,
-    /// A session has begun.
-    started: bool,
+    /// A session has begun, after so many frames.
+    started: Option<usize>,
     facts: SessionFacts,
     /// How often the record named another agent than the one whose frames it kept: someone changed one of the two.
     another_agent: usize,
@@ -83,7 +83,7 @@ impl LogFile {
             restored: 0,
             from_record: options.source.is_some_and(record::is_record),
             no_final_newline: false,
-            started: false,
+            started: None,
             facts,
             another_agent: 0,
             cut: JsonBuffer::default(),
@@ -95,9 +95,9 @@ impl LogFile {
         self.from_record
     }
 
-    /// Whether a frame has been written.
+    /// Whether a frame of the session has been written.
     pub(super) fn has_frames(&self) -> bool {
-        self.built + self.restored > 0
+        self.built + self.restored > self.started.unwrap_or(0)
     }
 
     /// Whether the source is a record of which nothing but kept frames has been needed so far.
@@ -129,10 +129,23 @@ impl LogFile {
         self.facts.known.get(&field).cloned().map(Raw::owned)
     }
 
+    /// Whether a session has begun.
+    pub(super) const fn has_session(&self) -> bool {
+        self.started.is_some()
+    }
+
     /// A session begins. Most files have one.
     pub(super) fn begin_session(&mut self, out: &mut Target<'_>) {
-        if std::mem::replace(&mut self.started, true) {
+        // The first one may be told after some of its frames.
+        let before = if self.has_session() { self.built + self.restored } else { 0 };
+        if self.started.replace(before).is_some() {
             out.ledger.note("a further session follows in the same file");
+            if self.has_head() {
+                self.end_document(out);
+                out.json.frame("\n");
+            }
+            self.lose_pending(out);
+            self.facts.known.clear();
         }
     }
 
@@ -140,7 +153,11 @@ impl LogFile {
     pub(super) fn learn(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
         session.clone().each_field(&mut |field, value| {
             let Some(text) = value.source() else { return };
+            let date = (field == Field::SessionStart).then(|| time::utc(&Raw::new(text))).flatten();
             let json = match field {
+                Field::SessionStart if date.is_some() => {
+                    Raw::owned(format!("\"{}\"", date.unwrap_or_default()))
+                }
                 Field::SessionStart | Field::ApprovalPolicy | Field::SandboxPolicy => Raw::new(text),
                 _ => Raw::owned(format!("\"{text}\"")),
             };
@@ -157,11 +174,15 @@ impl LogFile {
         let bytes = text.as_escaped().len();
         let pending = &mut self.facts.pending;
         if in_next_frame && self.rules.takes(field, json) {
-            // What it said before, and no frame has said, is lost.
+            // What it said before, and no frame has said, is lost, unless frames that were kept say it.
             let earlier = |fact: &PendingFact| fact.field == field && fact.in_next_frame;
             if let Some(at) = pending.iter().position(earlier) {
                 let PendingFact { bytes, .. } = pending.swap_remove(at);
-                out.ledger.lose_late(field, Reason::Merged, 1, bytes as u64);
+                if self.from_record {
+                    pending.push(PendingFact { field, bytes, in_next_frame: false });
+                } else {
+                    out.ledger.lose_late(field, Reason::Merged, 1, bytes as u64);
+                }
             }
             pending.push(PendingFact { field, bytes, in_next_frame: true });
         } else if self.from_record {
@@ -259,19 +280,34 @@ impl LogFile {
         if std::mem::take(&mut self.another_agent) > 0 && self.built == 0 && self.restored > 0 {
             out.ledger.lose_late(Field::SessionAgent, Reason::Invalid, 1, 0);
         }
+        self.lose_pending(out);
+        if self.end == End::Line && self.ends_lines() && !self.no_final_newline {
+            out.json.frame("\n");
+        }
+        self.end_document(out);
+    }
+
+    /// Gives up what is known of the session and stands in no frame.
+    fn lose_pending(&mut self, out: &mut Target<'_>) {
         if self.built > 0 || self.restored == 0 {
             for PendingFact { field, bytes, in_next_frame: _ } in self.facts.pending.drain(..) {
                 out.ledger.lose_late(field, Reason::NoSlot, 1, bytes as u64);
             }
         }
-        match self.end {
-            End::Line if self.ends_lines() && !self.no_final_newline => _ = out.json.frame("\n"),
-            End::Head | End::Element => {
-                out.json.frame("]");
-                out.json.frame(&"}".repeat(self.path().len()));
-            }
-            End::Line | End::Literal | End::Nothing => {}
+    }
+
+    /// Ends a document that was built.
+    fn end_document(&mut self, out: &mut Target<'_>) {
+        if self.has_head() {
+            out.json.frame("]");
+            out.json.frame(&"}".repeat(self.path().len()));
+            self.end = End::Literal;
         }
+    }
+
+    /// Whether the head of a document has been built, and its end not.
+    pub(super) const fn has_head(&self) -> bool {
+        matches!(self.end, End::Head | End::Element)
     }
 
     /// Writes the head of a document that holds the frames in a list: an object that ends with that list, still open.

@@ -17,6 +17,13 @@ impl SessionNews {
         &self.known
     }
 
+    /// Begins a session of which nothing is known yet: a line tells that another one follows, but not which.
+    pub fn begin(&mut self, agent: &'static str, out: &mut Events<'_>) {
+        self.has_begun = true;
+        let agent = Some(Str::escaped(agent));
+        out.event(&Event::SessionStarted(Session { agent, ..Session::default() }));
+    }
+
     /// Says what a line of the agent tells of the session, as far as it is new. With the first of it the session begins.
     pub fn tell(&mut self, agent: &'static str, told: Session<'_>, out: &mut Events<'_>) {
         if told.is_old_news(&self.known) {

@@ -12,7 +12,7 @@ use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{
     Author, CallKind, Delta, EachField as _, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Origin,
-    Part,
+    Part, time,
 };
 use crate::pipe::lifecycle::OneByOne;
 use crate::pipe::{Target, Writer};
@@ -62,7 +62,7 @@ pub trait LogForm: Send {
     /// Writes an item that no kept frame was brought for, with [`LogBuilder::write`].
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>);
 
-    /// Writes what was held back: nothing more comes.
+    /// Writes what was held back: nothing more comes of the session.
     fn finish(&mut self, log: &mut LogBuilder<'_, '_>) {
         let _ = log;
     }
@@ -197,6 +197,10 @@ impl<F: LogForm> LogWriter<F> {
     fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::SessionStarted(session) => {
+                // The first one may be told after its items.
+                if self.file.has_session() {
+                    self.end_session(out);
+                }
                 self.file.begin_session(out);
                 self.file.learn(session, out);
             }
@@ -204,6 +208,8 @@ impl<F: LogForm> LogWriter<F> {
             Event::Clock(time) if self.now.as_ref().is_some_and(|(now, _)| now == time) => {}
             Event::Clock(time) => {
                 self.give_up_clock(out);
+                let counted = dated(Some(time));
+                let time = counted.as_ref().unwrap_or(time);
                 if self.restoring {
                     // A kept frame says it.
                 } else if is_date(time) {
@@ -214,7 +220,10 @@ impl<F: LogForm> LogWriter<F> {
                     out.lose_raw(Field::EventTime, time, Reason::Narrowed);
                 }
             }
-            Event::ItemStarted(head) => self.started(head, out),
+            Event::ItemStarted(head) => match dated(head.time.as_ref()).filter(|_| !self.restoring) {
+                Some(time) => self.started(&ItemHead { time: Some(time), ..head.clone() }, out),
+                None => self.started(head, out),
+            },
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) => self.completed(tail, out),
             // A kept frame has them; the table of a log says that a built one does not.
@@ -408,6 +417,12 @@ impl<F: LogForm> LogWriter<F> {
         self.file.restore(kept, space, &native, F::class_of, &mut self.said, out);
     }
 
+    /// Ends the session at hand, if one is.
+    fn end_session(&mut self, out: &mut Target<'_>) {
+        self.end_item(out);
+        self.form.finish(&mut LogBuilder { file: &mut self.file, frames: &mut self.frames, out });
+    }
+
     /// Ends the item at hand: builds its frame, unless kept ones were given back.
     fn end_item(&mut self, out: &mut Target<'_>) {
         let Some(item) = self.items.root() else { return };
@@ -437,6 +452,12 @@ impl<F: LogForm> LogWriter<F> {
         self.items.clear();
         self.said.clear();
     }
+}
+
+/// The date of a time that the source counts: logs have dates.
+fn dated(time: Option<&Raw<'_>>) -> Option<Raw<'static>> {
+    let counted = time.filter(|time| time.as_str().starts_with(|first: char| first.is_ascii_digit()))?;
+    time::utc(counted).map(|date| Raw::owned(format!("\"{date}\"")))
 }
 
 /// What only a frame says of an item; without one it is lost.
@@ -495,6 +516,10 @@ fn lose_of_head(
         out.lose(Field::ItemOrigin, Reason::Narrowed);
     }
     if let Some(around) = around {
+        // Messages within one are not known: their content is that of the frame.
+        if head.kind == ItemKind::Message && around.head().author != head.author {
+            out.lose(Field::ItemAuthor, Reason::Narrowed);
+        }
         head.clone().each_field(&mut |field, value| {
             // Who joins a message has its model.
             let same_model = field == Field::ItemModel && around.head().model == head.model;
@@ -599,9 +624,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
     }
 
     fn finish(&mut self, out: &mut Target<'_>) {
-        self.end_item(out);
-        let mut log = LogBuilder { file: &mut self.file, frames: &mut self.frames, out };
-        self.form.finish(&mut log);
+        self.end_session(out);
         self.give_up_clock(out);
         self.file.finish(out);
     }

@@ -6,4 +6,5 @@ pub mod cursor;
 pub mod kimi_cli;
 pub mod kimi_code;
 mod kimi_parts;
+pub mod opencode;
 pub mod pi;

@@ -112,7 +112,11 @@ impl LogForm for GeminiForm {
             return self.answer_line(item, log);
         }
         if item.of() == Of::Message {
-            parts.extend(item.parts().filter_map(built_part));
+            // Messages within it are its words, too.
+            parts.extend(item.blocks().into_iter().filter_map(|content| match content {
+                GatheredContent::Part(part) => built_part(part),
+                GatheredContent::Item(_) => None,
+            }));
         }
         if !parts.is_empty() {
             self.write_waiting(log);

@@ -59,6 +59,11 @@ impl Overview {
         if self.first_time.is_empty() {
             self.first_time.push_str(time.as_str());
         }
+        // Numbers show which is later: some logs write what was said first when all is over.
+        let earlier = || Some(time.as_str().parse::<u64>().ok()? < self.last_time.parse::<u64>().ok()?);
+        if earlier() == Some(true) {
+            return;
+        }
         self.last_time.clear();
         self.last_time.push_str(time.as_str());
     }

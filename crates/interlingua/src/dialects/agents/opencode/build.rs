@@ -1,0 +1,464 @@
+//! An export of another agent's session, as `opencode import` takes it.
+//!
+//! OpenCode has a call and its result in one part, so a message waits until its calls are answered. It puts messages in order
+//! by their times and parts by their ids: both are made to grow. A new turn after a message that is dated in the future
+//! would never end, so no time is later than now.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use super::write::data_url;
+use crate::dialects::Dialect;
+use crate::json::{JsonBuffer, Raw, Str};
+use crate::log::{
+    CallValues, GatheredContent, GatheredItem, LogBuilder, NativeObject, NativeValue, SessionHead,
+    name_with_group, text_of,
+};
+use crate::model::{
+    Author, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part, time,
+};
+use crate::wire::fingerprint;
+
+/// Builds the messages of a session.
+#[derive(Default)]
+pub(super) struct ExportBuilder {
+    now: Option<u64>,
+    session: String,
+    /// Part of every id: two sessions must not have the same.
+    mark: u32,
+    last_time: u64,
+    /// What the user said last: every answer names it.
+    last_user: String,
+    waiting: VecDeque<ExportMessage>,
+}
+
+/// A message some of whose calls may have no result yet.
+struct ExportMessage {
+    place: MessagePlace,
+    /// The members of its `info`.
+    info: String,
+    /// The model that is asked, of a message of the user; empty until an answer tells it: OpenCode goes on with the one that
+    /// the last such message names.
+    model: Option<String>,
+    parts: Vec<ExportPart>,
+    open_calls: usize,
+}
+
+/// Where a message stands among the others.
+#[derive(Clone)]
+struct MessagePlace {
+    id: String,
+    time: u64,
+}
+
+/// A part: its members beside its ids.
+struct ExportPart {
+    members: String,
+    call: Option<ExportCall>,
+}
+
+/// A call that waits for its result.
+struct ExportCall {
+    id: String,
+    input: String,
+}
+
+/// So many messages wait at most: a call that is not answered soon will not be.
+const MOST_WAITING: usize = 64;
+
+impl ExportBuilder {
+    pub(super) fn new(now: Option<u64>) -> Self {
+        Self { now, ..Self::default() }
+    }
+
+    /// Adds an item that stands alone.
+    pub(super) fn add(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+        if !log.has_head() {
+            self.begin(item, log);
+        }
+        let mut place = self.place(item, log);
+        let mut parts = Vec::new();
+        // Results whose call is not there.
+        let mut orphans = Vec::new();
+        for content in item.blocks() {
+            match content {
+                GatheredContent::Part(part) => {
+                    let members = said(part, is_aside(item));
+                    parts.extend(members.map(|members| ExportPart { members, call: None }));
+                }
+                GatheredContent::Item(inner) => match &inner.head().kind {
+                    ItemKind::Reasoning => {
+                        log.note(FOREIGN_THOUGHT);
+                        parts.push(ExportPart { members: thought(inner, place.time), call: None });
+                    }
+                    ItemKind::ToolCall(call) => {
+                        let CallValues { id, name, arguments } = CallValues::new(inner, call, Some(log));
+                        let id = id.unwrap_or_default();
+                        let mut tool = NativeObject::typed("tool");
+                        tool.put("tool", name).put("callID", &id);
+                        let input = arguments.map_or_else(|| "{}".to_owned(), |input| spelled(&input));
+                        let call = Some(ExportCall { id: id.as_escaped().to_owned(), input });
+                        parts.push(ExportPart { members: members(tool), call });
+                    }
+                    ItemKind::ToolResult(_) => {
+                        orphans.extend(self.answer(inner, &place, &mut parts, log));
+                    }
+                    ItemKind::Message | ItemKind::Notice(_) => {}
+                },
+            }
+        }
+        if !orphans.is_empty() {
+            let next = MessagePlace { id: self.id("msg", place.time + 1, 0), time: place.time + 1 };
+            self.wait(item, std::mem::replace(&mut place, next), (orphans, true), log);
+        }
+        if !parts.is_empty() {
+            self.wait(item, place, (parts, false), log);
+        }
+        let full = |waiting: &VecDeque<_>| waiting.len() > MOST_WAITING;
+        while self.waiting.front().is_some_and(|message| message.is_ready() || full(&self.waiting)) {
+            self.write_first(log);
+        }
+    }
+
+    /// Adds a message to those that wait. `orphans` says that it is made of results alone.
+    fn wait(
+        &mut self,
+        item: GatheredItem<'_>,
+        place: MessagePlace,
+        (parts, orphans): (Vec<ExportPart>, bool),
+        log: &mut LogBuilder<'_, '_>,
+    ) {
+        self.last_time = place.time;
+        let (info, model) = self.info(item, &place, (&parts, orphans), log);
+        let open_calls = parts.iter().filter(|part| part.call.is_some()).count();
+        self.waiting.push_back(ExportMessage { place, info, model, parts, open_calls });
+    }
+
+    /// Nothing more comes.
+    pub(super) fn end(&mut self, log: &mut LogBuilder<'_, '_>) {
+        while !self.waiting.is_empty() {
+            self.write_first(log);
+        }
+        *self = Self::new(self.now);
+    }
+
+    /// Writes the head of the document.
+    fn begin(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+        let SessionHead { id, start, cwd } = log.session_head(item);
+        let id = id.as_str().trim_matches('"').to_owned();
+        self.mark = fingerprint(id.as_bytes()) as u32;
+        self.session = if id.starts_with("ses") { id } else { format!("ses_{id}") };
+        let start = self.clamped(time::epoch_millis(&start).unwrap_or(0), log);
+        let title = log.say_or(Field::SessionTitle, "\"Session of another agent\"", "made up the title");
+        let mut times = NativeObject::new();
+        times.put("created", count(start)).put("updated", count(start));
+        let mut info = NativeObject::new();
+        info.put("id", Str::escaped(&self.session))
+            .put("slug", Str::from_plain(&format!("s-{:08x}", self.mark)));
+        info.put("directory", cwd).put("title", title).literal("version", VERSION).put("time", times);
+        let mut head = NativeObject::new();
+        head.put("info", info).put("messages", Vec::<NativeValue<'_>>::new());
+        log.write_head(head);
+    }
+
+    /// The id and time that a message made of the item would have.
+    fn place(&self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) -> MessagePlace {
+        let time = log.time_of(item);
+        let time = self.clamped(time::epoch_millis(&time).unwrap_or(0), log).max(self.last_time + 1);
+        MessagePlace { id: self.id("msg", time, 0), time }
+    }
+
+    /// What a message says of itself, and the model that a message of the user asks, as far as it is known.
+    fn info(
+        &mut self,
+        item: GatheredItem<'_>,
+        MessagePlace { id, time }: &MessagePlace,
+        (parts, orphans): (&[ExportPart], bool),
+        log: &mut LogBuilder<'_, '_>,
+    ) -> (String, Option<String>) {
+        let ItemHead { author, origin, .. } = item.head();
+        let is_answer = item.of() != Of::Message || *author == Author::Assistant || orphans;
+        let mut created = NativeObject::new();
+        created.put("created", count(*time));
+        let mut info = NativeObject::new();
+        info.put("id", Str::escaped(id)).put("sessionID", Str::escaped(&self.session));
+        let mode = log.say(Field::PermissionMode).unwrap_or(Raw::new("\"build\""));
+        if !is_answer {
+            info.literal("role", "user").put("time", created).put("agent", mode);
+            self.last_user.clone_from(id);
+            if matches!(author, Author::System | Author::Developer) {
+                log.note("what a system says became words of the program in a message of the user");
+            }
+            let known = log.known(Field::SessionModel).zip(log.known(Field::SessionProvider));
+            let model = known.map(|(model, provider)| model_of(&provider.into(), &model.into()));
+            return (members(info), Some(model.unwrap_or_default()));
+        }
+        // OpenCode gives a signature back to the provider that the message names.
+        let signed = parts.iter().any(|part| part.members.ends_with(SIGNED));
+        let provider = NativeValue::from(if signed { Raw::new(ANTHROPIC) } else { provider(log) });
+        let model = log.model_of(item);
+        let asked = model_of(&provider, &model);
+        for message in &mut self.waiting {
+            if let Some(model) = message.model.as_mut().filter(|model| model.is_empty()) {
+                model.clone_from(&asked);
+            }
+        }
+        let cwd = log.say(Field::SessionCwd).unwrap_or(Raw::new("\"/\""));
+        let mut path = NativeObject::new();
+        path.put("cwd", cwd.clone()).put("root", cwd);
+        let parent = if self.last_user.is_empty() { id } else { &self.last_user };
+        info.literal("role", "assistant").put("time", created).put("parentID", Str::escaped(parent));
+        info.put("modelID", model).put("providerID", provider);
+        info.put("mode", mode.clone()).put("agent", mode).put("path", path);
+        if *origin == Some(Origin::Summary) {
+            info.put("summary", true);
+        }
+        log.note("made up the usage of an answer: nothing was counted");
+        info.put("cost", Raw::new("0")).put("tokens", Raw::new(UNCOUNTED));
+        (members(info), None)
+    }
+
+    /// Gives a result to the call that waits for it, or returns a part for it alone.
+    fn answer(
+        &mut self,
+        result: GatheredItem<'_>,
+        place: &MessagePlace,
+        own: &mut [ExportPart],
+        log: &mut LogBuilder<'_, '_>,
+    ) -> Option<ExportPart> {
+        let (id, call) = log.answered(result);
+        let waits =
+            |part: &&mut ExportPart| part.call.as_ref().is_some_and(|call| call.id == id.as_escaped());
+        // The same message may hold both; such a result mostly follows its call.
+        if let Some(part) = own.iter_mut().rev().find(waits) {
+            self.finish_call(part, Some(result), place);
+            return None;
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let mut found = false;
+        for message in &mut waiting {
+            if let Some(part) = message.parts.iter_mut().find(waits) {
+                message.open_calls = message.open_calls.saturating_sub(1);
+                self.finish_call(part, Some(result), &message.place);
+                found = true;
+                break;
+            }
+        }
+        self.waiting = waiting;
+        if found {
+            return None;
+        }
+        log.note("result of a call that is not there: a call was made up");
+        let called = call.as_ref().map(|call| name_with_group(call).into_owned());
+        let mut tool = NativeObject::typed("tool");
+        tool.put("tool", called.unwrap_or(Str::escaped("unknown"))).put("callID", &id);
+        let call = Some(ExportCall { id: String::new(), input: "{}".to_owned() });
+        let mut part = ExportPart { members: members(tool), call };
+        self.finish_call(&mut part, Some(result), place);
+        Some(part)
+    }
+
+    /// Adds what came of a call: OpenCode tells the model that one without a result was interrupted.
+    fn finish_call(&self, part: &mut ExportPart, result: Option<GatheredItem<'_>>, place: &MessagePlace) {
+        let Some(call) = part.call.take() else { return };
+        let mut state = NativeObject::new();
+        let Some(result) = result else {
+            state.literal("status", "pending").put("input", Raw::owned(call.input)).literal("raw", "");
+            return put_state(part, state);
+        };
+        let tail = result.tail();
+        let texts = joined(result);
+        let mut times = NativeObject::new();
+        let end = place.time.saturating_add(tail.duration.unwrap_or(0));
+        times.put("start", count(place.time)).put("end", count(end));
+        let mut metadata = NativeObject::new();
+        metadata.put_some("exit", tail.exit_code.map(|code| Raw::owned(code.to_string())));
+        let failed = tail.is_error == Some(true);
+        state.literal("status", if failed { "error" } else { "completed" });
+        state.put("input", Raw::owned(call.input));
+        if failed {
+            state.put("error", texts);
+        } else {
+            state.put("output", texts).literal("title", "");
+        }
+        state.put("metadata", metadata).put("time", times);
+        let files: Vec<_> = result
+            .parts()
+            .filter_map(file)
+            .enumerate()
+            .map(|(number, mut file)| {
+                file.put("id", Str::from_plain(&self.id("prt", place.time, 2048 + number as u64)));
+                file.put("sessionID", Str::escaped(&self.session)).put("messageID", Str::escaped(&place.id));
+                file
+            })
+            .collect();
+        if !files.is_empty() {
+            state.put("attachments", files);
+        }
+        put_state(part, state);
+    }
+
+    /// Writes the message that has waited longest.
+    fn write_first(&mut self, log: &mut LogBuilder<'_, '_>) {
+        let Some(message) = self.waiting.pop_front() else { return };
+        let ExportMessage { place, info, model, mut parts, .. } = message;
+        let mut json = format!("{{\"info\":{{{info}");
+        if let Some(model) = model {
+            let unknown = || model_of(&Raw::new(UNKNOWN).into(), &Raw::new(UNKNOWN).into());
+            json.push_str(",\"model\":");
+            json.push_str(&if model.is_empty() { unknown() } else { model });
+        }
+        json.push_str("},\"parts\":[");
+        for (number, part) in parts.iter_mut().enumerate() {
+            if part.call.is_some() {
+                log.note("a call without a result is left open");
+                self.finish_call(part, None, &place);
+            }
+            let comma = if number > 0 { "," } else { "" };
+            let id = self.id("prt", place.time, number as u64);
+            // Writing to a string cannot fail.
+            let _ = write!(
+                json,
+                "{comma}{{\"id\":\"{id}\",\"sessionID\":\"{}\",\"messageID\":\"{}\",{}}}",
+                self.session, place.id, part.members
+            );
+        }
+        json.push_str("]}");
+        log.write(Raw::owned(json));
+    }
+
+    /// An id as OpenCode makes them: the time and a number in twelve digits, then what makes it unlike others.
+    fn id(&self, sort: &str, time: u64, number: u64) -> String {
+        let moment = (time << 12).wrapping_add(number) & 0xffff_ffff_ffff;
+        format!("{sort}_{moment:012x}{:08x}{:06x}", self.mark, number & 0xff_ffff)
+    }
+
+    fn clamped(&self, time: u64, log: &mut LogBuilder<'_, '_>) -> u64 {
+        match self.now {
+            Some(now) if time > now => {
+                log.note("a time in the future became now: OpenCode would never stop answering");
+                now
+            }
+            _ => time,
+        }
+    }
+}
+
+impl ExportMessage {
+    /// Whether nothing is missing.
+    fn is_ready(&self) -> bool {
+        self.open_calls == 0 && self.model.as_ref().is_none_or(|model| !model.is_empty())
+    }
+}
+
+/// Who provides the model of an answer: many agents have models of one vendor alone, and their logs do not name it.
+fn provider(log: &mut LogBuilder<'_, '_>) -> Raw<'static> {
+    let agent = log.known(Field::SessionAgent);
+    let issuer = agent.and_then(|agent| Dialect::named(agent.as_str().trim_matches('"'))?.issuer);
+    log.say(Field::SessionProvider).unwrap_or_else(|| {
+        if let Some(issuer) = issuer {
+            return Raw::owned(format!("\"{issuer}\""));
+        }
+        log.note("provider of an answer unknown");
+        Raw::new(UNKNOWN)
+    })
+}
+
+fn model_of(provider: &NativeValue<'_>, model: &NativeValue<'_>) -> String {
+    format!("{{\"providerID\":{},\"modelID\":{}}}", spelled(provider), spelled(model))
+}
+
+/// The version whose export this is like.
+const VERSION: &str = "1.18.33";
+const UNKNOWN: &str = "\"unknown\"";
+const ANTHROPIC: &str = "\"anthropic\"";
+/// OpenCode wants counts of every answer.
+const UNCOUNTED: &str = r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+const FOREIGN_THOUGHT: &str =
+    "reasoning becomes the answer's own words, unless OpenCode goes on with the model that the message names";
+
+/// Whether the words of a message are not its author's own.
+fn is_aside(item: GatheredItem<'_>) -> bool {
+    let ItemHead { author, origin, .. } = item.head();
+    *origin == Some(Origin::Harness) || matches!(author, Author::System | Author::Developer)
+}
+
+/// The members of a part for what is said or shown.
+fn said(part: &Part<'_>, aside: bool) -> Option<String> {
+    if let Some(file) = file(part) {
+        return Some(members(file));
+    }
+    let mut text = NativeObject::typed("text");
+    text.put("text", text_of(part)?);
+    if aside {
+        text.put("synthetic", true);
+    }
+    Some(members(text))
+}
+
+/// Media as a file.
+fn file<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
+    let Part::Media(Media { media_type: Some(kind), source: MediaSource::Base64(data), name, .. }) = part
+    else {
+        return None;
+    };
+    let mut file = NativeObject::typed("file");
+    file.put("mime", kind).put("url", data_url(kind, data)).put_some("filename", name.as_ref());
+    Some(file)
+}
+
+/// Reasoning, and last the state that belongs to it.
+fn thought(item: GatheredItem<'_>, time: u64) -> String {
+    let mut times = NativeObject::new();
+    times.put("start", count(time)).put("end", count(time));
+    let mut thought = NativeObject::typed("reasoning");
+    thought.put("text", joined(item)).put("time", times);
+    if let Some(Opaque { kind, value, .. }) = item.opaque() {
+        let name = match kind {
+            OpaqueKind::Signature => "signature",
+            OpaqueKind::Encrypted => "redactedData",
+        };
+        let mut state = NativeObject::new();
+        state.put(name, value);
+        let mut metadata = NativeObject::new();
+        metadata.put("anthropic", state);
+        thought.put("metadata", metadata);
+    }
+    members(thought)
+}
+
+/// How a part with state ends.
+const SIGNED: &str = "\"}}";
+
+/// All texts of an item as one.
+fn joined(item: GatheredItem<'_>) -> NativeValue<'_> {
+    let mut texts = Vec::new();
+    for text in item.parts().filter_map(text_of) {
+        if !texts.is_empty() {
+            texts.push(Str::escaped("\\n"));
+        }
+        texts.push(text);
+    }
+    NativeValue::Joined(texts)
+}
+
+fn put_state(part: &mut ExportPart, state: NativeObject<'_>) {
+    part.members.push_str(",\"state\":");
+    part.members.push_str(&spelled(&state.into()));
+}
+
+/// The members of an object, without its brackets.
+fn members(object: NativeObject<'_>) -> String {
+    let json = spelled(&object.into());
+    json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default().to_owned()
+}
+
+fn spelled(value: &NativeValue<'_>) -> String {
+    let mut json = JsonBuffer::default();
+    value.write(&mut json.hold());
+    json.held().to_owned()
+}
+
+fn count(number: u64) -> Raw<'static> {
+    Raw::owned(number.to_string())
+}

@@ -1,0 +1,253 @@
+//! Messages: who spoke, when, with which model, and what it used. In storage a message has no content of its own.
+
+use super::moment;
+use super::part::{self, PartMembers, Sort};
+use crate::json::Str;
+use crate::model::{
+    Author, Event, Field, ItemId, ItemKind, Origin, Part, Session, Shape, Stop, StopClass, Turn, Usage, Words,
+};
+use crate::pipe::Events;
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+/// The members of a message that are asked for.
+pub(super) struct MessageMembers<'t> {
+    info: Val<'t>,
+    pub(super) id: Option<Val<'t>>,
+    pub(super) session: Option<Val<'t>>,
+    role: Option<Val<'t>>,
+    parent: Option<Val<'t>>,
+    time: Option<Val<'t>>,
+    model: Option<Val<'t>>,
+    model_id: Option<Val<'t>>,
+    provider: Option<Val<'t>>,
+    mode: Option<Val<'t>>,
+    agent: Option<Val<'t>>,
+    tokens: Option<Val<'t>>,
+    cost: Option<Val<'t>>,
+    finish: Option<Val<'t>>,
+    error: Option<Val<'t>>,
+}
+
+impl<'t> MessageMembers<'t> {
+    pub(super) fn new(info: Val<'t>) -> Self {
+        const WANTED: WantedNames<14> = WantedNames::new([
+            "id",
+            "sessionID",
+            "role",
+            "parentID",
+            "time",
+            "model",
+            "modelID",
+            "providerID",
+            "mode",
+            "agent",
+            "tokens",
+            "cost",
+            "finish",
+            "error",
+        ]);
+        let [
+            id,
+            session,
+            role,
+            parent,
+            time,
+            model,
+            model_id,
+            provider,
+            mode,
+            agent,
+            tokens,
+            cost,
+            finish,
+            error,
+        ] = info.find(&WANTED);
+        let object = |val: Option<Val<'t>>| val.filter(|val| val.kind() == Kind::Object);
+        Self {
+            info,
+            id,
+            session,
+            role,
+            parent,
+            time,
+            model: object(model),
+            model_id,
+            provider,
+            mode,
+            agent,
+            tokens: object(tokens),
+            cost,
+            finish,
+            error: object(error),
+        }
+    }
+
+    pub(super) fn author(&self) -> Option<Author> {
+        match self.role.word() {
+            "user" => Some(Author::User),
+            "assistant" => Some(Author::Assistant),
+            _ => None,
+        }
+    }
+
+    /// What it tells of the session: where, in which mode, and with which model the agent works from now on.
+    pub(super) fn session_facts(&self) -> Session<'t> {
+        let mut facts = Session {
+            provider: self.provider.note_text(Field::SessionProvider),
+            permission_mode: self.mode.or(self.agent).note_text(Field::PermissionMode),
+            ..Session::default()
+        };
+        if let Some(path) = self.info.get("path") {
+            facts.cwd = path.note_str("cwd", Field::SessionCwd);
+        }
+        if let Some(model) = self.model {
+            // A message must name a model; that of another agent may have none.
+            let known = |name| model.get(name).filter(|word| !word.is("unknown"));
+            facts.model = known("modelID").note_text(Field::SessionModel);
+            facts.provider = known("providerID").note_text(Field::SessionProvider);
+            facts.effort = model.note_str("variant", Field::SessionEffort);
+        }
+        facts
+    }
+
+    /// Says the message, with its parts if they stand in it. `by_agent` says that another agent asks for this session.
+    pub(super) fn read(&self, author: Author, parts: Option<Val<'_>>, by_agent: bool, out: &mut Events<'_>) {
+        let list = || parts.into_iter().flat_map(|parts| parts.elements()).map(PartMembers::new);
+        // What happened comes before the item: an entry after it would take its frame away.
+        if self.error.is_some() {
+            out.event(&Event::Error(part::failure(self.error)));
+        }
+        for part in list().filter(|part| matches!(part.sort(), Sort::Retry | Sort::Compaction)) {
+            part::read_event(&part, out);
+        }
+        let own = list().any(|part| part.sort() == Sort::Text && part.aside.is_none());
+        let aside = list().any(|part| part.sort() == Sort::Text && part.aside.is_some());
+        let item = self.start(author, (by_agent, aside && !own), list(), out);
+        if let Some(text) =
+            self.info.take_str("system", Field::MessageText).filter(|_| author == Author::User)
+        {
+            let mut head = out.head(ItemKind::Message, Author::System);
+            head.within = Some(item);
+            let inner = out.start(head);
+            out.delta(inner, 0, Part::Text(text));
+            out.complete(inner);
+        }
+        for (number, part) in list().enumerate() {
+            part::read_within(&part, number as u32, (item, author), own && aside, out);
+        }
+        out.complete(item);
+        self.usage(out);
+    }
+
+    fn start<'p>(
+        &self,
+        author: Author,
+        (by_agent, aside): (bool, bool),
+        parts: impl Iterator<Item = PartMembers<'p>>,
+        out: &mut Events<'_>,
+    ) -> ItemId {
+        self.role.note_text(Field::ItemAuthor);
+        let mut head = out.head(ItemKind::Message, author);
+        head.native_id = self.id.take_text(Field::ItemId);
+        head.parent = self.parent.take_text(Field::ItemParent);
+        let created = self.time.and_then(|time| time.get("created")).and_then(moment);
+        head.time = created.map(|time| time.take(Field::ItemTime));
+        head.model = self.model_id.take_text(Field::ItemModel);
+        head.origin = self.origin(author, by_agent);
+        let mut said = 0;
+        for part in parts.filter(|part| matches!(part.sort(), Sort::Text | Sort::File)) {
+            said += usize::from(aside || part.aside.is_none());
+            if let (true, Some(mark)) = (aside, part.aside) {
+                mark.note(Field::ItemOrigin);
+                head.origin = Some(Origin::Harness);
+            }
+        }
+        head.shape = if said > 1 { Shape::List } else { Shape::One };
+        out.start(head)
+    }
+
+    fn origin(&self, author: Author, by_agent: bool) -> Option<Origin> {
+        let summary = self.info.get("summary").filter(|summary| summary.bool() == Some(true));
+        match author {
+            Author::Assistant => summary.map(|summary| {
+                summary.note(Field::ItemOrigin);
+                Origin::Summary
+            }),
+            _ => by_agent.then_some(Origin::Agent),
+        }
+    }
+
+    /// What the model's answer has used. Steps of the message say the same again.
+    fn usage(&self, out: &mut Events<'_>) {
+        let Some(tokens) = self.tokens else { return };
+        let answer = Answer { tokens, cost: self.cost, stop: self.finish };
+        let effort = self.info.get("variant").filter(|_| self.role.word() == "assistant");
+        if answer.is_told() {
+            let id = self.id.and_then(|id| id.str());
+            let model = self.model_id.and_then(|model| model.str());
+            let effort = effort.note_text(Field::TurnEffort);
+            let completed = self.time.and_then(|time| time.get("completed")).and_then(moment);
+            let time = completed.map(|time| time.note(Field::TurnTime));
+            out.event(&Event::Usage(Turn { id, model, time, effort, ..answer.turn() }));
+        }
+    }
+}
+
+/// How an answer of the model ended and what it used: of a message, or of the step that ends it.
+pub(super) struct Answer<'t> {
+    pub(super) tokens: Val<'t>,
+    pub(super) cost: Option<Val<'t>>,
+    pub(super) stop: Option<Val<'t>>,
+}
+
+impl<'t> Answer<'t> {
+    /// Whether anything is told: a message must have counts, and in one that failed, or is another agent's, they are all
+    /// zero.
+    pub(super) fn is_told(&self) -> bool {
+        let some = |val: Val<'_>| {
+            val.kind() == Kind::Number && val.text().bytes().any(|byte| matches!(byte, b'1'..=b'9'))
+        };
+        let counts = |val: Val<'t>| val.member_values();
+        let cache = self.tokens.get("cache").into_iter().flat_map(counts);
+        self.stop.is_some()
+            || self.cost.is_some_and(some)
+            || self.tokens.member_values().chain(cache).any(some)
+    }
+
+    /// The same as a turn.
+    pub(super) fn turn(&self) -> Turn<'t> {
+        let cache = self.tokens.get("cache");
+        let cached = |name, field| cache.and_then(|cache| cache.note_u64(name, field));
+        let reasoning = self.tokens.note_u64("reasoning", Field::UsageReasoning);
+        let output = self.tokens.note_u64("output", Field::UsageOutput);
+        let usage = Usage {
+            input: self.tokens.note_u64("input", Field::UsageInput),
+            cache_read: cached("read", Field::UsageCacheRead),
+            cache_write: cached("write", Field::UsageCacheWrite),
+            // OpenCode counts reasoning apart.
+            output: output.map(|output| output.saturating_add(reasoning.unwrap_or(0))),
+            reasoning,
+            ..Usage::default()
+        };
+        let stop = self.stop.note_text(Field::StopReason);
+        Turn {
+            stop: stop.map(|raw: Str<'t>| Stop {
+                class: STOPS.value(&raw).unwrap_or(StopClass::Other),
+                raw: Some(raw),
+                sequence: None,
+                detail: None,
+            }),
+            usage: Some(usage),
+            cost: self.cost.filter(|cost| cost.kind() == Kind::Number).map(|cost| cost.note(Field::Cost)),
+            ..Turn::default()
+        }
+    }
+}
+
+const STOPS: Words<StopClass> = Words(&[
+    (StopClass::End, "stop"),
+    (StopClass::ToolUse, "tool-calls"),
+    (StopClass::MaxTokens, "length"),
+    (StopClass::Filter, "content-filter"),
+    (StopClass::Error, "error"),
+]);

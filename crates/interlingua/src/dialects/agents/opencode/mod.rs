@@ -1,0 +1,72 @@
+//! OpenCode's sessions: documents of its storage one after the other, `opencode export`, what `opencode run --format json`
+//! prints, and an older form that looks like a model API's.
+
+mod api_like;
+mod build;
+mod message;
+mod part;
+mod read;
+mod says;
+mod tool;
+mod write;
+
+use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::framing::Framing;
+use crate::log::LogWriter;
+use crate::sniff::Head;
+use crate::tape::{Kind, Val};
+
+/// Sessions of OpenCode.
+pub static DIALECT: Dialect = Dialect {
+    name: "opencode",
+    module: module_path!(),
+    plane: Plane::Log,
+    about: "OpenCode sessions (~/.local/share/opencode: storage/ or opencode.db; opencode export)",
+    detected_by: "`info` and `messages`, `messageID` or `role` beside `sessionID`, `slug` beside `projectID`, a `worktree`",
+    // Each message names its provider.
+    issuer: None,
+    roles: &[RoleSpec {
+        role: Role::Log,
+        framing: FRAMING,
+        read: Some(|_| Box::new(read::OpencodeReader::default())),
+        write: Some(WriteSpec {
+            make: |options| Box::new(LogWriter::new(write::OpencodeForm::new(options), options)),
+            says: says::says,
+        }),
+    }],
+    sniff,
+};
+
+/// An export is one document with a list of messages; storage is documents without one, and a run prints lines.
+const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"]);
+
+fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
+    let doc = head.doc;
+    let has = |name| doc.get(name).is_some();
+    let is_object = |name| doc.get(name).is_some_and(|member| member.kind() == Kind::Object);
+    let score = if let Some(info) = doc.get("info").filter(|info| info.kind() == Kind::Object) {
+        let session = has("messages") && (info.has_str("slug") || info.str_or_empty("id").starts_with("ses"));
+        let message = has("parts") && info.has_str("role") && info.has_str("sessionID");
+        if session || message { 12 } else { return None }
+    } else if has("sessionID") {
+        let part = has("messageID") && has("type") && has("id");
+        let message = has("role") && has("id") && is_object("time");
+        let printed = has("timestamp") && has("type") && (is_object("part") || is_object("error"));
+        if part || message || printed { 12 } else { return None }
+    } else if doc.has_str("slug") && doc.has_str("projectID") {
+        12
+    } else if doc.has_str("worktree") && has("id") && is_object("time") {
+        8
+    } else if doc.has_str("secret") && doc.has_str("url") && doc.has_str("id") {
+        2
+    } else {
+        return api_like::sniff(doc).map(|score| (Role::Log, score));
+    };
+    Some((Role::Log, score))
+}
+
+/// A time as OpenCode writes it, in milliseconds since 1970, or as a date.
+fn moment(time: Val<'_>) -> Option<Val<'_>> {
+    let millis = time.u64().is_some_and(|millis| millis > 0 && millis < 253_402_300_800_000);
+    Some(time).filter(|time| millis || time.is_time())
+}

@@ -1,0 +1,351 @@
+//! Parts: what messages are made of. Each is a document of its own in storage and in what a run prints, and an element of
+//! its message in an export.
+
+use super::{moment, tool};
+use crate::json::Str;
+use crate::model::{
+    Author, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource,
+    Notice, Of, Opaque, OpaqueKind, Origin, Part, Shape,
+};
+use crate::model::{Compaction, Words};
+use crate::pipe::Events;
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+use crate::wire::media::from_data_url;
+
+/// The members that most parts have.
+pub(super) struct PartMembers<'t> {
+    pub(super) root: Val<'t>,
+    pub(super) kind: Option<Val<'t>>,
+    pub(super) id: Option<Val<'t>>,
+    pub(super) message: Option<Val<'t>>,
+    pub(super) text: Option<Val<'t>>,
+    pub(super) time: Option<Val<'t>>,
+    pub(super) state: Option<Val<'t>>,
+    pub(super) url: Option<Val<'t>>,
+    /// It is not for the model, or not the author's own.
+    pub(super) aside: Option<Val<'t>>,
+}
+
+impl<'t> PartMembers<'t> {
+    pub(super) fn new(root: Val<'t>) -> Self {
+        const WANTED: WantedNames<9> = WantedNames::new([
+            "type",
+            "id",
+            "messageID",
+            "text",
+            "time",
+            "state",
+            "url",
+            "synthetic",
+            "ignored",
+        ]);
+        let [kind, id, message, text, time, state, url, synthetic, ignored] = root.find(&WANTED);
+        let text = text.filter(|text| text.kind() == Kind::String);
+        let url = url.filter(|url| url.kind() == Kind::String);
+        let set = |mark: Option<Val<'t>>| mark.filter(|mark| mark.bool() == Some(true));
+        let aside = set(synthetic).or(set(ignored));
+        Self { root, kind, id, message, text, time, state, url, aside }
+    }
+
+    /// When it began.
+    fn start(&self) -> Option<Val<'t>> {
+        self.time.and_then(|time| time.get("start")).and_then(moment)
+    }
+
+    /// What it is.
+    pub(super) fn sort(&self) -> Sort {
+        match self.kind.word() {
+            "text" if self.text.is_some() => Sort::Text,
+            "reasoning" if self.text.is_some() => Sort::Reasoning,
+            "tool" if self.state.is_some() => Sort::Tool,
+            "file" if self.url.is_some() => Sort::File,
+            "retry" => Sort::Retry,
+            "compaction" => Sort::Compaction,
+            "step-start" | "step-finish" => Sort::Step,
+            _ => Sort::Other,
+        }
+    }
+
+    /// Whose words it holds, if not its author's.
+    fn origin(&self) -> Option<Origin> {
+        self.aside.map(|aside| {
+            aside.note(Field::ItemOrigin);
+            Origin::Harness
+        })
+    }
+
+    /// The tag that says what it is.
+    fn note_kind(&self) {
+        self.kind.note_text(Field::Structure);
+    }
+}
+
+/// What a part is, in as much as it is read in a way of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    Text,
+    Reasoning,
+    Tool,
+    File,
+    /// A call of the model failed, and is made again.
+    Retry,
+    Compaction,
+    /// A call of the model begins or ends.
+    Step,
+    /// Anything else, known or not: a notice.
+    Other,
+}
+
+impl Sort {
+    /// Who speaks in a message that begins with such a part: what a model says begins with a step.
+    pub(super) const fn first_author(self, part: &str) -> Author {
+        match (self, part.as_bytes()) {
+            (Sort::Text | Sort::File | Sort::Compaction, _) => Author::User,
+            (Sort::Other, b"agent" | b"subtask") => Author::User,
+            (Sort::Reasoning | Sort::Tool | Sort::Retry | Sort::Step | Sort::Other, _) => Author::Assistant,
+        }
+    }
+}
+
+/// Reads a part that is a document of its own. `said` is when a run printed it.
+pub(super) fn read_alone<'t>(
+    part: &PartMembers<'t>,
+    author: Author,
+    said: Option<Val<'t>>,
+    out: &mut Events<'_>,
+) {
+    let begin = |head: &mut ItemHead<'t>| {
+        head.native_id = part.id.take_text(Field::ItemId);
+        head.parent = part.message.take_text(Field::ItemParent);
+        // When the tool began is when its part was said.
+        let start = if part.sort() == Sort::Tool { tool::start(part) } else { part.start() };
+        let time = start.or_else(|| said.and_then(moment));
+        head.time = time.map(|time| time.take(Field::ItemTime));
+    };
+    match part.sort() {
+        Sort::Text | Sort::File => {
+            part.note_kind();
+            let mut head = out.head(ItemKind::Message, author);
+            begin(&mut head);
+            head.origin = part.origin();
+            let item = out.start(head);
+            read_content(part, item, 0, out);
+            out.complete(item);
+        }
+        Sort::Reasoning => {
+            let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+            begin(&mut head);
+            reasoning(part, head, out);
+        }
+        Sort::Tool => {
+            part.note_kind();
+            let mut head = out.head(ItemKind::Message, Author::Assistant);
+            begin(&mut head);
+            let item = out.start(head);
+            tool::read(part, item, None, None, out);
+            out.complete(item);
+        }
+        Sort::Retry | Sort::Compaction => {
+            if let Some(time) = said.and_then(moment) {
+                out.event(&Event::Clock(time.note(Field::EventTime)));
+            }
+            read_event(part, out);
+        }
+        Sort::Step | Sort::Other => {
+            let mut head = notice_head(part, out);
+            begin(&mut head);
+            let item = out.start(head);
+            notice_content(part, item, out);
+            out.complete(item);
+        }
+    }
+}
+
+/// Reads a part as one of a message. `split` says that the message has words of its author beside those of the program.
+pub(super) fn read_within(
+    part: &PartMembers<'_>,
+    number: u32,
+    (item, author): (ItemId, Author),
+    split: bool,
+    out: &mut Events<'_>,
+) {
+    match part.sort() {
+        Sort::Text if split && part.aside.is_some() => {
+            part.note_kind();
+            let mut head = out.head(ItemKind::Message, author);
+            head.within = Some(item);
+            head.origin = part.origin();
+            let inner = out.start(head);
+            read_content(part, inner, 0, out);
+            out.complete(inner);
+        }
+        Sort::Text | Sort::File => {
+            part.note_kind();
+            read_content(part, item, number, out);
+        }
+        Sort::Reasoning => {
+            let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+            head.within = Some(item);
+            head.native_id = part.id.take_text(Field::ItemId);
+            head.time = part.start().map(|time| time.take(Field::ItemTime));
+            reasoning(part, head, out);
+        }
+        Sort::Tool => {
+            part.note_kind();
+            tool::read(part, item, part.id, tool::start(part), out);
+        }
+        // Steps are where the message begins and ends, and say again what it says; what happened has been said.
+        Sort::Step | Sort::Retry | Sort::Compaction => part.note_kind(),
+        Sort::Other => {
+            let mut head = notice_head(part, out);
+            head.within = Some(item);
+            let inner = out.start(head);
+            notice_content(part, inner, out);
+            out.complete(inner);
+        }
+    }
+}
+
+/// Says what happened, of parts that are no words.
+pub(super) fn read_event(part: &PartMembers<'_>, out: &mut Events<'_>) {
+    part.note_kind();
+    if part.sort() == Sort::Compaction {
+        let auto = part.root.get("auto").filter(|auto| auto.kind() == Kind::Bool);
+        let trigger = auto.map(|auto| {
+            auto.note(Field::CompactionTrigger);
+            Str::escaped(if auto.bool() == Some(true) { "auto" } else { "manual" })
+        });
+        let kept_from = part.root.note_str("tail_start_id", Field::CompactionKeptFrom);
+        out.event(&Event::Compacted(Compaction { trigger, kept_from, ..Compaction::default() }));
+    } else {
+        out.event(&Event::Error(failure(part.root.get("error"))));
+    }
+}
+
+/// What an `error` says: its name, and in `data` all else.
+pub(super) fn failure(error: Option<Val<'_>>) -> Failure<'_> {
+    const WANTED: WantedNames<3> = WantedNames::new(["message", "statusCode", "isRetryable"]);
+    let code = error.and_then(|error| error.note_str("name", Field::ErrorCode));
+    let data = error.and_then(|error| error.get("data"));
+    let [message, status, _] = data.map(|data| data.find(&WANTED)).unwrap_or_default();
+    let status = status.note_count(Field::ErrorStatus).and_then(|status| u16::try_from(status).ok());
+    let named = code.as_ref().and_then(|code| FAILURES.value(code));
+    Failure {
+        class: named.or(status.map(FailureClass::of_status)).unwrap_or(FailureClass::Other),
+        status,
+        code,
+        message: message.note_text(Field::ErrorMessage).unwrap_or_default(),
+        request_id: None,
+        retry_after: None,
+    }
+}
+
+const FAILURES: Words<FailureClass> = Words(&[
+    (FailureClass::Authentication, "ProviderAuthError"),
+    (FailureClass::ContextTooLong, "ContextOverflowError"),
+]);
+
+/// The text or media of a part, as that part of an item.
+fn read_content(part: &PartMembers<'_>, item: ItemId, number: u32, out: &mut Events<'_>) {
+    if part.sort() == Sort::File {
+        if let Some(media) = media(part.root, part.url, Of::Message) {
+            out.delta(item, number, Part::Media(media));
+        }
+    } else if let Some(text) = part.text.take_text(Field::MessageText) {
+        out.delta(item, number, Part::Text(text));
+    }
+}
+
+/// What a `file` part or an attachment shows.
+pub(super) fn media<'t>(file: Val<'t>, url: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
+    let [mime, name] = file.get_all(["mime", "filename"]);
+    let mime = mime.filter(|mime| mime.kind() == Kind::String);
+    let url = url?;
+    let mut media = match from_data_url(Some(url).word()) {
+        // The type stands in both places; a hole can only be filled if it is the same.
+        Some(media) if mime.and_then(|mime| mime.str()) == media.media_type => {
+            url.take(of.media());
+            media
+        }
+        Some(media) => {
+            url.note(of.media());
+            media
+        }
+        None => Media::new(None, MediaSource::Url(url.take_text(of.media())?)),
+    };
+    media.media_type = mime.take_text(Field::MediaType).or(media.media_type);
+    media.name = name.take_text(Field::MediaName);
+    Some(media)
+}
+
+fn reasoning(part: &PartMembers<'_>, head: ItemHead<'_>, out: &mut Events<'_>) {
+    part.note_kind();
+    let item = out.start(head);
+    if let Some(text) = part.text.take_text(Field::ReasoningText) {
+        out.delta(item, 0, Part::Text(text));
+    }
+    if let Some((provider, kind, value)) = state(part.root) {
+        // A provider that we do not know has no place of its own where its state could be put back.
+        let known = PROVIDERS.iter().any(|known| provider.is(known));
+        let value = if known { value.take_text(kind.field()) } else { value.note_text(kind.field()) };
+        if let Some(value) = value {
+            out.delta(item, 1, Part::Opaque(Opaque { kind, issuer: provider, value }));
+        }
+    }
+    out.complete(item);
+}
+
+/// Providers whose state is put back where it was.
+pub(super) const PROVIDERS: [&str; 3] = ["anthropic", "openai", "google"];
+
+/// The names of state in the metadata of reasoning.
+pub(super) const STATES: [(&str, OpaqueKind); 4] = [
+    ("signature", OpaqueKind::Signature),
+    ("thoughtSignature", OpaqueKind::Signature),
+    ("reasoningEncryptedContent", OpaqueKind::Encrypted),
+    ("redactedData", OpaqueKind::Encrypted),
+];
+
+/// State that only its issuer can read, with the provider that `metadata` names.
+pub(super) fn state(part: Val<'_>) -> Option<(Str<'_>, OpaqueKind, Val<'_>)> {
+    let metadata = part.get("metadata")?;
+    metadata.members().find_map(|(provider, state)| {
+        let named = |(name, kind): (&str, OpaqueKind)| {
+            Some((provider.clone(), kind, state.get(name).filter(|state| state.kind() == Kind::String)?))
+        };
+        STATES.into_iter().find_map(named)
+    })
+}
+
+/// A notice, named by the type of the part. A name like that of an author would make it look like words.
+fn notice_head<'t>(part: &PartMembers<'t>, out: &mut Events<'_>) -> ItemHead<'t> {
+    let kind = part.kind.filter(|kind| !kind.is("system") && !kind.is("developer"));
+    let event_type = kind.note_text(Field::NoticeType);
+    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    if part.kind.word() == "patch" {
+        head.shape = Shape::List;
+    }
+    head
+}
+
+/// What is known of notices beyond their name. It stays in its place, too.
+fn notice_content(part: &PartMembers<'_>, item: ItemId, out: &mut Events<'_>) {
+    let name = match part.kind.word() {
+        "patch" => {
+            let files = part.root.get("files");
+            for (number, file) in files.into_iter().flat_map(|files| files.elements()).enumerate() {
+                if let Some(path) = file.note_text(Field::FilePath) {
+                    let file = FileRef { path, action: Str::escaped("patch"), diff: None };
+                    out.delta(item, number as u32, Part::File(file));
+                }
+            }
+            return;
+        }
+        "subtask" => "prompt",
+        "agent" => "name",
+        _ => return,
+    };
+    if let Some(text) = part.root.note_str(name, Field::NoticeText) {
+        out.delta(item, 0, Part::Text(text));
+    }
+}

@@ -1,0 +1,319 @@
+//! Documents to events. Storage is read part by part: a part stands before its message, so each is an entry of its own that
+//! names its message as its parent. An export has messages with their parts in them.
+
+use super::api_like;
+use super::message::{Answer, MessageMembers};
+use super::part::{self, PartMembers};
+use super::{DIALECT, moment};
+use crate::error::Code;
+use crate::framing::FrameKind;
+use crate::json::Str;
+use crate::log::{SessionNews, SpelledArguments};
+use crate::model::{
+    Author, Event, Field, FileRef, ItemHead, ItemKind, Notice, Part, Rewind, Session, Shape, Turn,
+};
+use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+#[derive(Default)]
+pub(super) struct OpencodeReader {
+    session: SessionNews,
+    /// The session at hand has said its name and title.
+    named: bool,
+    /// Who speaks in messages of the session, as their first parts or they themselves told.
+    authors: Remembered<Author>,
+    /// The first message that was taken back, as the session tells.
+    reverted: Option<String>,
+    /// The last message before that one, while none has been met.
+    last_valid: Option<Str<'static>>,
+    met_reverted: bool,
+    arguments: SpelledArguments,
+}
+
+/// What a run prints of a session: neither what was asked nor by which model it was answered.
+const UNPRINTED: &str = "messages of the user, models, sessions of subagents";
+
+impl Reader for OpencodeReader {
+    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<12> = WantedNames::new([
+            "info",
+            "sessionID",
+            "messageID",
+            "part",
+            "role",
+            "type",
+            "error",
+            "slug",
+            "projectID",
+            "worktree",
+            "secret",
+            "timestamp",
+        ]);
+        let root = doc.root;
+        match doc.kind {
+            FrameKind::Head => return self.head(root, out),
+            FrameKind::Tail => return self.tail(root, out),
+            _ => {}
+        }
+        if root.kind() == Kind::Array {
+            return list(root, out);
+        }
+        let object = |val: Option<Val<'_>>| val.is_some_and(|val| val.kind() == Kind::Object);
+        let [info, session, message, part, role, kind, error, slug, project, worktree, secret, time] =
+            root.find(&WANTED);
+        if let Some(info) = info.filter(|info| info.kind() == Kind::Object) {
+            self.message(info, root.get("parts"), root, out);
+        } else if object(part) && session.is_some() {
+            self.printed(session, (part, time), out);
+        } else if object(error) && session.is_some() && kind.word() == "error" {
+            self.enter_printed(session, out);
+            kind.note_text(Field::Structure);
+            if let Some(time) = time.and_then(moment) {
+                out.event(&Event::Clock(time.note(Field::EventTime)));
+            }
+            out.event(&Event::Error(part::failure(error)));
+        } else if message.is_some() && session.is_some() && kind.is_some() {
+            self.enter(session, out);
+            self.part(&PartMembers::new(root), out);
+        } else if role.is_some() && session.is_some() {
+            self.message(root, None, root, out);
+        } else if slug.is_some() || project.is_some() && root.get("directory").is_some() {
+            self.enter(root.get("id"), out);
+            self.facts(root, out);
+            notice(Str::escaped("session"), out);
+        } else if let Some(worktree) = worktree {
+            self.leave_named(out);
+            let repository = worktree.note_text(Field::SessionRepository);
+            self.session.tell(DIALECT.name, Session { repository, ..Session::default() }, out);
+            notice(Str::escaped("project"), out);
+        } else if secret.is_some() && root.get("url").is_some() {
+            self.share(root, out);
+            notice(Str::escaped("share"), out);
+        } else if api_like::is_message(root) {
+            api_like::read(root, &mut self.arguments, out);
+        } else {
+            doc.report_foreign(DIALECT.name, out);
+            let event_type = kind.filter(|kind| !kind.is("system") && !kind.is("developer"));
+            let named = event_type.note_text(Field::NoticeType);
+            let meta = root.get("meta").map(|_| Str::escaped("meta"));
+            let mut head = notice_head(named.or(meta), out);
+            // A line that a run printed.
+            let time = time.filter(|_| session.is_some()).and_then(moment);
+            head.time = time.map(|time| time.take(Field::ItemTime));
+            let item = out.start(head);
+            out.complete(item);
+        }
+    }
+}
+
+impl OpencodeReader {
+    /// The session that a document belongs to. With another one than before, a session begins.
+    fn enter(&mut self, id: Option<Val<'_>>, out: &mut Events<'_>) {
+        let Some(id) = id.note_text(Field::SessionId) else { return };
+        let known = self.session.known().id.as_ref();
+        if known.is_some_and(|known| *known != id) {
+            *self = Self::default();
+        }
+        self.session.tell(DIALECT.name, Session { id: Some(id), ..Session::default() }, out);
+    }
+
+    fn enter_printed(&mut self, session: Option<Val<'_>>, out: &mut Events<'_>) {
+        self.enter(session, out);
+        let unrecorded = Some(Str::escaped(UNPRINTED));
+        self.session.tell(DIALECT.name, Session { unrecorded, ..Session::default() }, out);
+    }
+
+    /// A document begins that belongs to no session yet: to the next one, if the one at hand has said its name. Storage is
+    /// copied in the order in which it was written, and a session writes its own document late.
+    fn leave_named(&mut self, out: &mut Events<'_>) {
+        if self.named {
+            *self = Self::default();
+            self.session.begin(DIALECT.name, out);
+        }
+    }
+
+    /// Where a session is shared: its id is the end of the session's. The secret stays where it is.
+    fn share(&mut self, share: Val<'_>, out: &mut Events<'_>) {
+        let known = self.session.known().id.as_ref();
+        if !known.is_some_and(|known| known.as_escaped().ends_with(share.str_or_empty("id"))) {
+            self.leave_named(out);
+        }
+    }
+
+    /// What a session says of itself.
+    fn facts(&mut self, info: Val<'_>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<9> = WantedNames::new([
+            "parentID",
+            "directory",
+            "version",
+            "title",
+            "time",
+            "model",
+            "agent",
+            "permission",
+            "revert",
+        ]);
+        let [parent, directory, version, title, time, model, agent, permission, revert] = info.find(&WANTED);
+        self.named = true;
+        let of_model = |name, field| model.and_then(|model| model.note_str(name, field));
+        let created = time.and_then(|time| time.get("created")).and_then(moment);
+        let told = Session {
+            parent: parent.note_text(Field::SessionParent),
+            cwd: directory.note_text(Field::SessionCwd),
+            cli_version: version.note_text(Field::SessionVersion),
+            title: title.note_text(Field::SessionTitle),
+            start: created.map(|time| time.note(Field::SessionStart)),
+            model: of_model("id", Field::SessionModel),
+            provider: of_model("providerID", Field::SessionProvider),
+            effort: of_model("variant", Field::SessionEffort),
+            permission_mode: agent.note_text(Field::PermissionMode),
+            approval_policy: permission
+                .filter(|rules| rules.kind() == Kind::Array)
+                .map(|rules| rules.note(Field::ApprovalPolicy)),
+            ..Session::default()
+        };
+        self.session.tell(DIALECT.name, told, out);
+        let reverted = revert.map(|revert| revert.str_or_empty("messageID"));
+        self.reverted = reverted.filter(|id| !id.is_empty()).map(str::to_owned);
+    }
+
+    /// The beginning of an export.
+    fn head(&mut self, head: Val<'_>, out: &mut Events<'_>) {
+        let info = head.get("info").filter(|info| info.kind() == Kind::Object);
+        if let Some(info) = info {
+            self.enter(info.get("id"), out);
+            self.facts(info, out);
+        } else {
+            self.leave_named(out);
+        }
+        if let Some(project) = head.get("project") {
+            let repository = project.note_str("worktree", Field::SessionRepository);
+            self.session.tell(DIALECT.name, Session { repository, ..Session::default() }, out);
+        }
+        head.get("messages").map(|list| list.note(Field::Padding));
+        let name = Str::escaped(if info.is_some() { "session" } else { "meta" });
+        match head.get("diff").filter(|files| files.kind() == Kind::Array) {
+            Some(files) => changes(name, files, out),
+            None => notice(name, out),
+        }
+    }
+
+    /// The end of an export.
+    fn tail(&mut self, tail: Val<'_>, out: &mut Events<'_>) {
+        if let (true, Some(to)) = (self.met_reverted, self.last_valid.take()) {
+            out.event(&Event::Rewound(Rewind { to: Some(to), turns: None }));
+        }
+        match tail.get("todo").filter(|todo| todo.kind() == Kind::Array) {
+            Some(todo) => todos(todo, out),
+            // The line joins the entry before it.
+            None => _ = tail.members().next().is_none().then(|| tail.note(Field::Padding)),
+        }
+    }
+
+    /// A message, with its parts if they stand in it.
+    fn message(&mut self, info: Val<'_>, parts: Option<Val<'_>>, doc: Val<'_>, out: &mut Events<'_>) {
+        let message = MessageMembers::new(info);
+        self.enter(message.session, out);
+        let Some(author) = message.author() else {
+            return notice(Str::escaped("message"), out);
+        };
+        let id = message.id.word();
+        if doc.number() == info.number() {
+            // Its parts were read before, as what their first one told.
+            if self.authors.get(id).is_some_and(|assumed| *assumed != author) {
+                let detail = "parts of this message stood before it and were taken for another's";
+                out.problem(Code::UnknownShape, Some("/role".to_owned()), detail);
+            }
+            self.authors.insert(id, author);
+        }
+        self.session.tell(DIALECT.name, message.session_facts(), out);
+        if let Some(reverted) = &self.reverted {
+            self.met_reverted |= reverted == id;
+            if !self.met_reverted {
+                self.last_valid = message.id.and_then(|id| id.str()).map(Str::into_owned);
+            }
+        }
+        let by_agent = self.session.known().parent.is_some();
+        message.read(author, parts, by_agent, out);
+    }
+
+    /// A part that is a document of its own.
+    fn part(&mut self, part: &PartMembers<'_>, out: &mut Events<'_>) {
+        let message = part.message.word();
+        let author = self.authors.get(message).copied().unwrap_or_else(|| {
+            let author = part.sort().first_author(part.kind.word());
+            self.authors.insert(message, author);
+            author
+        });
+        part::read_alone(part, author, None, out);
+    }
+
+    /// A line that a run printed: a part of an answer, when it was complete.
+    fn printed(
+        &mut self,
+        session: Option<Val<'_>>,
+        (part, time): (Option<Val<'_>>, Option<Val<'_>>),
+        out: &mut Events<'_>,
+    ) {
+        let Some(part) = part else { return };
+        self.enter_printed(session, out);
+        let part = PartMembers::new(part);
+        part::read_alone(&part, Author::Assistant, time, out);
+        let tokens = part.root.get("tokens").filter(|_| part.kind.word() == "step-finish");
+        if let Some(tokens) = tokens.filter(|tokens| tokens.kind() == Kind::Object) {
+            let [cost, stop] = part.root.get_all(["cost", "reason"]);
+            let answer = Answer { tokens, cost, stop };
+            if answer.is_told() {
+                let id = part.message.and_then(|message| message.str());
+                out.event(&Event::Usage(Turn { id, ..answer.turn() }));
+            }
+        }
+    }
+}
+
+/// A list that is a document: what is to be done, or what has changed.
+fn list(list: Val<'_>, out: &mut Events<'_>) {
+    let is_diff = list.elements().next().is_some_and(|file| file.has_str("file"));
+    if is_diff {
+        changes(Str::escaped("session_diff"), list, out);
+    } else {
+        todos(list, out);
+    }
+}
+
+/// What has changed.
+fn changes(name: Str<'_>, list: Val<'_>, out: &mut Events<'_>) {
+    let mut head = notice_head(Some(name), out);
+    head.shape = Shape::List;
+    let item = out.start(head);
+    for (number, file) in list.elements().enumerate() {
+        let Some(path) = file.note_str("file", Field::FilePath) else { continue };
+        let action = match file.str_or_empty("status") {
+            "added" => "write",
+            "deleted" => "delete",
+            _ => "patch",
+        };
+        let file = FileRef { path, action: Str::escaped(action), diff: None };
+        out.delta(item, number as u32, Part::File(file));
+    }
+    out.complete(item);
+}
+
+/// What is to be done.
+fn todos(list: Val<'_>, out: &mut Events<'_>) {
+    let head = notice_head(Some(Str::escaped("todo")), out);
+    let item = out.start(head);
+    out.delta(item, 0, Part::Json(list.note(Field::NoticeData)));
+    out.complete(item);
+}
+
+fn notice_head<'t>(event_type: Option<Str<'t>>, out: &mut Events<'_>) -> ItemHead<'t> {
+    out.head(ItemKind::Notice(Notice { event_type }), Author::System)
+}
+
+/// A notice that says no more than its name.
+fn notice(name: Str<'_>, out: &mut Events<'_>) {
+    let head = notice_head(Some(name), out);
+    let item = out.start(head);
+    out.complete(item);
+}

@@ -1,0 +1,72 @@
+//! What an export can say of another agent's session. A document that was kept says everything.
+
+use crate::ledger::Reason;
+use crate::log::said_by_no_log;
+use crate::model::{Field, Says};
+
+#[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
+pub(super) const fn says(field: Field) -> Says {
+    match field {
+        Field::Structure
+        | Field::Padding
+        | Field::MessageText
+        | Field::ReasoningText
+        | Field::CallId
+        | Field::CallName
+        | Field::CallArgs
+        | Field::ResultCallId
+        | Field::ResultText
+        | Field::ResultIsError
+        | Field::ResultExitCode => Says::Exactly,
+
+        Field::SessionId => {
+            Says::Less("only if it is known when the export begins; after `ses_`, unless it begins like that")
+        }
+        Field::SessionStart | Field::SessionTitle => Says::Less("only what is known when the export begins"),
+        Field::SessionCwd => Says::Less("only with the next answer"),
+        Field::SessionModel | Field::SessionProvider => {
+            Says::Less("only of answers that do not tell themselves")
+        }
+        Field::PermissionMode => Says::Less("only with the next message"),
+        Field::SessionParent
+        | Field::SessionParentCall
+        | Field::SessionVersion
+        | Field::SessionAgent
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
+        | Field::SessionEffort
+        | Field::SessionLeaf
+        | Field::SessionUnrecorded
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository => Says::Less("only documents that were kept say it"),
+
+        Field::ItemAuthor => {
+            Says::Less("what a system or a developer says is the program's, in a message of the user")
+        }
+        Field::ItemOrigin => Says::Less("what a harness put there, and a summary by the assistant"),
+        Field::ItemId | Field::ItemParent => Says::No(Reason::NoSlot),
+        Field::ItemTime => {
+            Says::Less("only of a message, later than the one before it, and never in the future")
+        }
+        Field::ItemModel => Says::Less("only of answers"),
+        Field::EventTime => Says::Less("only of a message that has no time of its own"),
+        Field::ItemAgent | Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
+
+        Field::MessageMedia | Field::ResultMedia => {
+            Says::Less("pictures and PDF in base64; none of the assistant")
+        }
+        Field::MediaType => Says::Less("only of pictures and PDF"),
+        Field::MediaName => Says::Less("only of a PDF"),
+        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
+        Field::Refusal => Says::Emulated("as text"),
+        Field::ReasoningSummary => Says::Emulated("as reasoning"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's, on reasoning"),
+        Field::CallKind => Says::Less("every call is a function's"),
+        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::ResultName => Says::No(Reason::NoSlot),
+        Field::ResultDuration => Says::Exactly,
+
+        said_by_no_log!() => Says::No(Reason::NoSlot),
+    }
+}

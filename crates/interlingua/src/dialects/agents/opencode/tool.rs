@@ -1,0 +1,139 @@
+//! Tool parts: a call and its result in one, split.
+
+use super::moment;
+use super::part::{PartMembers, media};
+use crate::json::Str;
+use crate::model::{
+    Args, Author, CallKind, Field, FileRef, ItemId, ItemKind, ItemTail, Of, Part, Shape, Status, ToolCall,
+    ToolResult,
+};
+use crate::pipe::Events;
+use crate::tape::{Kind, Member as _, Val, WantedNames};
+
+/// When the tool began.
+pub(super) fn start<'t>(part: &PartMembers<'t>) -> Option<Val<'t>> {
+    part.state?.get("time")?.get("start").and_then(moment)
+}
+
+/// Reads a call and, if the tool has ended, its result, both within a message. `id` and `start` are the part's, unless the
+/// message has them.
+pub(super) fn read(
+    part: &PartMembers<'_>,
+    within: ItemId,
+    id: Option<Val<'_>>,
+    start: Option<Val<'_>>,
+    out: &mut Events<'_>,
+) {
+    const STATE: WantedNames<7> =
+        WantedNames::new(["status", "input", "output", "error", "metadata", "time", "attachments"]);
+    let [tool, call_id] = part.root.get_all(["tool", "callID"]);
+    let state = part.state.map(|state| state.find(&STATE)).unwrap_or_default();
+    let [status, input, output, error, metadata, time, attachments] = state;
+    let [began, end] = time.map(|time| time.get_all(["start", "end"])).unwrap_or_default();
+    let call = ToolCall {
+        call_id: call_id.take_text(Field::CallId),
+        kind: CallKind::Function,
+        namespace: None,
+        name: tool.take_text(Field::CallName).unwrap_or_default(),
+    };
+    let answers = call.call_id.clone();
+    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+    head.within = Some(within);
+    head.native_id = id.take_text(Field::ItemId);
+    head.time = start.map(|start| start.take(Field::ItemTime));
+    let item = out.start(head);
+    if let Some(input) = input.filter(|input| !input.is_null()) {
+        out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
+    }
+    let failed = match status.word() {
+        "completed" => false,
+        "error" => true,
+        _ => {
+            // It still runs, or waits to: nobody has seen its end.
+            let native_status = status.note_text(Field::ItemStatus);
+            return out.end(ItemTail { native_status, ..ItemTail::new(item, Status::Interrupted) });
+        }
+    };
+    out.complete(item);
+
+    let result = ToolResult { call_id: answers, name: None };
+    let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
+    head.within = Some(within);
+    let end = end.and_then(moment);
+    head.time = end.map(|end| end.take(Field::ItemTime));
+    let mut pictures = attachments.into_iter().flat_map(|list| list.elements()).filter(is_file);
+    let text = output.filter(is_text).or(error.filter(is_text));
+    let several = usize::from(text.is_some()) + pictures.by_ref().count() > 1;
+    head.shape = if several { Shape::List } else { Shape::One };
+    let item = out.start(head);
+    let mut number = 0;
+    let mut add = |part: Part<'_>, out: &mut Events<'_>| {
+        out.delta(item, number, part);
+        number += 1;
+    };
+    if let Some(text) = text.take_text(Field::ResultText) {
+        add(Part::Text(text), out);
+    }
+    for file in attachments.into_iter().flat_map(|list| list.elements()).filter(is_file) {
+        if let Some(media) = media(file, file.get("url"), Of::Result) {
+            add(Part::Media(media), out);
+        }
+    }
+    if let Some(metadata) = metadata {
+        for_each_file(metadata, &mut |file| add(Part::File(file), out));
+    }
+    let exit = metadata.and_then(|metadata| metadata.get("exit"));
+    let exit_code = exit
+        .and_then(|exit| exit.text().parse::<i64>().ok().inspect(|_| _ = exit.note(Field::ResultExitCode)));
+    let times = began.and_then(|began| began.u64()).zip(end.and_then(|end| end.u64()));
+    out.end(ItemTail {
+        native_status: status.note_text(Field::ItemStatus),
+        is_error: Some(failed),
+        exit_code,
+        // Both must be there; who did not measure wrote the same twice.
+        duration: times.and_then(|(began, end)| end.checked_sub(began)).filter(|millis| *millis > 0),
+        ..ItemTail::new(item, if failed { Status::Failed } else { Status::Completed })
+    });
+}
+
+fn is_text(val: &Val<'_>) -> bool {
+    val.kind() == Kind::String
+}
+
+/// Whether an attachment is a file with an address.
+fn is_file(attachment: &Val<'_>) -> bool {
+    attachment.has_str("url")
+}
+
+/// Shows the files that a tool has changed, as its metadata tell: a list, one with its difference, or a path.
+fn for_each_file<'t>(metadata: Val<'t>, show: &mut dyn FnMut(FileRef<'t>)) {
+    const WANTED: WantedNames<5> = WantedNames::new(["files", "filediff", "diff", "filepath", "exists"]);
+    let [files, changed, diff, written, existed] = metadata.find(&WANTED);
+    let is_list = |files: &Val<'_>| files.elements().next().is_some_and(|file| file.has_str("filePath"));
+    if let Some(files) = files.filter(is_list) {
+        for file in files.elements() {
+            let Some(path) = file.take_str("filePath", Field::FilePath) else { continue };
+            let action = match file.str_or_empty("type") {
+                "add" => "write",
+                "delete" => "delete",
+                "move" => "move",
+                _ => "patch",
+            };
+            show(FileRef {
+                path,
+                action: Str::escaped(action),
+                diff: file.take_str("diff", Field::FileDiff),
+            });
+        }
+        return;
+    }
+    if let Some(path) = changed.and_then(|changed| changed.take_str("file", Field::FilePath)) {
+        let apart = || changed.and_then(|changed| changed.take_str("patch", Field::FileDiff));
+        let diff = diff.take_text(Field::FileDiff).or_else(apart);
+        return show(FileRef { path, action: Str::escaped("patch"), diff });
+    }
+    // Whoever writes a file tells whether there was one.
+    if let Some(path) = written.filter(|_| existed.is_some()).take_text(Field::FilePath) {
+        show(FileRef { path, action: Str::escaped("write"), diff: None });
+    }
+}
