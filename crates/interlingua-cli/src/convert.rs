@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
@@ -15,6 +16,7 @@ use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened, Sink, Taken};
+use crate::stores;
 use crate::talk::{self, Talk};
 use crate::{globs, jobs, render, report};
 
@@ -201,6 +203,7 @@ fn convert(
         source_name: input.stem(),
         backend: backends::chosen(&args.backend, to.0)?,
         model: args.model.clone(),
+        now: now(),
         ..options(&args.source)
     };
     let pipe = Pipe::new((from.dialect, from.spec.role), to, &options);
@@ -241,6 +244,12 @@ fn convert(
     }
     sink.finish()?;
     Ok(converted)
+}
+
+/// The time in milliseconds since 1970.
+fn now() -> Option<u64> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok()
 }
 
 pub(crate) fn options(source: &SourceFlags) -> Options {
@@ -293,7 +302,7 @@ fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
 }
 
 fn is_several(path: &Path) -> bool {
-    is_directory(path) || globs::pattern(path).is_some()
+    is_directory(path) || globs::pattern(path).is_some() || stores::is_store(path)
 }
 
 fn is_directory(path: &Path) -> bool {

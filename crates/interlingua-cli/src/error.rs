@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::wire::backends::Backend;
+use interlingua_archive::ArchiveError;
 use interlingua_record::contract::Refusal;
 
 use crate::unpack::UnpackError;
@@ -74,6 +75,10 @@ pub(crate) enum CommandError {
     IsDirectory(String),
     /// A directory where only files are read.
     NotAFile(String),
+    /// A store of sessions where only files are read.
+    IsStore(String),
+    /// A store of sessions cannot be read.
+    Archive(ArchiveError),
     /// What should be the directory for the outputs is a file.
     NotADirectory(PathBuf),
     /// The output is one of the inputs.
@@ -163,6 +168,8 @@ impl CommandError {
             | CommandError::NothingRead { .. }
             | CommandError::IsDirectory(_)
             | CommandError::NotAFile(_)
+            | CommandError::IsStore(_)
+            | CommandError::Archive(_)
             | CommandError::NoMatch(_)
             | CommandError::NothingRecognised(_) => Exit::Unreadable,
         }
@@ -218,6 +225,8 @@ impl CommandError {
             CommandError::IsDirectory(name) | CommandError::NotAFile(name) => {
                 format!("`{name}` is a directory")
             }
+            CommandError::IsStore(name) => format!("`{name}` holds many sessions"),
+            CommandError::Archive(error) => error.to_string(),
             CommandError::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
             CommandError::OverInput(path) => format!("`{}` is the input itself", path.display()),
             CommandError::NoMatch(pattern) => format!("nothing matches `{pattern}`"),
@@ -280,7 +289,7 @@ impl CommandError {
                 Some(damage) => UnpackError::hint(damage),
                 None => return None,
             },
-            CommandError::Write(..) | CommandError::Output(_) => return None,
+            CommandError::Write(..) | CommandError::Output(_) | CommandError::Archive(_) => return None,
             CommandError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
             CommandError::Undetected { .. } => {
                 "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
@@ -303,6 +312,7 @@ impl CommandError {
             }
             CommandError::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
             CommandError::NotAFile(_) => "name the files in it".to_owned(),
+            CommandError::IsStore(_) => "convert them with `interlingua convert STORE -o DIR`, one file for each".to_owned(),
             CommandError::NoMatch(_) | CommandError::BadPattern(..) => {
                 "`*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them".to_owned()
             }

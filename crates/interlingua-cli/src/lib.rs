@@ -23,6 +23,7 @@ mod report;
 mod show;
 mod sources;
 mod stats;
+mod stores;
 mod talk;
 mod unpack;
 

@@ -13,6 +13,7 @@ use interlingua::sniff::{self, Guess};
 
 use crate::error::CommandError;
 use crate::globs;
+use crate::stores::{self, SessionInput};
 use crate::unpack::{self, Unpacked};
 
 /// Where bytes come from.
@@ -20,6 +21,7 @@ use crate::unpack::{self, Unpacked};
 pub(crate) enum InputPlace {
     Stdin,
     File(PathBuf),
+    Stored(SessionInput),
 }
 
 impl InputPlace {
@@ -32,6 +34,7 @@ impl InputPlace {
         match self {
             InputPlace::Stdin => "stdin".to_owned(),
             InputPlace::File(path) => path.display().to_string(),
+            InputPlace::Stored(session) => session.name(),
         }
     }
 
@@ -42,6 +45,7 @@ impl InputPlace {
             InputPlace::File(path) => {
                 Some(unpack::inner_name(path).file_stem()?.to_string_lossy().into_owned())
             }
+            InputPlace::Stored(session) => Some(session.id().to_owned()),
         }
     }
 
@@ -51,6 +55,10 @@ impl InputPlace {
         let input: Box<dyn Read> = match self {
             InputPlace::Stdin => Box::new(io::stdin().lock()),
             InputPlace::File(path) if path.is_dir() => return Err(CommandError::NotAFile(self.name())),
+            InputPlace::File(path) if stores::is_store(path) => {
+                return Err(CommandError::IsStore(self.name()));
+            }
+            InputPlace::Stored(session) => session.open().map_err(failed)?,
             InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
         let rest = Unpacked::new(input).map_err(failed)?;
@@ -190,6 +198,8 @@ pub(crate) fn find(inputs: &[PathBuf], output: Option<&Path>) -> FoundFiles {
     for path in inputs {
         if path == Path::new("-") {
             found.add(FoundFile { input: InputPlace::Stdin, base: "stdin".into(), named: true, bytes: 0 });
+        } else if found.add_store(path, Path::new(path.file_name().unwrap_or_default()), true) {
+            // Each of its sessions is an input.
         } else if path.is_dir() {
             found.walk(path, path, output);
         } else if let Some(pattern) = globs::pattern(path) {
@@ -219,10 +229,31 @@ impl FoundFiles {
         let place = match &file.input {
             InputPlace::Stdin => PathBuf::from("-"),
             InputPlace::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
+            InputPlace::Stored(session) => {
+                fs::canonicalize(&session.store).unwrap_or_default().join(session.id())
+            }
         };
         if self.seen.insert(place) {
             self.files.push(file);
         }
+    }
+
+    /// Adds the sessions of the store at that path. Returns whether there is one.
+    fn add_store(&mut self, path: &Path, base: &Path, named: bool) -> bool {
+        match stores::sessions(path, named) {
+            None => return false,
+            Some(Err(error)) => self.failed.push((path.display().to_string(), error)),
+            Some(Ok(sessions)) => {
+                for session in sessions {
+                    // An id has no extension, but may have a dot.
+                    let base = base
+                        .with_extension("")
+                        .join(format!("{}.json", session.id().replace(['/', '\\'], "_")));
+                    self.add(FoundFile { input: InputPlace::Stored(session), base, named, bytes: 0 });
+                }
+            }
+        }
+        true
     }
 
     fn walk(&mut self, root: &Path, dir: &Path, output: Option<&Path>) {
@@ -250,10 +281,13 @@ impl FoundFiles {
                 return self.failed.push((name.clone(), CommandError::Read(name, error)));
             }
         };
+        let base = path.strip_prefix(root).unwrap_or(path).to_owned();
+        if meta.is_symlink() || self.add_store(path, &base, false) {
+            return;
+        }
         if meta.is_dir() && !output.is_some_and(|output| same_place(path, output)) {
             self.walk(root, path, output);
         } else if meta.is_file() {
-            let base = path.strip_prefix(root).unwrap_or(path).to_owned();
             let input = InputPlace::File(path.to_owned());
             self.add(FoundFile { input, base, named: false, bytes: meta.len() });
         }
@@ -293,6 +327,7 @@ impl Taken {
     pub(crate) fn inputs(found: &[FoundFile]) -> Self {
         let real = found.iter().filter_map(|file| match &file.input {
             InputPlace::File(path) => fs::canonicalize(path).ok(),
+            InputPlace::Stored(session) => fs::canonicalize(&session.store).ok(),
             InputPlace::Stdin => None,
         });
         let bases = found.iter().map(|file| file.base.clone());

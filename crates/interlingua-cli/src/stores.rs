@@ -1,0 +1,51 @@
+//! Sessions that an agent keeps in a database or in a tree of small files: each is an input of its own.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use interlingua_archive::{ArchiveError, SessionStore, StoredSession};
+
+use crate::error::CommandError;
+
+/// A session in a store.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionInput {
+    /// Where the store is.
+    pub(crate) store: PathBuf,
+    session: StoredSession,
+}
+
+impl SessionInput {
+    /// The name in messages.
+    pub(crate) fn name(&self) -> String {
+        format!("{}, {}", self.store.display(), self.session.id)
+    }
+
+    /// Its id.
+    pub(crate) fn id(&self) -> &str {
+        &self.session.id
+    }
+
+    pub(crate) fn open(&self) -> io::Result<Box<dyn Read>> {
+        self.session.open().map_err(io::Error::other)
+    }
+}
+
+/// Whether a path that someone named is a store.
+pub(crate) fn is_store(path: &Path) -> bool {
+    SessionStore::at(path).is_some()
+}
+
+/// The sessions of the store at that path; `None` if there is none. What was found on the way through a directory, and is
+/// not called like a database, is no database: not every file there is opened twice.
+pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<Vec<SessionInput>, CommandError>> {
+    let likely = named || path.is_dir() || path.extension().is_some_and(|extension| extension == "db");
+    let store = likely.then(|| SessionStore::at(path)).flatten()?;
+    let input = |session| SessionInput { store: path.to_owned(), session };
+    match store.sessions() {
+        // Programs have databases of all sorts.
+        Err(ArchiveError::NotOpencode(_)) if !named => None,
+        Err(error) => Some(Err(CommandError::Archive(error))),
+        Ok(sessions) => Some(Ok(sessions.into_iter().map(input).collect())),
+    }
+}
