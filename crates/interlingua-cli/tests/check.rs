@@ -23,7 +23,7 @@ fn a_sound_log_and_a_sound_record() {
         "x.jsonl: claude-code (log), detected by lines with `uuid`, `parentUuid` or `sessionId` beside `type`
 sound: 2 lines, 12 leaves, 0 errors, 0 warnings
 x.json: record (log), detected by `version` and `session` in one document
-sound: 2 entries, 28 leaves, 0 errors, 0 warnings
+sound: 2 entries, 32 leaves, 0 errors, 0 warnings
 "
     );
     assert_eq!(ran.code, Some(0));
