@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use interlingua::dialects::ours::record_v2;
 use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
 use interlingua::ledger::{LossPolicy, Report};
+use interlingua::model::Usage;
 use interlingua::pipe::Pipe;
 use interlingua::tape::Limits;
 
@@ -18,7 +20,7 @@ use crate::flags::{Convert, SourceFlags};
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened, Sink, Taken};
 use crate::stores;
 use crate::talk::{self, Talk};
-use crate::{globs, jobs, render, report};
+use crate::{globs, jobs, joined, render, report};
 
 /// What an input is.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +68,20 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
         return Err(CommandError::StdoutTwice);
     }
     let summary = match (inputs, args.output.as_deref()) {
+        (_, Some(output)) if args.join => {
+            let into_directory = is_directory(output);
+            if into_directory {
+                make_directory(output)?;
+            }
+            let summary = joined::join(inputs, output, into_directory, args)?;
+            tell(&summary, talk);
+            summary
+        }
+        (_, None) if args.join => return Err(CommandError::NeedsOutput),
         ([one], output) if !is_several(one) && !output.is_some_and(is_directory) => {
+            if !keeps_joined(args) && joined::is_joined(one) {
+                return Err(CommandError::HoldsSessions(one.display().to_string()));
+            }
             single(one, output, args, talk)?
         }
         ([one], None) if is_directory(one) => {
@@ -128,7 +143,8 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
         Some(path) => Sink::file(path)?,
     };
     let to = (args.target(), role);
-    let converted = convert(opened, &input, identity, to, sink, args, &ProgressBar::hidden())?;
+    let options = conversion_options(&input, to, args)?;
+    let converted = convert(opened, &input, identity, to, sink, &options, &ProgressBar::hidden())?;
     let converted = Converted { output: output.map(Path::to_owned), ..converted };
     talk.say(&render::converted(&converted, talk.verbose));
     Ok(Summary { converted: vec![converted], ..Summary::default() })
@@ -136,11 +152,12 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
 
 /// Many files to a directory, so many at once as asked for.
 fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
-    if output.exists() && !output.is_dir() {
-        return Err(CommandError::NotADirectory(output.to_owned()));
+    make_directory(output)?;
+    let mut found = sources::find(inputs, Some(output));
+    if !keeps_joined(args) {
+        found.separate();
     }
-    fs::create_dir_all(output).map_err(|error| CommandError::Write(output.to_owned(), error))?;
-    let FoundFiles { files, failed, .. } = sources::find(inputs, Some(output));
+    let FoundFiles { files, failed, .. } = found;
     let taken = Taken::inputs(&files);
     let bar = progress(&files, talk);
     let results = jobs::each(&files, &args.bulk, |file| one_of_many(file, output, &taken, args, &bar));
@@ -154,11 +171,42 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
             Err(error) => summary.failed.push((file.input.name(), error)),
         }
     }
-    talk.say(&render::summary(&summary, talk.verbose));
+    tell(&summary, talk);
+    Ok(summary)
+}
+
+fn tell(summary: &Summary, talk: &Talk) {
+    talk.say(&render::summary(summary, talk.verbose));
     for (_, error) in &summary.failed {
         Talk::error(error);
     }
-    Ok(summary)
+}
+
+fn make_directory(path: &Path) -> Result<(), CommandError> {
+    if path.exists() && !path.is_dir() {
+        return Err(CommandError::NotADirectory(path.to_owned()));
+    }
+    fs::create_dir_all(path).map_err(|error| CommandError::Write(path.to_owned(), error))
+}
+
+/// Whether the target holds what was joined as it is. A log is one session; others become logs of their own.
+fn keeps_joined(args: &Convert) -> bool {
+    args.target().plane != Plane::Log && args.target().name != record_v2::DIALECT.name
+}
+
+/// One input to a file. `told` is what another record tells of the responses in it.
+pub(crate) fn convert_file(
+    input: &InputPlace,
+    output: &Path,
+    told: Vec<(String, Usage)>,
+    args: &Convert,
+) -> Result<Converted, CommandError> {
+    let opened = input.open()?;
+    let from = identify(&opened, &input.name(), &args.source)?;
+    let no_role = CommandError::NoTargetRole(args.target(), from.spec.role);
+    let role = args.target().role_for(from.spec.role).ok_or(no_role)?;
+    let options = Options { told_responses: told, ..conversion_options(input, (args.target(), role), args)? };
+    convert(opened, input, from, (args.target(), role), Sink::file(output)?, &options, &ProgressBar::hidden())
 }
 
 fn one_of_many(
@@ -184,9 +232,26 @@ fn one_of_many(
     // The bar counts bytes on disk: those of a compressed file when it is done.
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
-    let converted = convert(opened, &file.input, identity, (args.target(), role), sink, args, shown)?;
+    let to = (args.target(), role);
+    let options = conversion_options(&file.input, to, args)?;
+    let converted = convert(opened, &file.input, identity, to, sink, &options, shown)?;
     bar.inc(at_the_end);
     Ok(Converted { output: Some(path), ..converted })
+}
+
+fn conversion_options(
+    input: &InputPlace,
+    to: (&'static Dialect, Role),
+    args: &Convert,
+) -> Result<Options, CommandError> {
+    Ok(Options {
+        include_raw: args.raw,
+        source_name: input.stem(),
+        backend: backends::chosen(&args.backend, to.0)?,
+        model: args.model.clone(),
+        now: now(),
+        ..options(&args.source)
+    })
 }
 
 fn convert(
@@ -195,18 +260,10 @@ fn convert(
     from: Identified,
     to: (&'static Dialect, Role),
     mut sink: Sink,
-    args: &Convert,
+    options: &Options,
     bar: &ProgressBar,
 ) -> Result<Converted, CommandError> {
-    let options = Options {
-        include_raw: args.raw,
-        source_name: input.stem(),
-        backend: backends::chosen(&args.backend, to.0)?,
-        model: args.model.clone(),
-        now: now(),
-        ..options(&args.source)
-    };
-    let pipe = Pipe::new((from.dialect, from.spec.role), to, &options);
+    let pipe = Pipe::new((from.dialect, from.spec.role), to, options);
     let mut pipe = pipe.map_err(|_| CommandError::NoTargetRole(to.0, from.spec.role))?;
     let is_copy = pipe.is_copy();
     let converted = |report| Converted { name: input.name(), output: None, from, to, is_copy, report };

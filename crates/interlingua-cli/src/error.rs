@@ -79,6 +79,14 @@ pub(crate) enum CommandError {
     IsStore(String),
     /// A store of sessions cannot be read.
     Archive(ArchiveError),
+    /// Only records are joined.
+    JoinsRecords(&'static Dialect),
+    /// What is joined needs a place to go to.
+    NeedsOutput,
+    /// So many sessions are to become one record.
+    SeveralSessions(usize),
+    /// A record holds sessions that were joined, and one log is one session.
+    HoldsSessions(String),
     /// What should be the directory for the outputs is a file.
     NotADirectory(PathBuf),
     /// The output is one of the inputs.
@@ -147,6 +155,10 @@ impl CommandError {
             | CommandError::CannotRead(..)
             | CommandError::NoTargetRole(..)
             | CommandError::NeedsDirectory
+            | CommandError::NeedsOutput
+            | CommandError::JoinsRecords(_)
+            | CommandError::SeveralSessions(_)
+            | CommandError::HoldsSessions(_)
             | CommandError::OverInput(_)
             | CommandError::StdoutTwice
             | CommandError::NotADirectory(_)
@@ -227,6 +239,12 @@ impl CommandError {
             }
             CommandError::IsStore(name) => format!("`{name}` holds many sessions"),
             CommandError::Archive(error) => error.to_string(),
+            CommandError::JoinsRecords(to) => format!("`--join` makes records, and `{}` is none", to.name),
+            CommandError::NeedsOutput => "`--join` needs a file or a directory to write to".to_owned(),
+            CommandError::SeveralSessions(count) => {
+                format!("these files are of {count} sessions that do not belong together")
+            }
+            CommandError::HoldsSessions(name) => format!("`{name}` holds several sessions that were joined"),
             CommandError::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
             CommandError::OverInput(path) => format!("`{}` is the input itself", path.display()),
             CommandError::NoMatch(pattern) => format!("nothing matches `{pattern}`"),
@@ -312,6 +330,11 @@ impl CommandError {
             }
             CommandError::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
             CommandError::NotAFile(_) => "name the files in it".to_owned(),
+            CommandError::JoinsRecords(_) => "use `--to record`".to_owned(),
+            CommandError::NeedsOutput => "name it with `-o`".to_owned(),
+            CommandError::SeveralSessions(_) | CommandError::HoldsSessions(_) => {
+                "name a directory with `-o DIR/`, for a file each; it is made if need be".to_owned()
+            }
             CommandError::IsStore(_) => "convert them with `interlingua convert STORE -o DIR`, one file for each".to_owned(),
             CommandError::NoMatch(_) | CommandError::BadPattern(..) => {
                 "`*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them".to_owned()

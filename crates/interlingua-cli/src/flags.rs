@@ -84,6 +84,10 @@ pub(crate) struct Convert {
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Make one record of the files of a session: subagents within the calls that started them, forks after it
+    #[arg(long, requires = "output")]
+    pub(crate) join: bool,
+
     /// Write the whole report to this file as JSON (`-`: stdout, if nothing else goes there)
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

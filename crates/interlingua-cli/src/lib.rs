@@ -15,6 +15,7 @@ mod error;
 mod flags;
 mod globs;
 mod jobs;
+mod joined;
 mod matrix;
 mod orders;
 mod prices;

@@ -13,6 +13,7 @@ use interlingua::sniff::{self, Guess};
 
 use crate::error::CommandError;
 use crate::globs;
+use crate::joined::{self, SeparatedInput};
 use crate::stores::{self, SessionInput};
 use crate::unpack::{self, Unpacked};
 
@@ -22,6 +23,7 @@ pub(crate) enum InputPlace {
     Stdin,
     File(PathBuf),
     Stored(SessionInput),
+    Separated(SeparatedInput),
 }
 
 impl InputPlace {
@@ -35,6 +37,7 @@ impl InputPlace {
             InputPlace::Stdin => "stdin".to_owned(),
             InputPlace::File(path) => path.display().to_string(),
             InputPlace::Stored(session) => session.name(),
+            InputPlace::Separated(session) => session.name(),
         }
     }
 
@@ -46,6 +49,7 @@ impl InputPlace {
                 Some(unpack::inner_name(path).file_stem()?.to_string_lossy().into_owned())
             }
             InputPlace::Stored(session) => Some(session.id().to_owned()),
+            InputPlace::Separated(session) => Some(session.file.clone()).filter(|file| !file.is_empty()),
         }
     }
 
@@ -59,6 +63,7 @@ impl InputPlace {
                 return Err(CommandError::IsStore(self.name()));
             }
             InputPlace::Stored(session) => session.open().map_err(failed)?,
+            InputPlace::Separated(session) => Box::new(session.open().map_err(failed)?),
             InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
         let rest = Unpacked::new(input).map_err(failed)?;
@@ -232,9 +237,35 @@ impl FoundFiles {
             InputPlace::Stored(session) => {
                 fs::canonicalize(&session.store).unwrap_or_default().join(session.id())
             }
+            InputPlace::Separated(session) => session.record.join(&session.file),
         };
         if self.seen.insert(place) {
             self.files.push(file);
+        }
+    }
+
+    /// Takes records apart that sessions were joined to: each session is an input of its own.
+    pub(crate) fn separate(&mut self) {
+        for file in std::mem::take(&mut self.files) {
+            let InputPlace::File(path) = &file.input else {
+                self.files.push(file);
+                continue;
+            };
+            if !joined::is_joined(path) {
+                self.files.push(file);
+                continue;
+            }
+            let name = file.input.name();
+            match joined::separate(path) {
+                Ok(sessions) => self.files.extend(sessions.into_iter().map(|session| {
+                    let base = match session.file.as_str() {
+                        "" => file.base.clone(),
+                        name => file.base.join(name.replace(['/', '\\'], "_")),
+                    };
+                    FoundFile { input: InputPlace::Separated(session), base, named: file.named, bytes: 0 }
+                })),
+                Err(error) => self.failed.push((name.clone(), CommandError::Read(name, error))),
+            }
         }
     }
 
@@ -328,6 +359,7 @@ impl Taken {
         let real = found.iter().filter_map(|file| match &file.input {
             InputPlace::File(path) => fs::canonicalize(path).ok(),
             InputPlace::Stored(session) => fs::canonicalize(&session.store).ok(),
+            InputPlace::Separated(session) => fs::canonicalize(&session.record).ok(),
             InputPlace::Stdin => None,
         });
         let bases = found.iter().map(|file| file.base.clone());

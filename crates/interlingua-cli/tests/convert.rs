@@ -22,13 +22,12 @@ fn stdin_to_stdout() {
         ran.stdout(),
         concat!(
             r#"{"version":"3.0.0","id":"s","session":{"session-id":"s","entries":[{"type":"user","id":"a","#,
-            r#""content":"hi","vendor-ext":{"vendor":"claude-code","data":{"type":"user","uuid":"~","#,
+            r#""origin":"own","content":"hi","vendor-ext":{"vendor":"claude-code","data":{"type":"user","uuid":"~","#,
             r#""sessionId":"s","message":{"role":"user","content":"~"},"new":{"x":[1]}}}}],"#,
-            r#""agent-meta":{"model-id":"unknown","model-provider":"anthropic","cli-name":"claude-code"}},"#,
+            r#""agent-meta":{"model-id":"unknown","model-provider":"anthropic","cli-name":"claude-code"},"#,
+            r#""vendor-ext":{"vendor":"interlingua","data":{"leaf":"a"}}}}"#,
+            "\n",
         )
-        .trim_end_matches(',')
-        .to_owned()
-            + "}\n"
     );
     assert_eq!(ran.code, Some(0));
 }

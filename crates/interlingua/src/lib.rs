@@ -36,6 +36,7 @@ pub mod dialects;
 pub mod error;
 pub mod fold;
 pub mod framing;
+pub mod graph;
 pub mod json;
 pub mod ledger;
 pub mod log;

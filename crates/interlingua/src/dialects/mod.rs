@@ -2,7 +2,7 @@
 //! goldens all follow from it.
 
 use crate::framing::Framing;
-use crate::model::{Field, Says, SaysTable};
+use crate::model::{Field, Says, SaysTable, Usage};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Limits;
@@ -230,6 +230,8 @@ pub struct Options {
     pub now: Option<u64>,
     /// What the source is called, for sources that carry no id of their own.
     pub source_name: Option<String>,
+    /// Responses that another record tells of, and what they used: one that is joined to it counts them no more.
+    pub told_responses: Vec<(String, Usage)>,
     /// The dialect that is read; the pipe sets it.
     pub source: Option<&'static str>,
     /// Whether the report says what became of each single leaf.

@@ -5,7 +5,7 @@ use crate::json::Str;
 
 /// A call that waits for the rest of its arguments. All texts are escaped, as they stood in their lines.
 #[derive(Debug, Default)]
-pub(super) struct PendingCall {
+pub(super) struct UnansweredCall {
     /// The subagent that makes it; empty for the agent itself.
     pub(super) agent: String,
     pub(super) parent_call: String,
@@ -18,7 +18,7 @@ pub(super) struct PendingCall {
     pub(super) braces: Braces,
 }
 
-impl PendingCall {
+impl UnansweredCall {
     /// So many bytes of arguments are held back, at most.
     const MOST: usize = 16 << 20;
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn an_object_is_whole_with_its_last_brace() {
-        let mut call = PendingCall::default();
+        let mut call = UnansweredCall::default();
         for (piece, whole) in [
             ("", false),
             (r#"{\"a\": \"}"#, false),

@@ -1,7 +1,7 @@
 //! Lines to events: which of the two files a line is of, and the messages of `context.jsonl`. What the wire says is read in
 //! [`super::wire`].
 
-use super::calls::PendingCall;
+use super::calls::UnansweredCall;
 use crate::dialects::agents::kimi_parts::{
     Stamp, exit_code, first_text, is_content, is_function, is_part, read_part, shape, state_of,
 };
@@ -19,7 +19,7 @@ pub(super) struct KimiReader {
     pub(super) session: SessionNews,
     pub(super) arguments: SpelledArguments,
     /// Calls that wait for the rest of their arguments, at most one of each agent.
-    pub(super) pending: Vec<PendingCall>,
+    pub(super) pending: Vec<UnansweredCall>,
     /// Permissions that were asked for.
     pub(super) asked: Remembered<Permission<'static>>,
     /// The date of the line at hand.

@@ -1,7 +1,7 @@
 //! What the wire tells the screen: who said what, what tools returned, what a person allowed. A message of a subagent is a
 //! whole message within another.
 
-use super::calls::{Braces, PendingCall};
+use super::calls::{Braces, UnansweredCall};
 use super::files::read_files;
 use super::read::{KimiReader, envelope, think};
 use crate::dialects::agents::kimi_parts::{Stamp, exit_code, is_content, is_function, read_part, shape};
@@ -182,13 +182,13 @@ impl KimiReader {
         text: Option<&Str<'t>>,
     ) {
         let copy = |text: Option<Str<'_>>| text.map_or_else(String::new, |text| text.as_escaped().to_owned());
-        let mut call = PendingCall {
+        let mut call = UnansweredCall {
             agent: copy(message.agent.note_text(Field::ItemAgent)),
             parent_call: copy(message.parent_call.note_text(Field::ItemParentCall)),
             call_id: copy(id.note_text(Field::CallId)),
             name: copy(function.note_str("name", Field::CallName)),
             date: message.stamp.of_item().map_or_else(String::new, |time| time.as_str().to_owned()),
-            ..PendingCall::default()
+            ..UnansweredCall::default()
         };
         if let Some(text) = text {
             call.hear(text);
@@ -215,10 +215,10 @@ impl KimiReader {
     }
 
     /// Says a call that waited, with the piece of the line at hand.
-    pub(super) fn say_call(&mut self, call: PendingCall, last: Option<&Str<'_>>, out: &mut Events<'_>) {
+    pub(super) fn say_call(&mut self, call: UnansweredCall, last: Option<&Str<'_>>, out: &mut Events<'_>) {
         // Copies: the lines that said it are gone.
         let text = |text: String| Some(Str::escaped(&text).into_owned()).filter(|text| !text.is_empty());
-        let PendingCall { agent, parent_call, call_id, name, date, pieces, .. } = call;
+        let UnansweredCall { agent, parent_call, call_id, name, date, pieces, .. } = call;
         let tool = ToolCall {
             call_id: text(call_id),
             kind: CallKind::Function,

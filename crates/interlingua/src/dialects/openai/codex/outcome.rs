@@ -13,14 +13,14 @@ use crate::tape::{Kind, Limits, TapeBuf, Val};
 
 /// How a call ended.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ToolOutcome {
+pub(super) struct CodexOutcome {
     pub(super) is_error: Option<bool>,
     pub(super) exit_code: Option<i64>,
     /// In milliseconds.
     pub(super) duration: Option<u64>,
 }
 
-impl ToolOutcome {
+impl CodexOutcome {
     /// What is known first counts.
     fn or(self, other: Self) -> Self {
         Self {
@@ -42,7 +42,7 @@ pub(super) struct FileChange {
 struct PendingCall {
     /// A hash of its id: two of 64 with the same one would be a wonder.
     key: u64,
-    outcome: ToolOutcome,
+    outcome: CodexOutcome,
     files: Vec<FileChange>,
     /// The files are those that the call names; no event has told what became of them.
     planned: bool,
@@ -84,7 +84,7 @@ impl Outcomes {
             self.forget(&lost.files);
         }
         let key = hash(0, call_id.as_bytes());
-        self.calls.push_back(PendingCall { key, outcome: ToolOutcome::default(), files, planned });
+        self.calls.push_back(PendingCall { key, outcome: CodexOutcome::default(), files, planned });
     }
 
     /// Something tells how the call ended. The event is only looked at: the result that it belongs to may never come.
@@ -124,7 +124,7 @@ impl Outcomes {
         call_id: &str,
         output: Option<Val<'_>>,
         is_script: bool,
-    ) -> (ToolOutcome, Vec<FileChange>) {
+    ) -> (CodexOutcome, Vec<FileChange>) {
         let key = hash(0, call_id.as_bytes());
         let known = self.calls.iter().position(|call| call.key == key);
         let call = known.and_then(|at| self.calls.remove(at));
@@ -151,22 +151,22 @@ impl Outcomes {
     }
 
     /// What the text of a result says: older ones are JSON with `metadata`, newer ones have lines before the output.
-    fn read(&mut self, output: Val<'_>) -> ToolOutcome {
+    fn read(&mut self, output: Val<'_>) -> CodexOutcome {
         let first = output.elements().next().and_then(|part| part.get("text"));
         let Some(text) = output.str().or_else(|| first?.str()) else {
             let success = output.get("success").and_then(|success| success.bool());
-            return ToolOutcome { is_error: success.map(|success| !success), ..ToolOutcome::default() };
+            return CodexOutcome { is_error: success.map(|success| !success), ..CodexOutcome::default() };
         };
         let escaped = text.as_escaped();
         if escaped.starts_with("{\\\"output\\\"") {
             self.plain.clear();
             text.decode_into(&mut self.plain);
             let Ok(tape) = self.tape.parse(&self.plain, &Limits::default()) else {
-                return ToolOutcome::default();
+                return CodexOutcome::default();
             };
             let metadata = tape.root().get("metadata");
             let number = |name| metadata.and_then(|metadata| metadata.get(name)).map(|number| number.text());
-            return ToolOutcome {
+            return CodexOutcome {
                 is_error: None,
                 exit_code: number("exit_code").and_then(|code| code.parse().ok()),
                 duration: number("duration_seconds").and_then(milliseconds),
@@ -180,8 +180,8 @@ impl Outcomes {
 const OF_SCRIPT: &str = "exec-";
 
 /// What lines before an output say. They are few and short, have nothing to escape, and end with `Output:`.
-fn read_lines(escaped: &str) -> ToolOutcome {
-    let mut outcome = ToolOutcome::default();
+fn read_lines(escaped: &str) -> CodexOutcome {
+    let mut outcome = CodexOutcome::default();
     for (number, piece) in escaped.split('\\').take(8).enumerate() {
         let line = if number == 0 { Some(piece) } else { piece.strip_prefix('n') };
         let Some(line) = line else { break };
@@ -215,7 +215,7 @@ fn is_head_line(line: &str) -> bool {
 }
 
 /// What an event tells of the end of a call.
-fn told(event: Val<'_>) -> ToolOutcome {
+fn told(event: Val<'_>) -> CodexOutcome {
     let exit_code = event.get("exit_code").and_then(|code| code.text().parse().ok());
     let duration = event.get("duration").and_then(|duration| {
         let nanos = duration.get("nanos")?.u64()? / 1_000_000;
@@ -234,7 +234,7 @@ fn told(event: Val<'_>) -> ToolOutcome {
         Some(result.get("Err").is_some() || failed == Some(true))
     });
     let is_error = by_status.or(success).or(answer).or(exit_code.map(|code: i64| code != 0));
-    ToolOutcome { is_error, exit_code, duration }
+    CodexOutcome { is_error, exit_code, duration }
 }
 
 /// Adds what a patch did to a file.

@@ -8,7 +8,7 @@ use super::node::{EntryNode, NodeKind, put_tail, put_time};
 use super::profile::DraftProfile;
 use super::session::SessionSummary;
 use super::unreadable::UnreadableRun;
-use super::usage::{RecentResponses, is_some, shrunk, write_counts};
+use super::usage::{KnownResponses, is_some, shrunk, write_counts};
 use super::waiting::{Waiting, WaitingUnit};
 use crate::dialects::ours::lose_tail;
 use crate::dialects::{Dialect, Options, Plane};
@@ -28,7 +28,7 @@ pub(super) struct Entries {
     nodes: Vec<EntryNode>,
     /// The model that the entry names.
     model: String,
-    tally: Tally<RecentResponses>,
+    tally: Tally<KnownResponses>,
     /// The time at the source, for what has none of its own.
     now: Option<Raw<'static>>,
     /// Lines whose item is still open.
@@ -73,7 +73,10 @@ impl Entries {
         let source = options
             .source
             .filter(|source| Dialect::named(source).is_some_and(|dialect| dialect.plane == Plane::Log));
-        Self { summary: SessionSummary::new(options.source_name.clone(), profile), source, ..Self::default() }
+        let mut tally = Tally::<KnownResponses>::default();
+        tally.responses.told(&options.told_responses);
+        let summary = SessionSummary::new(options.source_name.clone(), profile);
+        Self { source, summary, tally, ..Self::default() }
     }
 
     /// Takes in the next event.

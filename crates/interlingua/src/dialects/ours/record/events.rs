@@ -3,7 +3,7 @@
 //! its notices.
 
 use super::read_entry::{ReadEntry, ReadUsage};
-use super::usage::{RecentResponses, named_counts, read_counts};
+use super::usage::{KnownResponses, named_counts, read_counts};
 use super::words::{usual_stop, usual_word};
 use crate::json::{JsonWriter, Str};
 use crate::model::{Event, Field, Neutral, Spelling, Tally, Turn, Usage};
@@ -46,7 +46,7 @@ fn put<'t>(name: &str, data: &impl Neutral<'t>, json: &mut JsonWriter<'_>) {
 }
 
 /// Reads an entry that is no item: one with `data` that has no content. `None` if it is one.
-pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally<RecentResponses>) -> Option<Event<'t>> {
+pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally<KnownResponses>) -> Option<Event<'t>> {
     let data = entry.data.filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
     let name = entry.event_type?.str()?;
     let has = |name: &str| data.get(name).is_some();
@@ -107,7 +107,7 @@ pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &
 pub(super) fn read_response<'t>(
     usage: ReadUsage<'t>,
     entry: &ReadEntry<'t>,
-    tally: &mut Tally<RecentResponses>,
+    tally: &mut Tally<KnownResponses>,
 ) -> Turn<'t> {
     let more = read_counts(usage);
     let of_response = usage.rest;

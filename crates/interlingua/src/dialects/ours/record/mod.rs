@@ -26,6 +26,7 @@ pub(super) use says::says;
 
 use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::model::Usage;
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Val;
@@ -40,7 +41,7 @@ pub static DIALECT: Dialect = Dialect {
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
-        framing: Framing::Documents(&["session", "entries"]),
+        framing: FRAMING,
         read: Some(|_| Box::new(read::RecordReader::new(DraftProfile::V3))),
         write: Some(WriteSpec {
             make: |options| Box::new(write::RecordWriter::new(options, DraftProfile::V3)),
@@ -49,6 +50,9 @@ pub static DIALECT: Dialect = Dialect {
     }],
     sniff,
 };
+
+/// A record is cut into its entries.
+pub(crate) const FRAMING: Framing = Framing::Documents(&["session", "entries"]);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let of_session = head.doc.get("session").is_some_and(is_session);
@@ -79,4 +83,11 @@ pub(super) fn closed_reader() -> Box<dyn Reader> {
 /// A writer of profile v2.
 pub(super) fn closed_writer(options: &Options) -> Box<dyn Writer> {
     Box::new(closed::ClosedWriter::new(options))
+}
+
+/// The response that an entry tells of, and what that used.
+pub(crate) fn response_of(entry: Val<'_>) -> Option<(String, Usage)> {
+    let usage = read_entry::ReadEntry::new(entry, DraftProfile::V3).usage()?;
+    let id = usage.rest.get("response-id")?.str()?.as_escaped().to_owned();
+    Some((id, usage::read_counts(usage)))
 }

@@ -9,11 +9,12 @@ use super::profile::{DraftProfile, OURS};
 use super::read_entry::ReadEntry;
 use super::session::{Overview, UNKNOWN};
 use super::unreadable;
-use super::usage::RecentResponses;
+use super::usage::KnownResponses;
 use super::words::{self, SPEAKERS};
 use crate::dialects::Dialect;
 use crate::error::Code;
 use crate::framing::FrameKind;
+use crate::graph;
 use crate::json::{Raw, Str};
 use crate::model::{
     Args, Author, CacheMark, CallKind, Circumstances, Citation, Event, Field, FileRef, ItemId, ItemKind,
@@ -37,7 +38,7 @@ pub(super) struct RecordReader {
 /// What the entries have told of the session.
 #[derive(Default)]
 struct Heard {
-    tally: Tally<RecentResponses>,
+    tally: Tally<KnownResponses>,
     overview: Overview,
     /// What changed about the session; what stands after the entries is older.
     changed: Session<'static>,
@@ -243,7 +244,7 @@ impl Heard {
             return;
         }
         if !self.happened(entry, out) {
-            self.item(entry, None, vendor, out);
+            self.item(entry, None, None, vendor, out);
         } else if data.is_none() && !vendor.is_empty() && vendor != OURS {
             ext[0].take_text(Field::Structure);
             out.kept_with_next(vendor);
@@ -279,6 +280,19 @@ impl Heard {
         true
     }
 
+    /// Reads an entry of another record that was joined to the call which started its session. The lines it was made from
+    /// are of another file, and what became of that session is no news of this one.
+    fn joined(&mut self, entry: &ReadEntry<'_>, begin: &ReadEntry<'_>, out: &mut Events<'_>) {
+        let told = entry.data.filter(|data| data.get("content").is_none()).and(entry.event_type);
+        match told.word() {
+            "session-updated" | "session-ended" | "rewound" | "model" | "request" | "turn-started" => {}
+            // A turn within a call is none of this session; what it used is.
+            "turn-ended" | "usage" | "line" => self.used(entry, out),
+            _ if self.happened(entry, out) => {}
+            _ => self.item(entry, None, Some(begin), "", out),
+        }
+    }
+
     /// Says what the responses that end with this entry have used.
     fn used(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
         let Some(usage) = entry.usage() else { return };
@@ -287,18 +301,25 @@ impl Heard {
         out.event(&Event::Usage(turn));
     }
 
-    /// Reads an entry or a child as an item with its children. `around` is the item and the entry that it is a child of.
+    /// Reads an entry or a child as an item with its children. `around` is the item and the entry that it is a child of;
+    /// `joined` is what began the session of another record that it is of.
     fn item(
         &mut self,
         entry: &ReadEntry<'_>,
         around: Option<(ItemId, &ReadEntry<'_>)>,
+        joined: Option<&ReadEntry<'_>>,
         vendor: &str,
         out: &mut Events<'_>,
     ) {
         let Some((kind, author)) = kind_of(entry) else { return };
         let content = entry.content();
         let of = Of::item(&kind);
-        let circumstances = Circumstances::read_members(entry.ours, &["time", "model"], Spelling::Kebab);
+        let mut circumstances = Circumstances::read_members(entry.ours, &["time", "model"], Spelling::Kebab);
+        if let Some(joined) = joined {
+            let said = |name| joined.ours.get(name).and_then(|said| said.str());
+            circumstances.agent = circumstances.agent.or_else(|| said("agent"));
+            circumstances.parent_call = circumstances.parent_call.or_else(|| said("parent-call"));
+        }
         // What a subagent says stands within its call, and is no block of it.
         let call = around.and_then(|(_, call)| call.call_id?.str());
         let by_subagent = call.is_some() && circumstances.parent_call == call;
@@ -321,11 +342,17 @@ impl Heard {
         if let Some(files) = entry.files.filter(|_| of == Of::Result) {
             next = read_files(files, (id, next), out);
         }
+        let mut subagent = None;
         for child in entry.children() {
-            if let Some(part) = child.part.and_then(|part| part.u64()) {
+            if graph::begins_session(child.map) {
+                self.item(&child, Some((id, entry)), None, vendor, out);
+                subagent = Some((Heard::default(), child));
+            } else if let Some((heard, begin)) = &mut subagent {
+                heard.joined(&child, begin, out);
+            } else if let Some(part) = child.part.and_then(|part| part.u64()) {
                 next = later_part(&child, (id, part as u32), of, vendor, out).max(next);
             } else {
-                self.item(&child, Some((id, entry)), vendor, out);
+                self.item(&child, Some((id, entry)), None, vendor, out);
             }
         }
         let is_error =

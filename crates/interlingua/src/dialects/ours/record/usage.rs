@@ -1,9 +1,11 @@
 //! Token usage: cumulative in the model, increases in the record.
 
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
 use super::read_entry::ReadUsage;
-use crate::json::JsonWriter;
-use crate::json::Str;
-use crate::ledger::hash;
+use crate::json::{JsonWriter, Str};
+use crate::ledger::{Identity, hash};
 use crate::model::{Field, ResponseUsages, Stop, StopClass, Usage};
 
 /// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
@@ -79,16 +81,19 @@ pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> 
     pairs.filter(|((_, now), (_, known))| now.is_some() && now < known).map(|((field, _), _)| field)
 }
 
-/// The responses heard of last: lines of one response stand close together. Writer and reader remember the same ones, so
-/// that the one undoes what the other did.
+/// The responses heard of: the last ones whole, for lines of one response stand close together, and of older ones what they
+/// used, for a copied history repeats them all. Writer and reader remember the same, so that the one undoes what the other
+/// did.
 #[derive(Default)]
-pub(super) struct RecentResponses {
+pub(super) struct KnownResponses {
     /// In a ring.
     recent: Vec<Response>,
     /// A hash of the id of each: most responses are new, and that is seen at one look.
-    keys: [u32; RecentResponses::MOST],
+    keys: [u32; KnownResponses::MOST],
     /// The slot for the next one.
     next: usize,
+    /// What older ones used, by the hash of their ids.
+    older: HashMap<u64, Usage, BuildHasherDefault<Identity>>,
 }
 
 #[derive(Default)]
@@ -129,36 +134,50 @@ impl Response {
     }
 }
 
-impl RecentResponses {
+impl KnownResponses {
     const MOST: usize = 32;
+    /// So many older ones are remembered, in 5 MB at most.
+    const MOST_OLDER: usize = 1 << 15;
 
     /// The response of that id, and whether it is heard of for the first time.
     pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
+        let whole_key = hash(0, id.as_escaped().as_bytes());
         // The lower half: what ids differ in stands at their end, and reaches no other.
-        let key = hash(0, id.as_escaped().as_bytes()) as u32;
+        let key = whole_key as u32;
         // Without a way out in between, all are compared at once.
         let among = self.keys.iter().filter(|known| **known == key).count() > 0;
         let is_it = |(known, response): (&u32, &Response)| *known == key && response.id == id.as_escaped();
         let known = if among { self.keys.iter().zip(&self.recent).position(is_it) } else { None };
-        let at = known.unwrap_or_else(|| {
-            let at = self.next;
-            self.next = (at + 1) % Self::MOST;
-            if at == self.recent.len() {
-                self.recent.push(Response { id: String::with_capacity(64), ..Response::default() });
-            }
-            // The oldest slot's string is used again.
-            let slot = &mut self.recent[at];
-            slot.id.clear();
-            slot.id.push_str(id.as_escaped());
-            (slot.usage, slot.stop, slot.stop_rest, slot.attempt) = (Usage::default(), None, None, 0);
-            self.keys[at] = key;
-            at
-        });
-        (&mut self.recent[at], known.is_none())
+        if let Some(at) = known {
+            return (&mut self.recent[at], false);
+        }
+        let at = self.next;
+        self.next = (at + 1) % Self::MOST;
+        if at == self.recent.len() {
+            self.recent.push(Response { id: String::with_capacity(64), ..Response::default() });
+        }
+        let older = self.older.remove(&whole_key);
+        // The oldest slot's string is used again.
+        let slot = &mut self.recent[at];
+        if is_some(&slot.usage) && self.older.len() < Self::MOST_OLDER {
+            self.older.insert(hash(0, slot.id.as_bytes()), slot.usage);
+        }
+        slot.id.clear();
+        slot.id.push_str(id.as_escaped());
+        (slot.usage, slot.stop, slot.stop_rest, slot.attempt) = (older.unwrap_or_default(), None, None, 0);
+        self.keys[at] = key;
+        (slot, older.is_none())
     }
 }
 
-impl ResponseUsages for RecentResponses {
+impl KnownResponses {
+    /// Remembers what responses used that were told elsewhere.
+    pub(super) fn told(&mut self, responses: &[(String, Usage)]) {
+        self.older.extend(responses.iter().map(|(id, usage)| (hash(0, id.as_bytes()), *usage)));
+    }
+}
+
+impl ResponseUsages for KnownResponses {
     fn usage_of(&mut self, id: &Str<'_>) -> &mut Usage {
         &mut self.response(id).0.usage
     }

@@ -1,0 +1,413 @@
+//! Sessions that belong together: `convert --join` makes one record of the files of a session, its subagents and forks; the
+//! way back makes the files again.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use interlingua::dialects::ours::record;
+use interlingua::graph::{
+    self, CallMentions, Joiner, Kinship, KinshipReader, Link, NestedSession, SplitPart, Splitter,
+};
+use interlingua::json::Output;
+use interlingua::model::Usage;
+use tempfile::TempDir;
+
+use crate::convert::{Converted, Summary, convert_file};
+use crate::error::CommandError;
+use crate::flags::Convert;
+use crate::jobs;
+use crate::sources::{self, FoundFile, FoundFiles, Sink, Taken};
+
+/// A session that was joined to others, made a file of its own again.
+#[derive(Clone, Debug)]
+pub(crate) struct SeparatedInput {
+    /// The record that it was in.
+    pub(crate) record: PathBuf,
+    /// What its source file was called, without its extension; empty for the first.
+    pub(crate) file: String,
+    number: usize,
+    folder: Arc<TempDir>,
+}
+
+impl SeparatedInput {
+    /// The name in messages.
+    pub(crate) fn name(&self) -> String {
+        match self.file.as_str() {
+            "" => self.record.display().to_string(),
+            file => format!("{}, {file}", self.record.display()),
+        }
+    }
+
+    pub(crate) fn open(&self) -> io::Result<File> {
+        File::open(numbered(&self.folder, self.number))
+    }
+}
+
+fn numbered(folder: &TempDir, number: usize) -> PathBuf {
+    folder.path().join(number.to_string())
+}
+
+/// Whether a file is a record that sessions were joined to.
+pub(crate) fn is_joined(path: &Path) -> bool {
+    let scan = || -> io::Result<bool> {
+        let mut file = File::open(path)?;
+        let mut buffer = vec![0; CHUNK];
+        let mut filled = read_full(&mut file, &mut buffer[..BEGIN])?;
+        let begin = String::from_utf8_lossy(&buffer[..filled]).into_owned();
+        if !begin.trim_start().starts_with('{') || !begin.contains("\"version\"") {
+            return Ok(false);
+        }
+        loop {
+            let read = file.read(&mut buffer[filled..])?;
+            if contains(&buffer[..filled + read], graph::JOINED.as_bytes()) {
+                return Ok(true);
+            }
+            if read == 0 {
+                return Ok(false);
+            }
+            // The name may stand across two pieces.
+            let keep = (filled + read).min(graph::JOINED.len());
+            buffer.copy_within(filled + read - keep..filled + read, 0);
+            filled = keep;
+        }
+    };
+    // Whoever opens it next says what is wrong with it.
+    scan().unwrap_or(false)
+}
+
+/// How much of a file is read to see whether it can be a record.
+const BEGIN: usize = 4096;
+/// How much is read at a time.
+const CHUNK: usize = 1 << 20;
+
+fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+fn contains(bytes: &[u8], name: &[u8]) -> bool {
+    memchr::memmem::find(bytes, name).is_some()
+}
+
+/// Takes a joined record apart.
+pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
+    let folder = Arc::new(tempfile::Builder::new().prefix("interlingua-").tempdir()?);
+    let mut files = vec![String::new()];
+    let mut following = HashMap::new();
+    let mut sinks = HashMap::new();
+    let mut failed = None;
+    let mut splitter = Splitter::default();
+    let mut each = |part: SplitPart<'_>| {
+        let (number, bytes) = match part {
+            SplitPart::First(bytes) => (0, bytes),
+            SplitPart::Nested { file, record } => {
+                files.push(file.to_owned());
+                (files.len() - 1, record.as_bytes())
+            }
+            SplitPart::Following { number, file, bytes } => {
+                let number = *following.entry(number).or_insert_with(|| {
+                    files.push(file.to_owned());
+                    files.len() - 1
+                });
+                (number, bytes)
+            }
+        };
+        let written = (|| {
+            let sink = match sinks.entry(number) {
+                std::collections::hash_map::Entry::Occupied(sink) => sink.into_mut(),
+                std::collections::hash_map::Entry::Vacant(place) => {
+                    place.insert(io::BufWriter::new(File::create_new(numbered(&folder, number))?))
+                }
+            };
+            io::Write::write_all(sink, bytes)
+        })();
+        if let Err(error) = written {
+            failed.get_or_insert(error);
+        }
+    };
+    read_all(record, &mut |bytes| splitter.push(bytes, &mut each))?;
+    splitter.finish(&mut each);
+    for sink in sinks.into_values() {
+        sink.into_inner().map_err(io::IntoInnerError::into_error)?;
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let input = |(number, file)| SeparatedInput {
+        record: record.to_owned(),
+        file,
+        number,
+        folder: Arc::clone(&folder),
+    };
+    Ok(files.into_iter().enumerate().map(input).collect())
+}
+
+fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut file = BufReader::with_capacity(CHUNK, File::open(path)?);
+    loop {
+        let bytes = io::BufRead::fill_buf(&mut file)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        push(bytes);
+        let read = bytes.len();
+        io::BufRead::consume(&mut file, read);
+    }
+}
+
+/// Makes one record of the files of each session.
+pub(crate) fn join(
+    inputs: &[PathBuf],
+    output: &Path,
+    into_directory: bool,
+    args: &Convert,
+) -> Result<Summary, CommandError> {
+    if args.target().name != record::DIALECT.name {
+        return Err(CommandError::JoinsRecords(args.target()));
+    }
+    let FoundFiles { files, failed, .. } = sources::find(inputs, into_directory.then_some(output));
+    let folder = tempfile::Builder::new().prefix("interlingua-").tempdir();
+    let folder = folder.map_err(|error| CommandError::Write(std::env::temp_dir(), error))?;
+    let numbers: Vec<usize> = (0..files.len()).collect();
+    let to_record =
+        |number: usize, told: Vec<(String, Usage)>| -> Result<(Converted, Kinship), CommandError> {
+            let path = numbered(&folder, number);
+            let converted = convert_file(&files[number].input, &path, told, args)?;
+            let mut reader = KinshipReader::default();
+            read_all(&path, &mut |bytes| reader.push(bytes))
+                .map_err(|error| CommandError::Read(converted.name.clone(), error))?;
+            Ok((converted, reader.finish()))
+        };
+    let results = jobs::each(&numbers, &args.bulk, |number| to_record(*number, Vec::new()));
+
+    let mut summary = Summary { failed, ..Summary::default() };
+    let mut family = Family::new(&folder, &files);
+    for (number, result) in results.into_iter().enumerate() {
+        match result {
+            Ok((converted, facts)) => family.add(number, converted, facts),
+            Err(error) if error.is_skip() && !files[number].named => {
+                summary.skipped.push((files[number].input.name(), error));
+            }
+            Err(error) => summary.failed.push((files[number].input.name(), error)),
+        }
+    }
+    family.link()?;
+    // What a parent tells of its subagents' responses is counted there.
+    for member in 0..family.members.len() {
+        let told = family.told_by_parent(member);
+        if !told.is_empty() {
+            let (converted, facts) = to_record(family.members[member].number, told)?;
+            (family.members[member].converted, family.members[member].facts) = (converted, facts);
+        }
+    }
+    let roots: Vec<usize> =
+        (0..family.members.len()).filter(|member| family.links[*member].is_none()).collect();
+    if let (false, [_, _, ..]) = (into_directory, &roots[..]) {
+        return Err(CommandError::SeveralSessions(roots.len()));
+    }
+    let taken = Taken::inputs(&files);
+    for root in roots {
+        let path = if into_directory {
+            let base = &files[family.members[root].number].base;
+            let path = taken.claim(output, base, args.target().name, record_framing());
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(|error| CommandError::Write(parent.to_owned(), error))?;
+            }
+            path
+        } else {
+            output.to_owned()
+        };
+        let mut sink = Sink::file(&path)?;
+        family.write(root, &mut sink)?;
+        sink.finish()?;
+        family.outputs.insert(root, path);
+    }
+    summary.converted = family.finish();
+    Ok(summary)
+}
+
+fn record_framing() -> interlingua::framing::Framing {
+    record::DIALECT.roles[0].framing
+}
+
+/// Records, and which belongs to which.
+struct Family<'f> {
+    folder: &'f TempDir,
+    files: &'f [FoundFile],
+    members: Vec<FamilyMember>,
+    links: Vec<Option<Link>>,
+    outputs: HashMap<usize, PathBuf>,
+}
+
+/// One record, in a file of its own for now.
+struct FamilyMember {
+    number: usize,
+    converted: Converted,
+    facts: Kinship,
+}
+
+/// So deep sessions stand within one another; deeper ones follow.
+const MOST_NESTED: usize = 6;
+
+impl<'f> Family<'f> {
+    fn new(folder: &'f TempDir, files: &'f [FoundFile]) -> Self {
+        Self { folder, files, members: Vec::new(), links: Vec::new(), outputs: HashMap::new() }
+    }
+
+    fn add(&mut self, number: usize, converted: Converted, facts: Kinship) {
+        self.members.push(FamilyMember { number, converted, facts });
+    }
+
+    fn path(&self, member: usize) -> PathBuf {
+        numbered(self.folder, self.members[member].number)
+    }
+
+    fn read(&self, member: usize, push: &mut dyn FnMut(&[u8])) -> Result<(), CommandError> {
+        let path = self.path(member);
+        read_all(&path, push).map_err(|error| CommandError::Read(path.display().to_string(), error))
+    }
+
+    /// Finds out who belongs to whom, and by which call.
+    fn link(&mut self) -> Result<(), CommandError> {
+        let facts: Vec<Kinship> = self.members.iter().map(|member| member.facts.clone()).collect();
+        self.links = graph::links(&facts);
+        for parent in 0..self.members.len() {
+            let unknown = |link: &&mut Link| link.parent == parent && link.call.is_none();
+            let wanted: Vec<String> =
+                self.links.iter_mut().flatten().filter(unknown).map(|link| link.name.clone()).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let mut mentions = CallMentions::new(wanted);
+            self.read(parent, &mut |bytes| mentions.push(bytes))?;
+            let found = mentions.finish();
+            for link in self.links.iter_mut().flatten().filter(|link| link.parent == parent) {
+                link.call = link.call.take().or_else(|| found.get(&link.name).cloned());
+            }
+        }
+        Ok(())
+    }
+
+    /// What the parent tells of responses of the member.
+    fn told_by_parent(&self, member: usize) -> Vec<(String, Usage)> {
+        let Some(link) = &self.links[member] else { return Vec::new() };
+        let told = &self.members[link.parent].facts.responses;
+        let own = &self.members[member].facts.responses;
+        own.keys().filter_map(|id| Some((id.clone(), *told.get(id)?))).collect()
+    }
+
+    /// Writes a record with all that belongs to it.
+    fn write(&self, root: usize, sink: &mut Sink) -> Result<(), CommandError> {
+        let mut following = Vec::new();
+        self.write_joined(root, 0, &mut following, sink)?;
+        let mut at = 0;
+        while let Some(member) = following.get(at).copied() {
+            sink.write(b"\n");
+            self.read(member, &mut |bytes| sink.write(bytes))?;
+            at += 1;
+        }
+        sink.take_error()
+    }
+
+    /// Writes a record with the sessions that stand in its calls; others go to `following`.
+    fn write_joined(
+        &self,
+        member: usize,
+        depth: usize,
+        following: &mut Vec<usize>,
+        out: &mut dyn Output,
+    ) -> Result<(), CommandError> {
+        let mut failed = None;
+        let mut waiting: Vec<usize> = (0..self.members.len())
+            .filter(|child| self.links[*child].as_ref().is_some_and(|link| link.parent == member))
+            .collect();
+        let mut joiner = Joiner::default();
+        let (waiting, following) =
+            (std::cell::RefCell::new(&mut waiting), std::cell::RefCell::new(following));
+        let mut sessions = |call: &str| {
+            let mut texts = Vec::new();
+            waiting.borrow_mut().retain(|child| {
+                let here = self.links[*child].as_ref().filter(|link| link.call.as_deref() == Some(call));
+                let fits = depth < MOST_NESTED && self.members[*child].facts.size.fits_in_a_call();
+                let Some(link) = here.filter(|_| fits) else { return true };
+                match self.nested(*child, link, depth, &mut following.borrow_mut()) {
+                    Ok(text) => texts.push(text),
+                    Err(error) => _ = failed.get_or_insert(error),
+                }
+                false
+            });
+            (!texts.is_empty()).then(|| texts.join(","))
+        };
+        self.read(member, &mut |bytes| joiner.push(bytes, &mut sessions, out))?;
+        let mut last = || {
+            let mut entries = Vec::new();
+            if depth > 0 {
+                following.borrow_mut().append(&mut waiting.borrow_mut());
+                return entries;
+            }
+            following.borrow_mut().append(&mut waiting.borrow_mut());
+            // Those that follow may have sessions of their own, which follow, too.
+            let mut at = 0;
+            while let Some(child) = {
+                let list = following.borrow();
+                list.get(at).copied()
+            } {
+                if let Some(link) = &self.links[child] {
+                    entries.push(graph::following_entry(link, &self.file_name(child)));
+                }
+                let own = (0..self.members.len())
+                    .filter(|inner| self.links[*inner].as_ref().is_some_and(|link| link.parent == child));
+                following.borrow_mut().extend(own);
+                at += 1;
+            }
+            entries
+        };
+        joiner.finish(&mut sessions, &mut last, out);
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn nested(
+        &self,
+        child: usize,
+        link: &Link,
+        depth: usize,
+        following: &mut Vec<usize>,
+    ) -> Result<String, CommandError> {
+        let mut record = Vec::new();
+        self.write_joined(child, depth + 1, following, &mut record)?;
+        let mut nested = NestedSession::default();
+        nested.push(&record);
+        Ok(nested.finish(link, &self.file_name(child)))
+    }
+
+    fn file_name(&self, member: usize) -> String {
+        let base = &self.files[self.members[member].number].base;
+        base.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// What became of each file.
+    fn finish(self) -> Vec<Converted> {
+        let Self { members, links, outputs, .. } = self;
+        let root_of = |mut member: usize| {
+            while let Some(link) = &links[member] {
+                member = link.parent;
+            }
+            member
+        };
+        let roots: Vec<usize> = (0..members.len()).map(root_of).collect();
+        let with_output = |(member, root): (FamilyMember, usize)| Converted {
+            output: outputs.get(&root).cloned(),
+            ..member.converted
+        };
+        members.into_iter().zip(roots).map(with_output).collect()
+    }
+}

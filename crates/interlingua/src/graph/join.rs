@@ -1,0 +1,189 @@
+//! Puts sessions into the calls that started them.
+
+use super::{JOINED, Link, RecordFrames, begins_session, children};
+use crate::framing::{Frame, FrameKind};
+use crate::json::Output;
+use crate::tape::{Tape, Val};
+
+/// Makes of a record what stands in the children of a call.
+#[derive(Default)]
+pub struct NestedSession {
+    frames: RecordFrames,
+    record: RecordRest,
+    entries: String,
+}
+
+/// A record whose entries are left out.
+#[derive(Default)]
+struct RecordRest {
+    before: String,
+    session: String,
+    after: String,
+}
+
+impl RecordRest {
+    /// Takes in what stands before the entries, or after them.
+    fn add(&mut self, part: Val<'_>) {
+        for (name, value) in part.members() {
+            if name.as_escaped() != "session" {
+                let outer = if self.session.is_empty() { &mut self.before } else { &mut self.after };
+                add_member(outer, name.as_escaped(), value);
+                continue;
+            }
+            for (name, value) in value.members() {
+                // An empty list says where the entries stood.
+                add_member(&mut self.session, name.as_escaped(), value);
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { before, session, after } = self;
+        let whole = format!("{{{before}\"session\":{{{}}},{after}", session.trim_end_matches(','));
+        format!("{}}}", whole.trim_end_matches(','))
+    }
+}
+
+fn add_member(members: &mut String, name: &str, value: Val<'_>) {
+    for text in ["\"", name, "\":", value.text(), ","] {
+        members.push_str(text);
+    }
+}
+
+impl NestedSession {
+    /// Takes the next bytes of the record.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Self { frames, record, entries } = self;
+        frames.push(bytes, |frame, tape| take_frame(frame, tape, record, entries));
+    }
+
+    /// The entry that begins the session, and its entries: elements of a list. `file` is what the source file is called,
+    /// without its extension.
+    pub fn finish(mut self, link: &Link, file: &str) -> String {
+        let Self { frames, record, entries } = &mut self;
+        frames.finish(|frame, tape| take_frame(frame, tape, record, entries));
+        marker(link, file, Some(&self.record.text())) + &self.entries
+    }
+}
+
+fn take_frame(frame: Frame<'_>, tape: Option<&Tape<'_>>, record: &mut RecordRest, entries: &mut String) {
+    let Some(tape) = tape else { return };
+    if let FrameKind::Element { .. } = frame.kind {
+        entries.push(',');
+        entries.push_str(tape.root().text());
+    } else {
+        record.add(tape.root());
+    }
+}
+
+/// The entry that says which session begins here, or follows.
+fn marker(link: &Link, file: &str, record: Option<&str>) -> String {
+    let Link { relation, call, name, .. } = link;
+    let call = call.as_ref().map_or_else(String::new, |call| format!(",\"parent-call\":\"{call}\""));
+    let record = record.map_or_else(String::new, |record| format!(",\"record\":{record}"));
+    let file = crate::json::Str::from_plain(file);
+    let (file, relation) = (file.as_escaped(), relation.word());
+    format!(
+        "{{\"type\":\"system-event\",\"event-type\":\"{JOINED}\",\"agent\":\"{name}\"{call},\
+         \"data\":{{\"content\":{{\"relation\":\"{relation}\",\"file\":\"{file}\"{record}}}}}}}"
+    )
+}
+
+/// The entry that names a record that follows in the same file.
+pub fn following_entry(link: &Link, file: &str) -> String {
+    marker(link, file, None)
+}
+
+/// Puts sessions into the calls of a record as it passes.
+#[derive(Default)]
+pub struct Joiner {
+    frames: RecordFrames,
+    /// An entry has passed.
+    begun: bool,
+}
+
+impl Joiner {
+    /// Takes the next bytes of the record and writes what they become. `sessions` is asked for what stands in a call, and
+    /// is told of every call there is.
+    pub fn push(
+        &mut self,
+        bytes: &[u8],
+        sessions: &mut dyn FnMut(&str) -> Option<String>,
+        out: &mut dyn Output,
+    ) {
+        let Self { frames, begun } = self;
+        frames.push(bytes, |frame, tape| join_frame(frame, tape, begun, sessions, out));
+    }
+
+    /// Writes the rest. `last` is asked for entries that stand after all others, before the record ends.
+    pub fn finish(
+        &mut self,
+        sessions: &mut dyn FnMut(&str) -> Option<String>,
+        last: &mut dyn FnMut() -> Vec<String>,
+        out: &mut dyn Output,
+    ) {
+        let Self { frames, begun } = self;
+        frames.finish(|frame, tape| {
+            if frame.kind == FrameKind::Tail {
+                for entry in last() {
+                    if std::mem::replace(begun, true) {
+                        out.write(b",");
+                    }
+                    out.write(entry.as_bytes());
+                }
+            }
+            join_frame(frame, tape, begun, sessions, out);
+        });
+    }
+}
+
+fn join_frame(
+    frame: Frame<'_>,
+    tape: Option<&Tape<'_>>,
+    begun: &mut bool,
+    sessions: &mut dyn FnMut(&str) -> Option<String>,
+    out: &mut dyn Output,
+) {
+    let is_entry = matches!(frame.kind, FrameKind::Element { .. });
+    *begun |= is_entry;
+    let mut inserts = Vec::new();
+    if let Some(tape) = tape.filter(|_| is_entry) {
+        find_calls(tape.root(), sessions, &mut inserts);
+    }
+    let Some(tape) = tape.filter(|_| !inserts.is_empty()) else {
+        return out.write(&frame.source().unwrap_or(frame.bytes.into()));
+    };
+    if frame.kind == (FrameKind::Element { comma: true }) {
+        out.write(b",");
+    }
+    let mut at = 0;
+    for (place, text) in inserts {
+        out.write(&tape.text().as_bytes()[at..place]);
+        out.write(text.as_bytes());
+        at = place;
+    }
+    out.write(&tape.text().as_bytes()[at..]);
+}
+
+/// Finds the calls in an entry, and where their sessions go.
+fn find_calls(
+    entry: Val<'_>,
+    sessions: &mut dyn FnMut(&str) -> Option<String>,
+    inserts: &mut Vec<(usize, String)>,
+) {
+    for child in children(entry).take_while(|child| !begins_session(*child)) {
+        find_calls(child, sessions, inserts);
+    }
+    if !entry.get("type").is_some_and(|kind| kind.is("tool-call")) {
+        return;
+    }
+    let Some(call) = entry.get("call-id").and_then(|call| call.str()) else { return };
+    let Some(text) = sessions(call.as_escaped()) else { return };
+    match entry.get("children") {
+        Some(list) => {
+            let comma = if list.elements().next().is_some() { "," } else { "" };
+            inserts.push((list.span().end - 1, format!("{comma}{text}")));
+        }
+        None => inserts.push((entry.span().end - 1, format!(",\"children\":[{text}]"))),
+    }
+}

@@ -1,0 +1,236 @@
+//! What a record tells of its place among others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{RecordFrames, begins_session, children};
+use crate::dialects::ours::record;
+use crate::framing::{Frame, FrameKind};
+use crate::json::Str;
+use crate::model::Usage;
+use crate::tape::{Tape, Val};
+
+/// What a record tells of its place among others. Names are as they stand in the record, escapes included.
+#[derive(Clone, Debug, Default)]
+pub struct Kinship {
+    /// The session's id.
+    pub session: Option<String>,
+    /// The session that it came from.
+    pub parent: Option<String>,
+    /// The call that started it.
+    pub parent_call: Option<String>,
+    /// The subagent that says everything in it.
+    pub agent: Option<String>,
+    /// Subagents that it names, and the calls that started them.
+    pub calls: BTreeMap<String, String>,
+    /// What responses of subagents used, as far as it tells that itself.
+    pub responses: BTreeMap<String, Usage>,
+    /// An agent asked for it, not a person.
+    pub asked_by_agent: bool,
+    /// How large it is.
+    pub size: RecordSize,
+}
+
+/// How large a record is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecordSize {
+    /// In bytes.
+    pub bytes: u64,
+    /// Its leaves.
+    pub leaves: u64,
+    /// How deep its deepest entry is nested.
+    pub depth: usize,
+}
+
+impl RecordSize {
+    /// Whether a call may hold it: that is one frame for whoever reads the record, and others may be beside it.
+    pub const fn fits_in_a_call(&self) -> bool {
+        self.bytes <= 8 << 20 && self.leaves <= 60_000 && self.depth <= 80
+    }
+}
+
+/// Reads the facts of a record.
+#[derive(Default)]
+pub struct KinshipReader {
+    frames: RecordFrames,
+    heard: HeardKinship,
+}
+
+#[derive(Default)]
+struct HeardKinship {
+    facts: Kinship,
+    /// Who speaks in the entries so far; `None` before the first.
+    speaker: Option<SoleSpeaker>,
+    /// A message of a user has been met.
+    asked: bool,
+}
+
+enum SoleSpeaker {
+    Subagent(String),
+    /// The agent itself, or several.
+    Others,
+}
+
+impl KinshipReader {
+    /// Takes the next bytes of the record.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Self { frames, heard } = self;
+        heard.facts.size.bytes += bytes.len() as u64;
+        frames.push(bytes, |frame, tape| heard.frame(frame, tape));
+    }
+
+    /// What the record told.
+    pub fn finish(mut self) -> Kinship {
+        let Self { frames, heard } = &mut self;
+        frames.finish(|frame, tape| heard.frame(frame, tape));
+        let mut facts = self.heard.facts;
+        if let Some(SoleSpeaker::Subagent(agent)) = self.heard.speaker {
+            facts.agent = Some(agent);
+        }
+        facts
+    }
+}
+
+impl HeardKinship {
+    fn frame(&mut self, frame: Frame<'_>, tape: Option<&Tape<'_>>) {
+        let Some(tape) = tape else { return };
+        let root = tape.root();
+        self.facts.size.leaves += u64::from(root.leaves());
+        if let FrameKind::Element { .. } = frame.kind {
+            self.facts.size.depth = self.facts.size.depth.max(depth(root.text()));
+            self.entry(root);
+        } else if let Some(session) = root.get("session") {
+            self.session(session);
+        }
+    }
+
+    fn session(&mut self, session: Val<'_>) {
+        set(&mut self.facts.session, session.get("session-id"));
+        let own = session.get("vendor-ext").and_then(|ext| ext.get("data"));
+        self.lineage(own);
+    }
+
+    fn lineage(&mut self, told: Option<Val<'_>>) {
+        let Some(told) = told else { return };
+        set(&mut self.facts.parent, told.get("parent"));
+        set(&mut self.facts.parent_call, told.get("parent-call"));
+    }
+
+    fn entry(&mut self, entry: Val<'_>) {
+        let [kind, agent, call, copied, origin] =
+            entry.get_all(["type", "agent", "parent-call", "copied-from", "origin"]);
+        let kind = kind.and_then(|kind| kind.str()).unwrap_or_default();
+        if entry.get("event-type").is_some_and(|kind| kind.is("session-updated")) {
+            self.lineage(entry.get("data"));
+        }
+        if let (Some(agent), Some(call)) = (text(agent), text(call)) {
+            self.facts.calls.entry(agent).or_insert(call);
+        }
+        if let Some((id, usage)) = record::response_of(entry).filter(|_| agent.is_some()) {
+            let told = self.facts.responses.entry(id).or_default();
+            *told = told.and(&usage);
+        }
+        if kind.as_escaped() != "system-event" {
+            let own = copied.is_none();
+            if kind.as_escaped() == "user" && own && !std::mem::replace(&mut self.asked, true) {
+                self.facts.asked_by_agent = origin.is_some_and(|origin| origin.is("agent"));
+            }
+            let agent = text(agent);
+            match (&mut self.speaker, agent) {
+                (speaker @ None, Some(agent)) => *speaker = Some(SoleSpeaker::Subagent(agent)),
+                (Some(SoleSpeaker::Subagent(known)), Some(agent)) if *known == agent => {}
+                (speaker, _) => *speaker = Some(SoleSpeaker::Others),
+            }
+        }
+        // Blocks of a message have no speaker of their own, but what a subagent says stands within its call.
+        for child in children(entry) {
+            if begins_session(child) {
+                break;
+            }
+            for inner in children(child) {
+                if begins_session(inner) {
+                    break;
+                }
+                if inner.get("agent").is_some() {
+                    self.entry(inner);
+                }
+            }
+        }
+    }
+}
+
+fn text(value: Option<Val<'_>>) -> Option<String> {
+    value.and_then(|value| value.str()).map(|text| text.as_escaped().to_owned())
+}
+
+fn set(place: &mut Option<String>, value: Option<Val<'_>>) {
+    if let Some(text) = text(value) {
+        place.get_or_insert(text);
+    }
+}
+
+/// How many brackets are open at once.
+fn depth(json: &str) -> usize {
+    let (mut open, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b']' | b'}' if !in_string => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Finds the calls whose results name subagents: not every agent says with a subagent's words which call started it.
+pub struct CallMentions {
+    frames: RecordFrames,
+    wanted: BTreeSet<String>,
+    found: BTreeMap<String, String>,
+}
+
+impl CallMentions {
+    /// Looks for these names.
+    pub fn new(wanted: impl IntoIterator<Item = String>) -> Self {
+        Self { frames: RecordFrames::default(), wanted: wanted.into_iter().collect(), found: BTreeMap::new() }
+    }
+
+    /// Takes the next bytes of the record.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Self { frames, wanted, found } = self;
+        frames.push(bytes, |frame, tape| mentions(frame, tape, wanted, found));
+    }
+
+    /// The calls that were found, by the names.
+    pub fn finish(mut self) -> BTreeMap<String, String> {
+        let Self { frames, wanted, found } = &mut self;
+        frames.finish(|frame, tape| mentions(frame, tape, wanted, found));
+        self.found
+    }
+}
+
+fn mentions(
+    frame: Frame<'_>,
+    tape: Option<&Tape<'_>>,
+    wanted: &mut BTreeSet<String>,
+    found: &mut BTreeMap<String, String>,
+) {
+    let (Some(tape), FrameKind::Element { .. }) = (tape, frame.kind) else { return };
+    let entry = tape.root();
+    let is_result = |entry: &Val<'_>| entry.get("type").is_some_and(|kind| kind.is("tool-result"));
+    let mut results = std::iter::once(entry).chain(children(entry)).filter(is_result);
+    // An entry with several results does not say which of them is meant.
+    let (Some(result), None) = (results.next(), results.next()) else { return };
+    let Some(call) = result.get("call-id").and_then(|call| call.str()).map(Str::into_owned) else { return };
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    for word in tape.text().split(|c| !is_of_name(c)) {
+        if wanted.remove(word) {
+            found.insert(word.to_owned(), call.as_escaped().to_owned());
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Takes joined sessions apart again.
+
+use std::collections::VecDeque;
+
+use super::{RecordFrames, begins_session, children, joined};
+use crate::framing::{Frame, FrameKind};
+use crate::tape::{Tape, Val};
+
+/// The records in a file, as they were before they were joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SplitPart<'p> {
+    /// Bytes of the record that the others were joined to.
+    First(&'p [u8]),
+    /// Bytes of a record that followed it; the number counts those.
+    Following {
+        /// Which of those that followed, from 0.
+        number: usize,
+        /// What its source file was called, without its extension.
+        file: &'p str,
+        /// The bytes.
+        bytes: &'p [u8],
+    },
+    /// A whole record that stood in a call.
+    Nested {
+        /// What its source file was called, without its extension.
+        file: &'p str,
+        /// The record.
+        record: &'p str,
+    },
+}
+
+/// Takes a joined record apart as it passes.
+#[derive(Default)]
+pub struct Splitter {
+    frames: RecordFrames,
+    state: SplitState,
+}
+
+#[derive(Default)]
+struct SplitState {
+    /// What the records that follow are called.
+    names: VecDeque<String>,
+    /// The record at hand is one that followed.
+    following: Option<(usize, String)>,
+    begun: bool,
+    /// The record at hand has an entry that was written.
+    has_entries: bool,
+}
+
+impl Splitter {
+    /// Takes the next bytes and shows what they were.
+    pub fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(SplitPart<'_>)) {
+        let Self { frames, state } = self;
+        frames.push(bytes, |frame, tape| state.frame(frame, tape, each));
+    }
+
+    /// Shows the rest.
+    pub fn finish(&mut self, each: &mut dyn FnMut(SplitPart<'_>)) {
+        let Self { frames, state } = self;
+        frames.finish(|frame, tape| state.frame(frame, tape, each));
+    }
+}
+
+impl SplitState {
+    fn frame(&mut self, frame: Frame<'_>, tape: Option<&Tape<'_>>, each: &mut dyn FnMut(SplitPart<'_>)) {
+        let source = frame.source().unwrap_or(frame.bytes.into());
+        let is_entry = matches!(frame.kind, FrameKind::Element { .. });
+        if matches!(frame.kind, FrameKind::Head | FrameKind::Document) {
+            self.next_record();
+        }
+        let Some(tape) = tape.filter(|_| is_entry) else {
+            return self.write(&source, each);
+        };
+        let entry = tape.root();
+        if let Some(joined) = joined(entry).filter(|_| begins_session(entry)) {
+            self.names.push_back(joined.str_or_empty("file").to_owned());
+            return;
+        }
+        let mut kept = String::new();
+        let mut at = 0;
+        take_out(
+            entry,
+            &mut |cut: std::ops::Range<usize>| {
+                kept.push_str(&tape.text()[at..cut.start]);
+                at = cut.end;
+            },
+            each,
+        );
+        kept.push_str(&tape.text()[at..]);
+        if std::mem::replace(&mut self.has_entries, true) {
+            self.write(b",", each);
+        }
+        self.write(kept.as_bytes(), each);
+    }
+
+    fn next_record(&mut self) {
+        self.has_entries = false;
+        if std::mem::replace(&mut self.begun, true) {
+            let number = self.following.take().map_or(0, |(number, _)| number + 1);
+            self.following = Some((number, self.names.pop_front().unwrap_or_default()));
+        }
+    }
+
+    fn write(&self, bytes: &[u8], each: &mut dyn FnMut(SplitPart<'_>)) {
+        each(match &self.following {
+            None => SplitPart::First(bytes),
+            Some((number, file)) => SplitPart::Following { number: *number, file, bytes },
+        });
+    }
+}
+
+/// Finds the sessions in an entry: says where they stand, and shows each.
+fn take_out(
+    entry: Val<'_>,
+    cut: &mut dyn FnMut(std::ops::Range<usize>),
+    each: &mut dyn FnMut(SplitPart<'_>),
+) {
+    let mut before: Option<Val<'_>> = None;
+    let mut sessions: Vec<NestedRecord<'_>> = Vec::new();
+    for child in children(entry) {
+        if let Some(told) = joined(child).filter(|_| begins_session(child)) {
+            sessions.push(NestedRecord { told, entries: Vec::new() });
+        } else if let Some(session) = sessions.last_mut() {
+            session.entries.push(child);
+        } else {
+            take_out(child, cut, each);
+            before = Some(child);
+        }
+    }
+    let Some(list) = entry.get("children").filter(|_| !sessions.is_empty()) else { return };
+    match before {
+        Some(before) => cut(before.span().end..list.span().end - 1),
+        // The list was made for them.
+        None => cut(member_of(list)),
+    }
+    for session in sessions {
+        session.show(each);
+    }
+}
+
+/// Where the member stands that has this list, with the comma before it, or after it if it is the first.
+fn member_of(list: Val<'_>) -> std::ops::Range<usize> {
+    let text = list.frame_text();
+    let name = text[..list.span().start].rfind("\"children\"").unwrap_or(list.span().start);
+    let before = text[..name].trim_ascii_end();
+    if before.ends_with(',') {
+        return before.len() - 1..list.span().end;
+    }
+    let after = &text[list.span().end..];
+    let space = after.len() - after.trim_ascii_start().len();
+    let comma = usize::from(after.trim_ascii_start().starts_with(','));
+    name..list.span().end + if comma > 0 { space + comma } else { 0 }
+}
+
+/// A session that stood in a call.
+struct NestedRecord<'t> {
+    told: Val<'t>,
+    entries: Vec<Val<'t>>,
+}
+
+impl NestedRecord<'_> {
+    /// Shows the record that it was, and those that stood in it.
+    fn show(&self, each: &mut dyn FnMut(SplitPart<'_>)) {
+        let Some(record) = self.told.get("record") else { return };
+        let mut text = String::new();
+        write_members(record, &mut text, &mut |text, name, value| match name {
+            "session" => write_members(value, text, &mut |text, name, value| match name {
+                "entries" => {
+                    let entries: Vec<&str> = self.entries.iter().map(Val::text).collect();
+                    text.push('[');
+                    text.push_str(&entries.join(","));
+                    text.push(']');
+                }
+                _ => text.push_str(value.text()),
+            }),
+            _ => text.push_str(value.text()),
+        });
+        let (mut own, mut inner) = (Vec::new(), Splitter::default());
+        let mut part = |part: SplitPart<'_>| match part {
+            SplitPart::First(bytes) => own.extend_from_slice(bytes),
+            other => each(other),
+        };
+        inner.push(text.as_bytes(), &mut part);
+        inner.finish(&mut part);
+        let record = String::from_utf8_lossy(&own);
+        each(SplitPart::Nested { file: self.told.str_or_empty("file"), record: &record });
+    }
+}
+
+/// Writes an object; `value` writes the values.
+fn write_members(object: Val<'_>, text: &mut String, value: &mut dyn FnMut(&mut String, &str, Val<'_>)) {
+    text.push('{');
+    for (number, (name, member)) in object.members().enumerate() {
+        text.push_str(if number > 0 { ",\"" } else { "\"" });
+        text.push_str(name.as_escaped());
+        text.push_str("\":");
+        value(text, name.as_escaped(), member);
+    }
+    text.push('}');
+}
