@@ -384,7 +384,7 @@ impl<'f> Family<'f> {
     ) -> Result<String, CommandError> {
         let mut record = Vec::new();
         self.write_joined(child, depth + 1, following, &mut record)?;
-        let mut nested = NestedSession::default();
+        let mut nested = NestedSession::of(&self.members[link.parent].facts);
         nested.push(&record);
         Ok(nested.finish(link, &self.file_name(child)))
     }

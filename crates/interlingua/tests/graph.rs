@@ -1,7 +1,11 @@
 //! Sessions that belong together become one record, and that gives every file back.
 
 #![allow(missing_docs, reason = "not published")]
-#![expect(clippy::expect_used, clippy::disallowed_methods, reason = "a test reads its fixtures, and fails if it cannot")]
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test reads its fixtures, and fails if it cannot"
+)]
 
 mod support;
 
@@ -42,6 +46,7 @@ struct Family {
     dialect: &'static str,
     logs: Vec<Vec<u8>>,
     records: Vec<Vec<u8>>,
+    facts: Vec<Kinship>,
     links: Vec<Option<Link>>,
 }
 
@@ -59,7 +64,7 @@ impl Family {
         for link in links.iter_mut().flatten().filter(|link| link.call.is_none()) {
             link.call = found.get(&link.name).cloned();
         }
-        Self { dialect, logs, records, links }
+        Self { dialect, logs, records, facts, links }
     }
 
     fn joined(&self) -> String {
@@ -71,7 +76,7 @@ impl Family {
                 self.links[*number].as_ref().is_some_and(|link| link.call.as_deref() == Some(call))
             })?;
             let number = rest.remove(at);
-            let mut nested = NestedSession::default();
+            let mut nested = NestedSession::of(&self.facts[0]);
             nested.push(&self.records[number]);
             Some(nested.finish(self.links[number].as_ref()?, &format!("file-{number}")))
         };
@@ -201,11 +206,97 @@ fn what_has_no_call_follows_as_a_record_of_its_own() {
 
 #[test]
 fn files_that_name_each_other_as_parents_have_none() {
-    let facts = |session: &str, parent: &str| Kinship {
-        session: Some(session.to_owned()),
-        parent: Some(parent.to_owned()),
-        ..Kinship::default()
+    let facts = |session: &str, parent: &str| {
+        let mut facts = Kinship::default();
+        (facts.session, facts.parent) = (Some(session.to_owned()), Some(parent.to_owned()));
+        facts
     };
     let found = links(&[facts("a", "b"), facts("b", "a"), facts("c", "c"), facts("d", "a")]);
     assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, true]);
+}
+
+#[test]
+fn what_a_parent_tells_of_its_subagent_is_counted_once() {
+    let parent = fixture("anthropic/claude_code/fixtures/2026-02/agents.jsonl");
+    // The subagent's own file: the same messages, and one more.
+    let mut child = String::new();
+    for line in String::from_utf8_lossy(&parent).lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        if line["data"]["type"] == "agent_progress" && line["data"]["agentId"] == "a5f01c2" {
+            let mut own = line["data"]["message"].clone();
+            own["isSidechain"] = true.into();
+            own["agentId"] = "a5f01c2".into();
+            own["sessionId"] = line["sessionId"].clone();
+            child.push_str(&format!("{own}\n"));
+        }
+    }
+    let told = child.lines().count();
+    assert!(told > 2, "the fixture tells of a subagent");
+    let session = serde_json::from_str::<serde_json::Value>(child.lines().next().expect("a line"));
+    let session = session.expect("JSON")["sessionId"].clone();
+    child.push_str(&format!(
+        r#"{{"type":"assistant","uuid":"new-new-new-new-new","isSidechain":true,"agentId":"a5f01c2","sessionId":{session},"#
+    ));
+    child.push_str(r#""message":{"id":"msg_new","role":"assistant","model":"m","content":[{"type":"text","text":"One more."}],"#);
+    child.push_str("\"usage\":{\"input_tokens\":7,\"output_tokens\":5}}}\n");
+
+    let parent = convert("claude-code", "record", &parent, &Options::default());
+    let alone = convert("claude-code", "record", child.as_bytes(), &Options::default());
+    let kin = [facts(&parent), facts(&alone)];
+    let found = links(&kin);
+    let link = found[1].as_ref().expect("the child is linked");
+    assert_eq!(link.call.as_deref(), Some("toolu_p01"));
+    let told_responses: Vec<_> = kin[0].responses.clone().into_iter().collect();
+    let options = Options { told_responses, ..Options::default() };
+    let counted = convert("claude-code", "record", child.as_bytes(), &options);
+    assert_eq!(tokens(&counted), 12, "only what the parent does not tell");
+    assert!(tokens(&alone) > 12);
+
+    let mut nested = NestedSession::of(&kin[0]);
+    nested.push(&counted);
+    let text = nested.finish(link, "agent");
+    let entries: serde_json::Value = serde_json::from_str(&format!("[{text}]")).expect("JSON");
+    let repeated = entries[0]["data"]["content"]["repeated"].as_array().expect("a list");
+    assert_eq!(repeated.len(), told, "every message that the parent tells, and no other");
+}
+
+/// The sum of all tokens in a record.
+fn tokens(record: &[u8]) -> u64 {
+    fn sum(value: &serde_json::Value) -> u64 {
+        let own =
+            value.get("token-usage").and_then(|usage| usage.get("total")).and_then(|total| total.as_u64());
+        let object = value.as_object().into_iter().flat_map(|object| object.values());
+        own.unwrap_or(0) + object.chain(value.as_array().into_iter().flatten()).map(sum).sum::<u64>()
+    }
+    sum(&serde_json::from_slice(record).expect("JSON"))
+}
+
+#[test]
+fn damage_is_no_reason_to_panic() {
+    let family = Family::of(
+        "claude-code",
+        &[
+            "anthropic/claude_code/fixtures/2026-11/subagent.jsonl",
+            "anthropic/claude_code/fixtures/2026-11/subagent-child.jsonl",
+        ],
+    );
+    let joined = family.joined().into_bytes();
+    let all_calls = |_: &str| Some("{}".to_owned());
+    for step in 0..400 {
+        let mut damaged = joined.clone();
+        let at = step * 7919 % joined.len();
+        match step % 4 {
+            0 => damaged.truncate(at),
+            1 => damaged[at] = b"\"{}[],:0"[step / 4 % 8],
+            2 => _ = damaged.drain(at..(at + 37).min(joined.len())),
+            _ => damaged.splice(at..at, joined[at / 2..at / 2 + 50].to_vec()).for_each(drop),
+        }
+        drop(split(&damaged));
+        drop(facts(&damaged));
+        let mut joiner = Joiner::default();
+        let mut out = Vec::new();
+        joiner.push(&damaged, &mut all_calls.clone(), &mut out);
+        joiner.finish(&mut all_calls.clone(), &mut Vec::new, &mut out);
+        assert!(out.len() >= damaged.len(), "nothing is taken away");
+    }
 }

@@ -1,16 +1,19 @@
 //! Puts sessions into the calls that started them.
 
-use super::{JOINED, Link, RecordFrames, begins_session, children};
+use super::{JOINED, Kinship, Link, RecordFrames, begins_session, children};
 use crate::framing::{Frame, FrameKind};
 use crate::json::Output;
-use crate::tape::{Tape, Val};
+use crate::tape::{Kind, Tape, Val};
 
 /// Makes of a record what stands in the children of a call.
-#[derive(Default)]
-pub struct NestedSession {
+pub struct NestedSession<'p> {
+    /// What is known of the session that it came from.
+    parent: &'p Kinship,
     frames: RecordFrames,
     record: RecordRest,
     entries: String,
+    /// The ids of entries that the parent tells of, too.
+    repeated: String,
 }
 
 /// A record whose entries are left out.
@@ -50,48 +53,68 @@ fn add_member(members: &mut String, name: &str, value: Val<'_>) {
     }
 }
 
-impl NestedSession {
+impl<'p> NestedSession<'p> {
+    /// A session that came from the one with these facts.
+    pub fn of(parent: &'p Kinship) -> Self {
+        Self {
+            parent,
+            frames: RecordFrames::default(),
+            record: RecordRest::default(),
+            entries: String::new(),
+            repeated: String::new(),
+        }
+    }
+
     /// Takes the next bytes of the record.
     pub fn push(&mut self, bytes: &[u8]) {
-        let Self { frames, record, entries } = self;
-        frames.push(bytes, |frame, tape| take_frame(frame, tape, record, entries));
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.push(bytes, |frame, tape| self.frame(frame, tape));
+        self.frames = frames;
     }
 
     /// The entry that begins the session, and its entries: elements of a list. `file` is what the source file is called,
     /// without its extension.
     pub fn finish(mut self, link: &Link, file: &str) -> String {
-        let Self { frames, record, entries } = &mut self;
-        frames.finish(|frame, tape| take_frame(frame, tape, record, entries));
-        marker(link, file, Some(&self.record.text())) + &self.entries
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.finish(|frame, tape| self.frame(frame, tape));
+        let record = format!(",\"record\":{}", self.record.text());
+        let repeated = match self.repeated.trim_end_matches(',') {
+            "" => String::new(),
+            ids => format!(",\"repeated\":[{ids}]"),
+        };
+        marker(link, file, &(repeated + &record)) + &self.entries
     }
-}
 
-fn take_frame(frame: Frame<'_>, tape: Option<&Tape<'_>>, record: &mut RecordRest, entries: &mut String) {
-    let Some(tape) = tape else { return };
-    if let FrameKind::Element { .. } = frame.kind {
-        entries.push(',');
-        entries.push_str(tape.root().text());
-    } else {
-        record.add(tape.root());
+    fn frame(&mut self, frame: Frame<'_>, tape: Option<&Tape<'_>>) {
+        let Some(tape) = tape else { return };
+        let FrameKind::Element { .. } = frame.kind else { return self.record.add(tape.root()) };
+        let entry = tape.root();
+        self.entries.push(',');
+        self.entries.push_str(entry.text());
+        let id = entry.get("id").and_then(|id| id.str());
+        if let Some(id) = id.filter(|id| self.parent.tells_of(id.as_escaped())) {
+            for text in ["\"", id.as_escaped(), "\","] {
+                self.repeated.push_str(text);
+            }
+        }
     }
 }
 
 /// The entry that says which session begins here, or follows.
-fn marker(link: &Link, file: &str, record: Option<&str>) -> String {
+fn marker(link: &Link, file: &str, more: &str) -> String {
     let Link { relation, call, name, .. } = link;
     let call = call.as_ref().map_or_else(String::new, |call| format!(",\"parent-call\":\"{call}\""));
-    let record = record.map_or_else(String::new, |record| format!(",\"record\":{record}"));
     let file = crate::json::Str::from_plain(file);
     let (file, relation) = (file.as_escaped(), relation.word());
     format!(
         "{{\"type\":\"system-event\",\"event-type\":\"{JOINED}\",\"agent\":\"{name}\"{call},\
-         \"data\":{{\"content\":{{\"relation\":\"{relation}\",\"file\":\"{file}\"{record}}}}}}}"
+         \"data\":{{\"content\":{{\"relation\":\"{relation}\",\"file\":\"{file}\"{more}}}}}}}"
     )
 }
 
 /// The entry that names a record that follows in the same file.
 pub fn following_entry(link: &Link, file: &str) -> String {
-    marker(link, file, None)
+    marker(link, file, "")
 }
 
 /// Puts sessions into the calls of a record as it passes.
@@ -174,12 +197,14 @@ fn find_calls(
     for child in children(entry).take_while(|child| !begins_session(*child)) {
         find_calls(child, sessions, inserts);
     }
-    if !entry.get("type").is_some_and(|kind| kind.is("tool-call")) {
+    let list = entry.get("children");
+    let takes_more = list.is_none_or(|list| list.kind() == Kind::Array);
+    if !takes_more || !entry.get("type").is_some_and(|kind| kind.is("tool-call")) {
         return;
     }
     let Some(call) = entry.get("call-id").and_then(|call| call.str()) else { return };
     let Some(text) = sessions(call.as_escaped()) else { return };
-    match entry.get("children") {
+    match list {
         Some(list) => {
             let comma = if list.elements().next().is_some() { "," } else { "" };
             inserts.push((list.span().end - 1, format!("{comma}{text}")));

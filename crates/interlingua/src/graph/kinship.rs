@@ -6,6 +6,7 @@ use super::{RecordFrames, begins_session, children};
 use crate::dialects::ours::record;
 use crate::framing::{Frame, FrameKind};
 use crate::json::Str;
+use crate::ledger::hash;
 use crate::model::Usage;
 use crate::tape::{Tape, Val};
 
@@ -24,6 +25,8 @@ pub struct Kinship {
     pub calls: BTreeMap<String, String>,
     /// What responses of subagents used, as far as it tells that itself.
     pub responses: BTreeMap<String, Usage>,
+    /// What it says of its subagents in the agent's own words, as hashes: the ids of messages that their files tell, too.
+    words: BTreeSet<u64>,
     /// An agent asked for it, not a person.
     pub asked_by_agent: bool,
     /// How large it is.
@@ -39,6 +42,13 @@ pub struct RecordSize {
     pub leaves: u64,
     /// How deep its deepest entry is nested.
     pub depth: usize,
+}
+
+impl Kinship {
+    /// Whether it tells of the message of a subagent that has this id in the subagent's own file.
+    pub(super) fn tells_of(&self, message: &str) -> bool {
+        self.words.contains(&hash(0, message.as_bytes()))
+    }
 }
 
 impl RecordSize {
@@ -129,6 +139,10 @@ impl HeardKinship {
             let told = self.facts.responses.entry(id).or_default();
             *told = told.and(&usage);
         }
+        if let Some(kept) = entry.get("vendor-ext").filter(|_| agent.is_some()) {
+            let ids = words(kept.text()).filter(|word| word.len() >= SHORTEST_ID);
+            self.facts.words.extend(ids.map(|word| hash(0, word.as_bytes())));
+        }
         if kind.as_escaped() != "system-event" {
             let own = copied.is_none();
             if kind.as_escaped() == "user" && own && !std::mem::replace(&mut self.asked, true) {
@@ -166,6 +180,14 @@ fn set(place: &mut Option<String>, value: Option<Val<'_>>) {
     if let Some(text) = text(value) {
         place.get_or_insert(text);
     }
+}
+
+/// Ids of messages have so many letters at least.
+const SHORTEST_ID: usize = 16;
+
+/// What could be a name.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
 }
 
 /// How many brackets are open at once.
@@ -227,8 +249,7 @@ fn mentions(
     // An entry with several results does not say which of them is meant.
     let (Some(result), None) = (results.next(), results.next()) else { return };
     let Some(call) = result.get("call-id").and_then(|call| call.str()).map(Str::into_owned) else { return };
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    for word in tape.text().split(|c| !is_of_name(c)) {
+    for word in words(tape.text()) {
         if wanted.remove(word) {
             found.insert(word.to_owned(), call.as_escaped().to_owned());
         }

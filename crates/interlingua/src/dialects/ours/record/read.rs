@@ -3,6 +3,8 @@
 //! A value that follows from others (a total, the last time of the session) is structure if it is right, and left alone
 //! if it is not: then it says something that we do not know.
 
+use std::collections::BTreeSet;
+
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
 use super::profile::{DraftProfile, OURS};
@@ -282,14 +284,14 @@ impl Heard {
 
     /// Reads an entry of another record that was joined to the call which started its session. The lines it was made from
     /// are of another file, and what became of that session is no news of this one.
-    fn joined(&mut self, entry: &ReadEntry<'_>, begin: &ReadEntry<'_>, out: &mut Events<'_>) {
+    fn joined(&mut self, entry: &ReadEntry<'_>, session: &JoinedSession<'_>, out: &mut Events<'_>) {
         let told = entry.data.filter(|data| data.get("content").is_none()).and(entry.event_type);
         match told.word() {
             "session-updated" | "session-ended" | "rewound" | "model" | "request" | "turn-started" => {}
             // A turn within a call is none of this session; what it used is.
             "turn-ended" | "usage" | "line" => self.used(entry, out),
             _ if self.happened(entry, out) => {}
-            _ => self.item(entry, None, Some(begin), "", out),
+            _ => self.item(entry, None, Some(session), "", out),
         }
     }
 
@@ -302,12 +304,12 @@ impl Heard {
     }
 
     /// Reads an entry or a child as an item with its children. `around` is the item and the entry that it is a child of;
-    /// `joined` is what began the session of another record that it is of.
+    /// `joined` is the session of another record that it is of.
     fn item(
         &mut self,
         entry: &ReadEntry<'_>,
         around: Option<(ItemId, &ReadEntry<'_>)>,
-        joined: Option<&ReadEntry<'_>>,
+        joined: Option<&JoinedSession<'_>>,
         vendor: &str,
         out: &mut Events<'_>,
     ) {
@@ -316,9 +318,12 @@ impl Heard {
         let of = Of::item(&kind);
         let mut circumstances = Circumstances::read_members(entry.ours, &["time", "model"], Spelling::Kebab);
         if let Some(joined) = joined {
-            let said = |name| joined.ours.get(name).and_then(|said| said.str());
+            let said = |name| joined.begin.ours.get(name).and_then(|said| said.str());
             circumstances.agent = circumstances.agent.or_else(|| said("agent"));
             circumstances.parent_call = circumstances.parent_call.or_else(|| said("parent-call"));
+            if circumstances.copied_from.is_none() && joined.is_repeated(entry) {
+                circumstances.copied_from = joined.id();
+            }
         }
         // What a subagent says stands within its call, and is no block of it.
         let call = around.and_then(|(_, call)| call.call_id?.str());
@@ -346,9 +351,9 @@ impl Heard {
         for child in entry.children() {
             if graph::begins_session(child.map) {
                 self.item(&child, Some((id, entry)), None, vendor, out);
-                subagent = Some((Heard::default(), child));
-            } else if let Some((heard, begin)) = &mut subagent {
-                heard.joined(&child, begin, out);
+                subagent = Some((Heard::default(), JoinedSession::new(child)));
+            } else if let Some((heard, session)) = &mut subagent {
+                heard.joined(&child, session, out);
             } else if let Some(part) = child.part.and_then(|part| part.u64()) {
                 next = later_part(&child, (id, part as u32), of, vendor, out).max(next);
             } else {
@@ -364,6 +369,31 @@ impl Heard {
             ItemTail::read_members(entry.ours, &["status", "native_status", "is_error"], Spelling::Kebab);
         out.event(&Event::ItemCompleted(ItemTail { id, status, native_status, is_error, ..tail }));
         self.used(entry, out);
+    }
+}
+
+/// The session of another record, within the call that started it.
+struct JoinedSession<'t> {
+    /// The entry that it begins with.
+    begin: ReadEntry<'t>,
+    /// The ids of entries that are told elsewhere, too.
+    repeated: BTreeSet<&'t str>,
+}
+
+impl<'t> JoinedSession<'t> {
+    fn new(begin: ReadEntry<'t>) -> Self {
+        let ids = begin.content().and_then(|content| content.get("repeated"));
+        let ids = ids.into_iter().flat_map(|ids| ids.elements()).map(|id| id.text());
+        Self { repeated: ids.collect(), begin }
+    }
+
+    fn is_repeated(&self, entry: &ReadEntry<'_>) -> bool {
+        !self.repeated.is_empty() && entry.id.is_some_and(|id| self.repeated.contains(id.text()))
+    }
+
+    /// Its id.
+    fn id(&self) -> Option<Str<'t>> {
+        self.begin.content()?.get("record")?.get("session")?.get("session-id")?.str()
     }
 }
 
