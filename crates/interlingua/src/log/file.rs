@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::LogRules;
-use super::fill::{ClassOf, fill};
+use super::fill::{Fillings, fill};
 use super::values::NativeValue;
 use crate::dialects::Options;
 use crate::dialects::ours::record;
@@ -201,8 +201,7 @@ impl LogFile {
         &mut self,
         kept: Val<'_>,
         (before, after): (&str, &str),
-        native: &NativeValue<'_>,
-        class_of: ClassOf,
+        fillings: Fillings<'_>,
         said: &mut Vec<usize>,
         out: &mut Target<'_>,
     ) {
@@ -217,11 +216,11 @@ impl LogFile {
         let (is_head, is_tail) = (after == "[", before.starts_with(']'));
         let missing = if is_head || is_tail {
             self.cut.clear();
-            let missing = fill(kept, native, class_of, said, &mut self.cut.hold());
+            let missing = fill(kept, fillings, said, &mut self.cut.hold());
             self.write_cut(is_head, out);
             missing
         } else {
-            fill(kept, native, class_of, said, &mut out.json)
+            fill(kept, fillings, said, &mut out.json)
         };
         if !is_head {
             out.json.bytes(after.as_bytes());

@@ -8,17 +8,25 @@ use crate::tape::{Kind, Val};
 /// How a dialect tells the elements of a kept list apart; the list is known by the name of its member.
 pub(super) type ClassOf = fn(&str, Val<'_>) -> usize;
 
+/// What holes are filled with.
+#[derive(Clone, Copy)]
+pub(super) struct Fillings<'f> {
+    pub(super) native: &'f NativeValue<'f>,
+    /// What the first hole says for which the dialect has no value: the words of a line that it does not know.
+    pub(super) words: Option<&'f Str<'f>>,
+    pub(super) class_of: ClassOf,
+}
+
 /// Writes a kept frame with its holes filled, and notes which texts it says. Returns the places for which there was no
 /// value.
 pub(super) fn fill(
     kept: Val<'_>,
-    native: &NativeValue<'_>,
-    class_of: ClassOf,
+    Fillings { native, words, class_of }: Fillings<'_>,
     said: &mut Vec<usize>,
     json: &mut JsonWriter<'_>,
 ) -> Vec<String> {
     let (text, copied) = (kept.frame_text(), kept.span().start);
-    let mut fill = Fill { text, copied, class_of, said, path: Vec::new(), missing: Vec::new(), json };
+    let mut fill = Fill { text, copied, words, class_of, said, path: Vec::new(), missing: Vec::new(), json };
     fill.value(kept, Some(native));
     fill.copy(kept.span().end);
     fill.missing
@@ -28,6 +36,7 @@ struct Fill<'f, 'o> {
     text: &'f str,
     /// Where in the text what has been written ends.
     copied: usize,
+    words: Option<&'f Str<'f>>,
     class_of: ClassOf,
     /// Where the texts begin that the frame says.
     said: &'f mut Vec<usize>,
@@ -131,6 +140,9 @@ impl<'f> Fill<'f, '_> {
                 | NativeValue::Otherwise(_),
             )
             | None => {
+                if let Some(words) = self.words.take() {
+                    return self.string(std::slice::from_ref(words));
+                }
                 self.json.bytes(b"null");
                 self.missing.push(self.path.iter().fold(String::new(), |path, step| match step {
                     PlaceStep::Member(name) => path + "/" + name.as_escaped(),
@@ -208,7 +220,12 @@ mod tests {
         let mut native = NativeObject::new();
         native.put("b", Raw::new("1"));
         let mut out = JsonBuffer::default();
-        let missing = fill(tape.root(), &native.into(), |_, _| 0, &mut Vec::new(), &mut out.hold());
+        let missing = fill(
+            tape.root(),
+            Fillings { native: &native.into(), words: None, class_of: |_, _| 0 },
+            &mut Vec::new(),
+            &mut out.hold(),
+        );
         assert_eq!((out.held(), &missing[..]), (r#"{"a":"~","b":1,"c":["~~",{"d":"x\"~"}]}"#, &[][..]));
     }
 }

@@ -15,6 +15,7 @@ mod media;
 mod moments;
 mod session;
 mod values;
+mod words;
 mod writer;
 
 /// A pattern for what no frame of a log says when it is built: what only requests, turns and live agents have, and what
@@ -76,4 +77,5 @@ pub use media::MediaRules;
 pub(crate) use moments::{date_of_millis, date_of_seconds, millis_of_date};
 pub use session::SessionNews;
 pub use values::{NativeElement, NativeObject, NativeValue, text_of};
+pub(crate) use words::words_of_unknown;
 pub use writer::{LogForm, LogRules, LogWriter};

@@ -2,7 +2,7 @@
 
 use super::build::{BuiltFrames, LogBuilder};
 use super::file::{LogFile, is_date};
-use super::fill::address;
+use super::fill::{Fillings, address};
 use super::gather::{GatheredItem, GatheredItems};
 use super::media::MediaRules;
 use super::values::NativeObject;
@@ -414,7 +414,12 @@ impl<F: LogForm> LogWriter<F> {
         }
         self.restored = self.items.root().is_some();
         let native = native.for_frame(kept.kind());
-        self.file.restore(kept, space, &native, F::class_of, &mut self.said, out);
+        let notice = self.items.root().filter(|item| item.of() == Of::Notice);
+        let words = notice.and_then(|item| {
+            item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
+        });
+        let fillings = Fillings { native: &native, words, class_of: F::class_of };
+        self.file.restore(kept, space, fillings, &mut self.said, out);
     }
 
     /// Ends the session at hand, if one is.

@@ -4,15 +4,18 @@ use crate::framing::FrameKind;
 use crate::json::Str;
 use crate::log::SessionNews;
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Notice,
-    Opaque, OpaqueKind, Part, Session, Shape, Status, Stop, StopClass, ToolCall, Turn, Usage, Words,
+    Args, Author, CallKind, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    MediaSource, Notice, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass, ToolCall,
+    Turn, Usage, Words,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, Events, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct AmpReader {
     session: SessionNews,
+    /// Tools that were called, by the ids of the calls.
+    tools: Remembered<Str<'static>>,
 }
 
 impl Reader for AmpReader {
@@ -20,12 +23,17 @@ impl Reader for AmpReader {
         let author = match doc.root.str_or_empty("role") {
             "user" => Some(Author::User),
             "assistant" => Some(Author::Assistant),
+            // What Amp puts in, such as a summary of another thread.
+            "info" => Some(Author::User),
             _ => None,
         };
         let around = matches!(doc.kind, FrameKind::Head | FrameKind::Tail);
         let content = doc.root.get("content").filter(|content| content.kind() == Kind::Array);
         match (author, content) {
-            (Some(author), Some(content)) if !around => said(doc.root, author, content, out),
+            (Some(author), Some(content)) if !around => {
+                self.remember(content);
+                self.said(doc.root, author, content, out);
+            }
             _ if around => {
                 if doc.kind == FrameKind::Head {
                     // A file may hold several threads.
@@ -91,31 +99,67 @@ fn notice(event_type: Option<Str<'_>>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-fn said(message: Val<'_>, author: Author, content: Val<'_>, out: &mut Events<'_>) {
-    const WANTED: WantedNames<5> = WantedNames::new(["role", "messageId", "meta", "state", "usage"]);
-    let [role, id, meta, state, usage] = message.find(&WANTED);
-    let usage = usage.filter(|usage| usage.kind() == Kind::Object);
-    role.note_text(Field::ItemAuthor);
-    let mut head = out.head(ItemKind::Message, author);
-    head.native_id = id.filter(|id| id.u64().is_some()).map(|id| number(id, Field::ItemId));
-    let sent = meta.and_then(|meta| meta.get("sentAt")).filter(|sent| sent.u64().is_some());
-    head.time = sent.map(|sent| sent.take(Field::ItemTime));
-    if let Some(usage) = usage {
-        head.model = usage.take_str("model", Field::ItemModel);
-        if head.time.is_none() {
-            head.time = usage.get("timestamp").take_time(Field::ItemTime);
+impl AmpReader {
+    /// Remembers the calls of a message until they are answered.
+    fn remember(&mut self, content: Val<'_>) {
+        for block in content.elements().filter(|block| block.str_or_empty("type") == "tool_use") {
+            if let Some(name) = block.get("name").and_then(|name| name.str()) {
+                // What is forgotten for it was never answered.
+                let _ = self.tools.insert(block.str_or_empty("id"), name.into_owned());
+            }
         }
     }
-    head.shape = shape(content);
-    let model = head.model.clone();
-    let item = out.start(head);
-    for (number, block) in content.elements().enumerate() {
-        read_block(block, number as u32, item, out);
+
+    fn said(&mut self, message: Val<'_>, author: Author, content: Val<'_>, out: &mut Events<'_>) {
+        const WANTED: WantedNames<5> = WantedNames::new(["role", "messageId", "meta", "state", "usage"]);
+        let [role, id, meta, state, usage] = message.find(&WANTED);
+        let usage = usage.filter(|usage| usage.kind() == Kind::Object);
+        role.note_text(Field::ItemAuthor);
+        let mut head = out.head(ItemKind::Message, author);
+        let holds = |kind: &str| content.elements().any(|block| block.str_or_empty("type") == kind);
+        head.origin = if holds("summary") {
+            Some(Origin::Summary)
+        } else {
+            (role.word() == "info").then_some(Origin::Harness)
+        };
+        head.native_id = id.filter(|id| id.u64().is_some()).map(|id| number(id, Field::ItemId));
+        let sent = meta.and_then(|meta| meta.get("sentAt")).filter(|sent| sent.u64().is_some());
+        head.time = sent.map(|sent| sent.take(Field::ItemTime));
+        if let Some(usage) = usage {
+            head.model = usage.take_str("model", Field::ItemModel);
+            if head.time.is_none() {
+                head.time = usage.get("timestamp").take_time(Field::ItemTime);
+            }
+        }
+        head.shape = shape(content);
+        let model = head.model.clone();
+        failed(state, out);
+        let item = out.start(head);
+        for (number, block) in content.elements().enumerate() {
+            read_block(block, number as u32, item, &mut self.tools, out);
+        }
+        out.event(&Event::ItemCompleted(tail(item, state)));
+        if let Some(usage) = usage {
+            let turn = Turn { model, stop: stop(state), usage: Some(counts(usage)), ..Turn::default() };
+            out.event(&Event::Usage(turn));
+        }
     }
-    out.event(&Event::ItemCompleted(tail(item, state)));
-    if let Some(usage) = usage {
-        let turn = Turn { model, stop: stop(state), usage: Some(counts(usage)), ..Turn::default() };
-        out.event(&Event::Usage(turn));
+}
+
+/// An answer that failed says why in its state.
+fn failed(state: Option<Val<'_>>, out: &mut Events<'_>) {
+    let error = state.and_then(|state| state.get("error"));
+    let told = error.note_text(Field::ErrorMessage);
+    if let Some(message) = told.or_else(|| error?.note_str("message", Field::ErrorMessage)) {
+        let (class, status, code) = (FailureClass::Other, None, None);
+        out.event(&Event::Error(Failure {
+            class,
+            status,
+            code,
+            message,
+            request_id: None,
+            retry_after: None,
+        }));
     }
 }
 
@@ -169,8 +213,14 @@ fn counts(usage: Val<'_>) -> Usage {
     }
 }
 
-/// Unknown blocks stay where they are.
-fn read_block(block: Val<'_>, number: u32, within: ItemId, out: &mut Events<'_>) {
+/// Unknown blocks without words stay where they are.
+fn read_block(
+    block: Val<'_>,
+    number: u32,
+    within: ItemId,
+    tools: &mut Remembered<Str<'static>>,
+    out: &mut Events<'_>,
+) {
     let kind = block.get("type");
     match kind.word() {
         "text" if block.has_str("text") => {
@@ -187,8 +237,20 @@ fn read_block(block: Val<'_>, number: u32, within: ItemId, out: &mut Events<'_>)
         "thinking" if block.has_str("thinking") => thinking(block, within, out),
         "redacted_thinking" if block.has_str("data") => thinking(block, within, out),
         "tool_use" if block.has_str("name") => call(block, within, out),
-        "tool_result" if block.has_str("toolUseID") => super::results::read(block, within, out),
-        _ => return,
+        "tool_result" if block.has_str("toolUseID") => super::results::read(block, within, tools, out),
+        "summary" if block.get("summary").is_some_and(|summary| summary.has_str("summary")) => {
+            let summary = block.get("summary").and_then(|it| it.take_str("summary", Field::MessageText));
+            if let Some(text) = summary {
+                out.delta(within, number, Part::Text(text));
+            }
+        }
+        // Words are words, whatever their block is called.
+        _ => {
+            if let Some(text) = block.take_str("text", Field::MessageText) {
+                out.delta(within, number, Part::Text(text));
+            }
+            return;
+        }
     }
     kind.note_text(Field::Structure);
 }
@@ -238,7 +300,8 @@ fn call(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
 }
 
 fn shape(content: Val<'_>) -> Shape {
-    let own = |block: &Val<'_>| matches!(block.str_or_empty("type"), "text" | "image");
+    let own =
+        |block: &Val<'_>| block.has_str("text") || matches!(block.str_or_empty("type"), "image" | "summary");
     if content.elements().filter(own).nth(1).is_some() { Shape::List } else { Shape::One }
 }
 

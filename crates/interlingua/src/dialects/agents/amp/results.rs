@@ -4,16 +4,22 @@
 use super::read::{FILE, path_of};
 use crate::json::Str;
 use crate::model::{
-    Author, Event, Field, FileRef, ItemId, ItemKind, ItemTail, Media, MediaSource, Part, Shape, Status,
-    ToolResult,
+    Author, Decision, Event, Field, FileRef, ItemId, ItemKind, ItemTail, Media, MediaSource, Part,
+    Permission, Shape, Status, ToolResult,
 };
-use crate::pipe::Events;
+use crate::pipe::{Events, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
-    const WANTED: WantedNames<4> = WantedNames::new(["status", "result", "error", "trackFiles"]);
+pub(super) fn read(
+    block: Val<'_>,
+    within: ItemId,
+    tools: &mut Remembered<Str<'static>>,
+    out: &mut Events<'_>,
+) {
+    const WANTED: WantedNames<5> = WantedNames::new(["status", "result", "error", "trackFiles", "reason"]);
     let run = block.get("run").filter(|run| run.kind() == Kind::Object);
-    let [status, result, error, files] = run.map(|run| run.find(&WANTED)).unwrap_or_default();
+    let [status, result, error, files, reason] = run.map(|run| run.find(&WANTED)).unwrap_or_default();
+    decided(block, status, tools.remove(block.str_or_empty("toolUseID")), out);
     let call_id = block.take_str("toolUseID", Field::ResultCallId);
     let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool);
     head.within = Some(within);
@@ -35,6 +41,9 @@ pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
     } else if let Some(message) = error.and_then(|error| error.take_str("message", Field::ResultText)) {
         out.delta(item, 0, Part::Text(message));
         exit_code = error.and_then(|error| error.get("exitCode")).and_then(read_code);
+    } else if let Some(why) = reason.take_text(Field::ResultText) {
+        // Nothing came of it: it was refused, or cancelled.
+        out.delta(item, 0, Part::Text(why));
     }
     let is_error = match status.word() {
         "done" => Some(false),
@@ -49,6 +58,31 @@ pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
     }
     let status = if native_status.is_some() { Status::Interrupted } else { tail.status };
     out.event(&Event::ItemCompleted(ItemTail { status, native_status, is_error, exit_code, ..tail }));
+}
+
+/// Says what a person answered when Amp asked, before the result.
+fn decided(block: Val<'_>, status: Option<Val<'_>>, tool: Option<Str<'static>>, out: &mut Events<'_>) {
+    let input = block.get("userInput").filter(|input| input.kind() == Kind::Object);
+    let accepted = input.and_then(|input| input.get("accepted"));
+    let answer = match accepted.and_then(|accepted| accepted.bool()) {
+        Some(true) => Decision::Accept,
+        None if status.word() != "rejected-by-user" => return,
+        Some(false) | None => {
+            Decision::Reject(input.and_then(|input| input.note_str("feedback", Field::PermissionMessage)))
+        }
+    };
+    let Some(call) = block.get("toolUseID").and_then(|call| call.str()) else { return };
+    if let Some(accepted) = accepted {
+        accepted.note(Field::PermissionAnswer);
+    }
+    out.event(&Event::PermissionResolved(Permission {
+        id: call.clone(),
+        action: tool.unwrap_or(Str::escaped("unknown")),
+        call_id: Some(call),
+        input: None,
+        answer: Some(answer),
+        by: None,
+    }));
 }
 
 fn read_code(code: Val<'_>) -> Option<i64> {

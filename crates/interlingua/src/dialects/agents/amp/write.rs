@@ -130,7 +130,14 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
     for content in item.blocks() {
         let item = match content {
             GatheredContent::Part(part) => {
-                blocks.extend(part_block(part));
+                let mut block = part_block(part);
+                if let (None, Some(block), Some(text)) = (&log, &mut block, text_of(part)) {
+                    // A kept block may be a summary.
+                    let mut summary = NativeObject::new();
+                    summary.put("summary", text);
+                    block.put("summary", summary);
+                }
+                blocks.extend(block);
                 continue;
             }
             GatheredContent::Item(item) => item,
@@ -235,6 +242,7 @@ fn result<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> N
             Some(Part::Text(text)) => {
                 object.put("output", text).put("content", text);
                 error.put("message", text);
+                run.put("reason", text);
                 one = Some(NativeValue::from(text));
             }
             Some(Part::Json(json)) => one = Some(json.into()),

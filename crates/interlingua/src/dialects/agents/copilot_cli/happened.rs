@@ -101,7 +101,8 @@ impl CopilotLogReader {
             "external_tool.requested" => self.notice(line, &["requestId", "toolCallId"], out),
             "skill.invoked" => self.notice(line, &["name", "path", "trigger"], out),
             word if TOLD_WHOLE.contains(&word) => self.notice_with_data(line, out),
-            _ => self.notice(line, &[], out),
+            word if TOLD_BEFORE.iter().any(|begin| word.starts_with(begin)) => self.notice(line, &[], out),
+            _ => self.notice_with_words(line, out),
         }
     }
 
@@ -333,11 +334,19 @@ const ERRORS: Words<FailureClass> = Words(&[
     (FailureClass::ContextTooLong, "context_limit"),
 ]);
 
+/// Lines of these families repeat the conversation in pieces.
+const TOLD_BEFORE: [&str; 6] = ["assistant.", "model.", "tool.", "system.", "user.", "hook."];
+
 /// Lines of which all is worth telling, in Copilot's own terms.
 const TOLD_WHOLE: &[&str] = &[
     "agent.interrupted",
+    "assistant.intent",
+    "command.execute",
+    "command.queued",
     "elicitation.completed",
     "elicitation.requested",
+    "exit_plan_mode.completed",
+    "exit_plan_mode.requested",
     "hook.end",
     "model.call_failure",
     "permission.assentDetected",

@@ -7,7 +7,7 @@ use super::line::CopilotLine;
 use super::usage::Accounts;
 use crate::json::{JsonBuffer, Raw, Str};
 use crate::ledger::hash;
-use crate::log::SessionNews;
+use crate::log::{SessionNews, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Notice, Opaque,
     OpaqueKind, Origin, Part, Session, Shape, ToolCall, Turn, issuers,
@@ -358,6 +358,17 @@ impl CopilotLogReader {
         json.end_object();
         if any {
             out.delta(item, 0, Part::Json(Raw::new(self.told.held())));
+        }
+        out.complete(item);
+    }
+
+    /// The same of a line that we do not know, with its words.
+    pub(super) fn notice_with_words(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+        let event_type = line.kind.note_text(Field::NoticeType);
+        let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+        let item = out.start(self.begin(head, line));
+        if let Some(words) = words_of_unknown(line.data) {
+            out.delta(item, 0, Part::Text(words));
         }
         out.complete(item);
     }

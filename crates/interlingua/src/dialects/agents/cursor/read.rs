@@ -3,7 +3,7 @@
 
 use super::stamp;
 use crate::json::{Raw, Str};
-use crate::log::SessionNews;
+use crate::log::{SessionNews, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemId, ItemKind, Notice, Origin, Part, Session, Shape, Stop,
     StopClass, ToolCall, Turn,
@@ -33,7 +33,7 @@ impl Reader for CursorReader {
             ("user", Some(content)) => said(role, content, Author::User, out),
             ("assistant", Some(content)) => said(role, content, Author::Assistant, out),
             _ if kind.word() == "turn_ended" && turn_ended(doc.root, kind, status, out) => {}
-            _ => notice(kind.or(role), out),
+            _ => notice(doc.root, kind.or(role), out),
         }
     }
 }
@@ -56,12 +56,15 @@ fn turn_ended(line: Val<'_>, kind: Option<Val<'_>>, status: Option<Val<'_>>, out
     true
 }
 
-fn notice(word: Option<Val<'_>>, out: &mut Events<'_>) {
+fn notice(line: Val<'_>, word: Option<Val<'_>>, out: &mut Events<'_>) {
     // A notice of that name would pass for the words of a system.
     let word = word.filter(|word| !word.is("system") && !word.is("developer"));
     let event_type = word.note_text(Field::NoticeType);
     let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     let item = out.start(head);
+    if let Some(words) = words_of_unknown(line) {
+        out.delta(item, 0, Part::Text(words));
+    }
     out.complete(item);
 }
 
@@ -81,18 +84,30 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
     for (number, block) in content.elements().enumerate() {
         let kind = block.get("type");
         match kind.word() {
-            "text" if block.has_str("text") => {
-                kind.note_text(Field::Structure);
-                if let Some(text) = block.take_str("text", Field::MessageText) {
-                    out.delta(item, number as u32, Part::Text(text));
-                }
-            }
             "tool_use" if block.has_str("name") => {
                 kind.note_text(Field::Structure);
                 call(block, item, out);
             }
-            // Unknown blocks stay where they are.
-            _ => {}
+            // Not seen so far, but such blocks are what the others have.
+            "thinking" if block.has_str("thinking") => {
+                kind.note_text(Field::Structure);
+                let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+                head.within = Some(item);
+                let thought = out.start(head);
+                if let Some(text) = block.take_str("thinking", Field::ReasoningText) {
+                    out.delta(thought, 0, Part::Text(text));
+                }
+                out.complete(thought);
+            }
+            // Words are words, whatever their block is called; other unknown blocks stay where they are.
+            word => {
+                if word == "text" && block.has_str("text") {
+                    kind.note_text(Field::Structure);
+                }
+                if let Some(text) = block.take_str("text", Field::MessageText) {
+                    out.delta(item, number as u32, Part::Text(text));
+                }
+            }
         }
     }
     out.complete(item);

@@ -5,7 +5,7 @@ use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, NativeObject, NativeValue,
     text_of,
 };
-use crate::model::{Author, CallKind, ItemKind};
+use crate::model::{Author, CallKind, ItemKind, Of};
 use crate::tape::Val;
 
 pub(super) struct CursorForm;
@@ -48,6 +48,11 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
             block.put("text", text);
             block
         }),
+        GatheredContent::Item(item) if log.is_none() && item.of() == Of::Reasoning => {
+            let mut block = NativeObject::typed("thinking");
+            block.put_some("thinking", item.only_text());
+            Some(block)
+        }
         GatheredContent::Item(item) => {
             let ItemKind::ToolCall(call) = &item.head().kind else { return None };
             let built = log.is_some();

@@ -6,7 +6,7 @@ use crate::dialects::agents::kimi_parts::{
     Stamp, exit_code, first_text, is_content, is_function, is_part, read_part, shape, state_of,
 };
 use crate::json::Str;
-use crate::log::{SessionNews, SpelledArguments, date_of_seconds};
+use crate::log::{SessionNews, SpelledArguments, date_of_seconds, words_of_unknown};
 use crate::model::{
     Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Permission,
     Session, Shape, Status, ToolCall, ToolResult,
@@ -48,7 +48,7 @@ impl Reader for KimiReader {
                 } else {
                     self.begin("model,cwd", out);
                 }
-                notice(kind, out);
+                notice(kind, doc.root, out);
             }
             role_word => {
                 self.begin("times,model,cwd,usage", out);
@@ -95,7 +95,7 @@ impl KimiReader {
                 let call_id = call_id.take_text(Field::ResultCallId);
                 return result(said, call_id, out);
             }
-            _ => return notice(role.filter(|role| !role.is("system")), out),
+            _ => return notice(role.filter(|role| !role.is("system")), line, out),
         };
         role.note_text(Field::ItemAuthor);
         let mut head = out.head(ItemKind::Message, author);
@@ -211,9 +211,12 @@ pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
 }
 
 /// A line that is no part of the conversation.
-fn notice(kind: Option<Val<'_>>, out: &mut Events<'_>) {
+fn notice(kind: Option<Val<'_>>, line: Val<'_>, out: &mut Events<'_>) {
     let event_type = kind.note_text(Field::NoticeType);
     let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     let item = out.start(head);
+    if let Some(words) = words_of_unknown(line) {
+        out.delta(item, 0, Part::Text(words));
+    }
     out.complete(item);
 }

@@ -6,6 +6,7 @@ use super::files::read_files;
 use super::read::{KimiReader, envelope, think};
 use crate::dialects::agents::kimi_parts::{Stamp, exit_code, is_content, is_function, read_part, shape};
 use crate::json::{Raw, Str};
+use crate::log::words_of_unknown;
 use crate::model::{
     Author, CallKind, Compaction, Decision, Event, Failure, FailureClass, Field, ItemHead, ItemKind,
     ItemTail, Notice, Of, Origin, Part, Permission, Prompt, Question, Session, Shape, Status, ToolCall,
@@ -71,6 +72,8 @@ impl<'t> WireMessage<'t> {
         let item = out.start(head);
         if has_data {
             out.delta(item, 0, Part::Json(self.payload.take(Field::NoticeData)));
+        } else if let Some(words) = words_of_unknown(self.payload) {
+            out.delta(item, 0, Part::Text(words));
         }
         out.complete(item);
     }

@@ -92,10 +92,12 @@ impl KimiCodeReader {
 
     /// What the tool returned.
     fn result<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
-        const WANTED: WantedNames<3> = WantedNames::new(["output", "note", "durationMs"]);
+        const WANTED: WantedNames<4> = WantedNames::new(["output", "note", "durationMs", "message"]);
         let [call, call_id, result] = event.get_all(["parentUuid", "toolCallId", "result"]);
         let Some(result) = result else { return };
-        let [output, note, duration] = result.find(&WANTED);
+        let [output, note, duration, message] = result.find(&WANTED);
+        // Earlier versions called it so.
+        let note = note.or(message);
         let output = output.filter(|output| is_content(*output) && !output.is(""));
         let note = note.filter(|note| note.kind() == Kind::String && !note.is(""));
         let change = self.changes.remove(call_id.word());

@@ -6,7 +6,7 @@ use crate::dialects::agents::kimi_parts::{
     Stamp, exit_code, is_content, is_function, read_part, shape, state_of,
 };
 use crate::json::{Raw, Str};
-use crate::log::{SessionNews, SpelledArguments, date_of_millis};
+use crate::log::{SessionNews, SpelledArguments, date_of_millis, words_of_unknown};
 use crate::model::{
     Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Session,
     Status, ToolCall, ToolResult,
@@ -79,8 +79,21 @@ impl<'t> Line<'t> {
                 None => Part::Json(told.take(Field::NoticeData)),
             };
             out.delta(item, 0, part);
+        } else if let Some(words) = self.words() {
+            out.delta(item, 0, Part::Text(words));
         }
         out.complete(item);
+    }
+
+    /// What a line of an unknown type says.
+    fn words(&self) -> Option<Str<'t>> {
+        let word = self.kind.word();
+        // They repeat the conversation.
+        let repeats = ["agent.", "context.append_message", "llm.", "turn.prompt", "turn.steer"];
+        if repeats.iter().any(|begin| word.starts_with(begin)) {
+            return None;
+        }
+        words_of_unknown(self.val.get("event").unwrap_or(self.val))
     }
 }
 

@@ -141,12 +141,14 @@ fn element_of<'g>(part: &'g Part<'_>) -> Option<NativeElement<'g>> {
 
 /// What came back, where a kept line has it.
 fn returned<'g>(item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'g> {
-    let noted = kept.and_then(|result| result.get("note")).is_some_and(is_hole);
+    let is_noted = |name| kept.and_then(|result| result.get(name)).is_some_and(is_hole);
+    let noted = is_noted("note") || is_noted("message");
     let mut parts: Vec<&Part<'_>> = item.parts().filter(|part| kept_part(part).is_some()).collect();
     let mut result = NativeObject::new();
     result.put_some("isError", item.tail().is_error);
     if let Some(Part::Text(note)) = parts.pop_if(|_| noted) {
-        result.put("note", note);
+        // Only one of them was taken.
+        result.put("note", note).put("message", note);
     }
     let one = match &parts[..] {
         [Part::Text(text)] => Some(Box::new(text.into())),

@@ -343,7 +343,8 @@ fn notice_content(part: &PartMembers<'_>, item: ItemId, out: &mut Events<'_>) {
         }
         "subtask" => "prompt",
         "agent" => "name",
-        _ => return,
+        // A type that we do not know may have words.
+        _ => "text",
     };
     if let Some(text) = part.root.note_str(name, Field::NoticeText) {
         out.delta(item, 0, Part::Text(text));

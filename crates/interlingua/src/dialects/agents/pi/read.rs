@@ -1,7 +1,7 @@
 //! Lines to events. What anyone said is a message or a result; every other line is a notice, whatever its type.
 
 use crate::json::Str;
-use crate::log::SessionNews;
+use crate::log::{SessionNews, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Compaction, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId,
     ItemKind, ItemTail, Media, MediaSource, Notice, Of, Opaque, OpaqueKind, Origin, Part, Session, Shape,
@@ -200,7 +200,20 @@ fn notice(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
     let event_type = line.note_str("type", tag);
     let head = out.head(ItemKind::Notice(Notice { event_type: role.or(event_type) }), Author::System);
     let item = begin(head, line, out);
+    // Beside the types that we know, those of extensions and of later versions.
+    let words = if is_silent(line) { None } else { words_of_unknown(holder) };
+    if let Some(words) = words {
+        out.delta(item, 0, Part::Text(words));
+    }
     out.complete(item);
+}
+
+/// Whether a line has no words of its own.
+fn is_silent(line: Val<'_>) -> bool {
+    matches!(
+        line.str_or_empty("type"),
+        "session" | "session_info" | "model_change" | "thinking_level_change" | "label" | "custom"
+    )
 }
 
 /// The tags that tell who speaks.
@@ -265,7 +278,7 @@ fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &m
     out.complete(item);
 }
 
-/// Reads a string, or blocks. Unknown blocks stay where they are.
+/// Reads a string, or blocks. Unknown blocks without words stay where they are.
 fn read_content(
     content: Option<Val<'_>>,
     message: Val<'_>,
@@ -293,7 +306,13 @@ fn read_content(
                 call(block, message, item, changes, out);
                 None
             }
-            _ => continue,
+            // Words are words, whatever their block is called.
+            _ => {
+                if let Some(text) = block.take_str("text", of.text()) {
+                    out.delta(item, number as u32, Part::Text(text));
+                }
+                continue;
+            }
         };
         block.note_str("type", Field::Structure);
         if let Some(part) = part {
@@ -365,7 +384,7 @@ pub(super) fn issuer(message: Val<'_>) -> Str<'_> {
 }
 
 fn shape(content: Option<Val<'_>>) -> Shape {
-    let own = |block: &Val<'_>| matches!(block.str_or_empty("type"), "text" | "image");
+    let own = |block: &Val<'_>| block.has_str("text") || block.str_or_empty("type") == "image";
     let several = content.is_some_and(|content| content.elements().filter(own).nth(1).is_some());
     if several { Shape::List } else { Shape::One }
 }

@@ -41,9 +41,15 @@ fn is_agent_meta(doc: Val<'_>) -> bool {
     kind.is_none() && agent.is_some() && call.is_some_and(|call| call.kind() == Kind::String)
 }
 
+/// Whether a line is of the journal beside the logs of a workflow's agents (`workflows/…/journal.jsonl`).
+fn is_journal(line: Val<'_>) -> bool {
+    let [kind, key, agent] = line.get_all(["type", "key", "agentId"]);
+    kind.is_some_and(|kind| kind.is("started") || kind.is("result")) && key.is_some() && agent.is_some()
+}
+
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
-    if is_agent_meta(line) {
+    if is_agent_meta(line) || is_journal(line) {
         return Some((Role::Log, 4));
     }
     let kind = line.get("type")?.str()?;

@@ -1,8 +1,8 @@
 //! Lines that are no messages: what subagents and tools report on their way, attachments, what the program says of itself.
 //!
 //! A notice is named by the innermost word that says what it is. What it tells is its data: the object that holds it
-//! (taken whole), or members of the line put together. Which types are understood stands in the lists below; a type that
-//! is not there is a notice without data, and all of its line is kept.
+//! (taken whole), or members of the line put together. Which types are understood stands in the lists below; of a type
+//! that is not there the words are told, if it has any, and the rest of its line is kept.
 
 use super::origin;
 use super::read::{ClaudeLine, ClaudeReader, ResponseOfLine, begin};
@@ -10,6 +10,7 @@ use super::results::ResultsOfLine;
 use crate::dialects::anthropic::blocks;
 use crate::json::{Raw, Str};
 use crate::ledger::hash;
+use crate::log::words_of_unknown;
 use crate::model::{
     Author, Compaction, Event, Failure, FailureClass, Field, ItemKind, Notice, Origin, Part, Session, Shape,
     Status,
@@ -25,6 +26,8 @@ struct Told<'t> {
     data: Option<Raw<'t>>,
     /// The call it is about.
     parent_call: Option<Str<'t>>,
+    /// The agent that it is about.
+    agent: Option<Str<'t>>,
 }
 
 impl ClaudeReader {
@@ -39,12 +42,15 @@ impl ClaudeReader {
     }
 
     fn say<'t>(&mut self, line: &ClaudeLine<'t>, told: Told<'t>, out: &mut Events<'_>) {
-        let Told { event_type, text, data, parent_call } = told;
+        let Told { event_type, text, data, parent_call, agent } = told;
         let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         let call = self.call_of(line);
         begin(&mut head, line, &call);
         if parent_call.is_some() {
             head.parent_call = parent_call;
+        }
+        if agent.is_some() {
+            head.agent = agent;
         }
         head.shape = if text.is_some() && data.is_some() { Shape::List } else { Shape::One };
         let item = out.start(head);
@@ -70,8 +76,9 @@ impl ClaudeReader {
         let told = Told {
             data: data.filter(|_| known).map(|data| data.take(Field::NoticeData)),
             event_type: inner.or_else(|| line.kind?.str()),
-            text: None,
+            text: data.filter(|_| !known).and_then(words_of_unknown),
             parent_call: line.parent_call.note_text(Field::ItemParentCall),
+            agent: None,
         };
         if !known && let Some(kind) = data.and_then(|data| data.get("type")) {
             kind.note_text(Field::NoticeType);
@@ -146,6 +153,7 @@ impl ClaudeReader {
             kind.note_text(Field::NoticeType);
         }
         let told = Told {
+            text: attachment.filter(|_| !known && name != "prompt_snapshot").and_then(words_of_unknown),
             data: attachment.filter(|_| known).map(|attachment| attachment.take(Field::NoticeData)),
             event_type: inner.or_else(|| line.kind?.str()),
             ..Told::default()
@@ -197,18 +205,27 @@ impl ClaudeReader {
             _ => {}
         }
         let known = SYSTEM.contains(&name);
-        let text = line.root.get("content").filter(|_| known || name.ends_with("_boundary"));
-        let text = text.and_then(|text| text.take_text(Field::NoticeText));
+        let text = match line.root.get("content").filter(|_| known || name.ends_with("_boundary")) {
+            Some(text) => text.take_text(Field::NoticeText),
+            None if known => None,
+            // The oldest lines have no subtype.
+            None => words_of_unknown(line.root),
+        };
         let mut made = std::mem::take(&mut self.made);
         let data = match name {
             "api_error" => {
                 let attempt = |name: &str| name == "retryAttempt" || name == "maxRetries";
                 put_together(line.root, attempt, &mut made)
             }
+            "compact_boundary" => {
+                // What the person asked to be remembered.
+                let metadata = line.root.get("compactMetadata");
+                metadata.and_then(|metadata| put_together(metadata, |name| name == "userContext", &mut made))
+            }
             _ if known => put_together(line.root, |_| true, &mut made),
             _ => None,
         };
-        let told = Told { event_type: subtype.or_else(|| line.kind?.str()), text, data, parent_call: None };
+        let told = Told { event_type: subtype.or_else(|| line.kind?.str()), text, data, ..Told::default() };
         self.say(line, told, out);
         self.made = made;
     }
@@ -238,10 +255,13 @@ impl ClaudeReader {
             }
             // What waited is told where it is said; here stands that it came or went.
             "queue-operation" => put_together(line.root, |name| name == "operation", &mut made),
-            _ if BARE.contains(&name) => put_together(line.root, |_| true, &mut made),
+            _ if BARE.contains(&name) || is_of_workflow(line) => put_together(line.root, |_| true, &mut made),
             _ => None,
         };
-        self.say(line, Told { event_type, data, ..Told::default() }, out);
+        let agent = line.agent.filter(|_| is_of_workflow(line)).note_text(Field::ItemAgent);
+        let known = data.is_some() || REPEATED.contains(&name);
+        let text = if known { None } else { words_of_unknown(line.root) };
+        self.say(line, Told { event_type, text, data, agent, ..Told::default() }, out);
         self.made = made;
     }
 
@@ -380,7 +400,29 @@ const BARE: &[&str] = &[
     "bridge-session",
     "tag",
     "task-summary",
+    "speculation-accept",
+    "content-replacement",
 ];
+
+/// Lines whose words are told where they were said, or as the session's title.
+const REPEATED: &[&str] = &[
+    "last-prompt",
+    "queue-operation",
+    "summary",
+    "custom-title",
+    "agent-name",
+    "ai-title",
+    "tools-used",
+    "atis-latch",
+    "api-request",
+    "api-request-shape",
+    "api-request-blob",
+];
+
+/// Whether a line is of the journal of a workflow: an agent was started, or what came of it.
+fn is_of_workflow(line: &ClaudeLine<'_>) -> bool {
+    super::is_journal(line.root)
+}
 
 /// What nearly every line says, and no notice tells again.
 const ENVELOPE: &[&str] = &[

@@ -43,7 +43,7 @@ pub(super) struct ClaudeLine<'t> {
     pub(super) time: Option<Val<'t>>,
     /// Whether a subagent says it.
     sidechain: Option<Val<'t>>,
-    agent: Option<Val<'t>>,
+    pub(super) agent: Option<Val<'t>>,
     /// The call that started the subagent, or that the line is about.
     pub(super) parent_call: Option<Val<'t>>,
     /// The session and the message that it was copied from.
@@ -143,7 +143,8 @@ impl Reader for ClaudeReader {
         }
         let names_session = self.session(&line, out);
         // Nearly every line names its session; what does not may have strayed in from somewhere else.
-        if !names_session && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
+        let known = names_session || super::is_journal(doc.root);
+        if !known && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
         }
         let author = match line.kind.word() {

@@ -299,7 +299,16 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         "error" if doc.get("error")?.get("type").is_some() => {
             Some((if stream { Role::Stream } else { Role::Response }, 8))
         }
-        "message" if doc.get("content").is_some() && doc.get("role").is_some() => Some((Role::Response, 9)),
+        "message" if doc.get("content").is_some() && doc.get("role").is_some() => {
+            // OpenAI's items are called so, too, and have parts of their own; old rollouts of Codex are such lines.
+            let is_openai = |part: Val<'_>| {
+                matches!(part.str_or_empty("type"), "input_text" | "output_text" | "input_image")
+            };
+            if doc.get("content")?.elements().any(is_openai) {
+                return None;
+            }
+            Some((Role::Response, if doc.get("model").is_some() { 9 } else { 3 }))
+        }
         "message_start"
         | "content_block_start"
         | "content_block_delta"

@@ -4,6 +4,7 @@
 use super::read::{CodexReader, Payload};
 use crate::json::{Raw, Str};
 use crate::ledger::hash;
+use crate::log::words_of_unknown;
 use crate::model::{
     Author, Compaction, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Notice, Part,
     Rewind, Stop, StopClass, Turn,
@@ -14,8 +15,10 @@ use crate::tape::{Kind, Member as _, Val};
 /// What of a line is the data of its notice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DataOf {
-    /// Nothing: facts of the session, counts, or what we do not know.
+    /// Nothing: facts of the session, counts, what is said elsewhere.
     Nothing,
+    /// Its words, of a line that we do not know.
+    Words,
     /// The whole payload, or the item in it.
     Whole,
     /// All but these members, which repeat what is said elsewhere.
@@ -58,7 +61,8 @@ fn data_of(words: (&str, &str), item: &str) -> DataOf {
             | "EnteredReviewMode"
             | "ExitedReviewMode"
             | "ContextCompaction" => DataOf::Whole,
-            _ => DataOf::Nothing,
+            "UserMessage" | "AgentMessage" | "Reasoning" => DataOf::Nothing,
+            _ => DataOf::Words,
         },
         ("event_msg", word) => match word {
             "exec_command_end" | "exec_command_begin" => DataOf::OfCall(OUTPUT),
@@ -108,10 +112,16 @@ fn data_of(words: (&str, &str), item: &str) -> DataOf {
             | "background_event"
             | "model_reroute"
             | "terminal_interaction" => DataOf::Whole,
-            _ => DataOf::Nothing,
+            // An item says them.
+            "user_message" | "agent_message" | "agent_reasoning" | "agent_reasoning_raw_content" => {
+                DataOf::Nothing
+            }
+            word if word.ends_with("_delta") => DataOf::Nothing,
+            _ => DataOf::Words,
         },
         ("inter_agent_communication_metadata", _) => DataOf::Whole,
-        _ => DataOf::Nothing,
+        ("response_item", "message" | "reasoning" | "agent_message") => DataOf::Nothing,
+        _ => DataOf::Words,
     }
 }
 
@@ -191,15 +201,16 @@ impl CodexReader {
         if ["item_", "collab_", "sub_agent_"].iter().any(|about| words.1.starts_with(about)) {
             self.note_agent(words.1, holder, &mut head);
         }
+        let words = if data_of == DataOf::Words { words_of_unknown(holder) } else { None };
         let data = match data_of {
-            DataOf::Nothing => None,
+            DataOf::Nothing | DataOf::Words => None,
             DataOf::Whole if payload.enveloped && holder.kind() == Kind::Object => {
                 Some(holder.take(Field::NoticeData))
             }
             DataOf::Whole => None,
             DataOf::AllBut(members) | DataOf::OfCall(members) => self.put_together(holder, members),
             DataOf::Head => self.rest_of_head(holder),
-            DataOf::Settings => self.new_settings(words.0 == "turn_context", holder),
+            DataOf::Settings => self.new_settings(line_kind.word() == "turn_context", holder),
         };
         if data.is_some() && payload.kind.is_some() {
             line_kind.note_text(Field::Structure);
@@ -211,6 +222,9 @@ impl CodexReader {
                 payload.kind.note_text(Field::Structure);
             }
             out.delta(item, 0, Part::Json(data));
+        }
+        if let Some(words) = words {
+            out.delta(item, 0, Part::Text(words));
         }
         out.complete(item);
     }
