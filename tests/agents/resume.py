@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Whether the real programs resume what we write, and send all of it to the model.
 
-Converts logs of Codex to Claude Code and resumes them in Claude Code, and the other way round, and both to Pi; a scripted
-model on loopback answers, and keeps the request. The history in it must be whole and typed: calls as calls, with name and arguments,
+Converts logs of Codex to Claude Code and resumes them in Claude Code, and the other way round, and both to Pi, Gemini CLI, Qwen
+Code, OpenCode, Kimi CLI and Kimi Code (others.py); a scripted model on loopback answers, and keeps the request. The history in it must be whole and typed: calls as calls, with name and arguments,
 results as results, with every part, texts from the right voice, counted against the source log with the readers of
-sessions.py. The programs come from npm (1 GB) into a folder that is kept.
+sessions.py. The programs come from npm and PyPI (3 GB) into a folder that is kept.
 """
 
 import argparse
@@ -24,6 +24,8 @@ import time
 sys.dont_write_bytecode = True  # leave the tree as it was
 
 from carried import FIXTURES, INPUTS, OTHER, ROOT, UUID, convert, default_binary, find_logs, read, shown  # noqa: E402
+from others import (  # noqa: E402
+    RESUME_OTHER, ROUTED, chat_document, chat_events, gemini_document, install_python, judge_other, without_left_behind)
 from sessions import (  # noqa: E402
     CALL, KINDS, READ_LOG, REASONING, RESULT, TEXT, Said, brief, compare, lines_of, read_claude_request,
     read_codex_request)
@@ -40,6 +42,11 @@ PROGRAMS = [
     Program("claude 2.1.197", "@anthropic-ai/claude-code@2.1.197", "claude", "claude-code"),
     Program("codex 0.166.0", "@openai/codex@0.166.0", "codex", "codex"),
     Program("pi 0.73.1", "@mariozechner/pi-coding-agent@0.73.1", "pi", "pi"),
+    Program("gemini 0.61.0", "@google/gemini-cli@0.61.0", "gemini", "gemini-cli"),
+    Program("qwen 0.24.4", "@qwen-code/qwen-code@0.24.4 node@22", "qwen", "qwen-code"),
+    Program("opencode 1.18", "opencode-ai@1.18.33", "opencode", "opencode"),
+    Program("kimi-cli 1.51", "pypi:kimi-cli==1.51.0", "kimi", "kimi-cli"),
+    Program("kimi 2.1.0", "@moonshot-ai/kimi-code@2.1.0 node@22", "kimi", "kimi-code"),
 ]
 
 
@@ -67,7 +74,7 @@ def main():
     runs = bad = 0
     for path, source in logs:
         for program in programs:
-            if program.reads not in (OTHER[source], "pi"):
+            if program.reads not in (OTHER[source], "pi", *RESUME_OTHER):
                 continue
             runs += 1
             if time.monotonic() > deadline:
@@ -147,16 +154,19 @@ def report(path, source, program, options):
     name = f"{shown(path, 50):50} {program.name:14} "
     try:
         text = convert(options.bin, path, program.reads)
-        requests = RESUME[program.reads](program, text, options)
+        resume = RESUME.get(program.reads, resume_other)
+        requests = resume(program, text, options)
         said = READ_LOG[source](read(path))
         said = on_the_chain(said, text) if program.reads == "pi" else said
+        said = without_left_behind(said, text) if program.reads == "qwen-code" else said
     except (Failed, ValueError) as failure:
         print(f"{name}FAILED: {failure}")
         return False
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
         (options.keep / f"{path.stem}.{program.name.replace(' ', '-')}.json").write_text(json.dumps(requests, indent=1))
-    compared, faults, notes = judge(said, requests, program)
+    judged = judge_other if program.reads in RESUME_OTHER else judge
+    compared, faults, notes = judged(said, requests, program)
     counts = " ".join(f"{compared.found[kind]:>5}/{compared.expected[kind]:<5}" for kind in KINDS)
     verdict = f"{len(faults)} FAULTS" if faults else "ok"
     print(f"{name}{counts} {time.monotonic() - start:3.0f}s {verdict}{''.join(f'; {note}' for note in notes)}")
@@ -348,22 +358,27 @@ def install(program, tools):
         return
     folder.mkdir(parents=True, exist_ok=True)
     print(f"installing {program.package}", flush=True)
+    if program.package.startswith("pypi:"):
+        install_python(program.package.removeprefix("pypi:"), folder)
+        return (folder / "installed").touch()
     (folder / "package.json").write_text("{}")
     done = subprocess.run(
-        ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", program.package], cwd=folder,
+        ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *program.package.split()], cwd=folder,
         capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         sys.exit(f"npm install {program.package} failed:\n{done.stderr}")
     (folder / "installed").touch()
 
 
-def run(program, arguments, home, cwd, model, options, patience, **more):
+def run(program, arguments, home, cwd, model, options, patience, answers=True, **more):
     """The requests of a program that runs with an empty home and nothing to reach but the model; ends it, and all it started, in time."""
-    command = [(folder_of(program, options.tools) / "node_modules/.bin" / program.command).resolve(), *arguments]
+    folder = folder_of(program, options.tools)
+    programs = folder / ("venv/bin" if program.package.startswith("pypi:") else "node_modules/.bin")
+    command = [programs / program.command if "venv" in programs.parts else (programs / program.command).resolve(), *arguments]
     proxy = f"http://127.0.0.1:{model.port}"  # whatever wants to go out is refused, and noted
     env = {
-        "PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home), "HTTPS_PROXY": proxy, "HTTP_PROXY": proxy,
-        "NO_PROXY": "127.0.0.1", **more}
+        "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(home), "TMPDIR": str(home), "HTTPS_PROXY": proxy, "HTTP_PROXY": proxy,
+        "NO_PROXY": "127.0.0.1,localhost", **more}
     with open(home / "stdout", "wb") as stdout, open(home / "stderr", "wb") as stderr:
         child = subprocess.Popen(
             command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True)
@@ -381,12 +396,17 @@ def run(program, arguments, home, cwd, model, options, patience, **more):
     if code is None:
         asked = "after" if model.requests else "without"
         raise Failed(f"HANGS: no end after {patience} s, {asked} asking the model; stderr: {err[-200:]!r}")
-    if code != 0 or ANSWER not in out:
+    if code != 0 or answers and ANSWER not in out:
         raise Failed(f"exit code {code}; stdout: {out[-300:]!r}; stderr: {err[-300:]!r}")
     asked = [body for body in model.requests if PROMPT in json.dumps(body)]
+    if not answers:
+        return asked
+    if program.reads in RESUME_OTHER:
+        # What is asked without tools is a title, or which model is to answer.
+        asked = [body for body in asked if body.get("tools")]
     if not 1 <= len(asked) <= 2:
         raise Failed(f"the model was asked {len(asked)} times, not once")
-    if model.outside:
+    if model.outside and program.reads not in RESUME_OTHER:
         raise Failed(f"wanted to reach {sorted(set(model.outside))}")
     return asked
 
@@ -453,6 +473,17 @@ def resume_pi(program, text, options, patience=PATIENCE):
             home, cwd, model, options, patience)
 
 
+def resume_other(program, text, options, patience=PATIENCE):
+    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
+        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
+        home.mkdir()
+        cwd.mkdir()
+
+        def start(arguments, answers=True, **env):
+            return run(program, arguments, home, cwd, model, options, patience, answers, **env)
+        return RESUME_OTHER[program.reads](text, home, cwd, model.port, PROMPT, start)
+
+
 RESUME = {"claude-code": resume_claude, "codex": resume_codex, "pi": resume_pi}
 
 
@@ -483,6 +514,17 @@ class Model:
                 elif self.path.startswith("/v1/responses"):
                     model.requests.append(json.loads(body))
                     self.answer(200, "text/event-stream", responses_events(model.requests[-1].get("model")))
+                elif self.path.endswith("/chat/completions"):
+                    model.requests.append(json.loads(body))
+                    name, stream = model.requests[-1].get("model"), model.requests[-1].get("stream")
+                    kind = "text/event-stream" if stream else "application/json"
+                    self.answer(200, kind, (chat_events if stream else chat_document)(ANSWER, name))
+                elif "enerateContent" in self.path:
+                    model.requests.append(json.loads(body))
+                    stream = ":stream" in self.path
+                    document = gemini_document(ANSWER if stream else ROUTED)
+                    kind = "text/event-stream" if stream else "application/json"
+                    self.answer(200, kind, f"data: {document}\r\n\r\n" if stream else document)
                 else:
                     self.answer(404, "application/json", "{}")
 
