@@ -133,7 +133,8 @@ def judge_other(said, requests, program):
         if ok is False:
             faults.append(f"missing: {brief((thing.kind, thing.value))}")
     if len(calls) > expected[CALL]:
-        faults.append(f"surplus: {len(calls) - expected[CALL]} calls")
+        # Calls of subagents, and what stands within a message: our counter of the source looks at lines alone.
+        notes["more calls than the lines of the source have"] += len(calls) - expected[CALL]
     if program.reads != "gemini-cli":
         # Some send calls that were never answered as they are.
         unanswered = expected[CALL] - len({thing.id for thing in said.things if thing.kind == RESULT and thing.id in ids})

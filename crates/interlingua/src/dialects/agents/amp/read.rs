@@ -134,9 +134,12 @@ impl AmpReader {
         head.shape = shape(content);
         let model = head.model.clone();
         failed(state, out);
+        for block in content.elements() {
+            super::results::decided(block, &mut self.tools, out);
+        }
         let item = out.start(head);
         for (number, block) in content.elements().enumerate() {
-            read_block(block, number as u32, item, &mut self.tools, out);
+            read_block(block, number as u32, item, out);
         }
         out.event(&Event::ItemCompleted(tail(item, state)));
         if let Some(usage) = usage {
@@ -214,13 +217,7 @@ fn counts(usage: Val<'_>) -> Usage {
 }
 
 /// Unknown blocks without words stay where they are.
-fn read_block(
-    block: Val<'_>,
-    number: u32,
-    within: ItemId,
-    tools: &mut Remembered<Str<'static>>,
-    out: &mut Events<'_>,
-) {
+fn read_block(block: Val<'_>, number: u32, within: ItemId, out: &mut Events<'_>) {
     let kind = block.get("type");
     match kind.word() {
         "text" if block.has_str("text") => {
@@ -237,7 +234,7 @@ fn read_block(
         "thinking" if block.has_str("thinking") => thinking(block, within, out),
         "redacted_thinking" if block.has_str("data") => thinking(block, within, out),
         "tool_use" if block.has_str("name") => call(block, within, out),
-        "tool_result" if block.has_str("toolUseID") => super::results::read(block, within, tools, out),
+        "tool_result" if block.has_str("toolUseID") => super::results::read(block, within, out),
         "summary" if block.get("summary").is_some_and(|summary| summary.has_str("summary")) => {
             let summary = block.get("summary").and_then(|it| it.take_str("summary", Field::MessageText));
             if let Some(text) = summary {

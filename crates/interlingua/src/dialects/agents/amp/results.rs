@@ -10,16 +10,10 @@ use crate::model::{
 use crate::pipe::{Events, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-pub(super) fn read(
-    block: Val<'_>,
-    within: ItemId,
-    tools: &mut Remembered<Str<'static>>,
-    out: &mut Events<'_>,
-) {
+pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
     const WANTED: WantedNames<5> = WantedNames::new(["status", "result", "error", "trackFiles", "reason"]);
     let run = block.get("run").filter(|run| run.kind() == Kind::Object);
     let [status, result, error, files, reason] = run.map(|run| run.find(&WANTED)).unwrap_or_default();
-    decided(block, status, tools.remove(block.str_or_empty("toolUseID")), out);
     let call_id = block.take_str("toolUseID", Field::ResultCallId);
     let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool);
     head.within = Some(within);
@@ -60,18 +54,21 @@ pub(super) fn read(
     out.event(&Event::ItemCompleted(ItemTail { status, native_status, is_error, exit_code, ..tail }));
 }
 
-/// Says what a person answered when Amp asked, before the result.
-fn decided(block: Val<'_>, status: Option<Val<'_>>, tool: Option<Str<'static>>, out: &mut Events<'_>) {
+/// Says what a person answered when Amp asked, before the message with the result.
+pub(super) fn decided(block: Val<'_>, tools: &mut Remembered<Str<'static>>, out: &mut Events<'_>) {
+    let call = block.get("toolUseID").filter(|_| block.str_or_empty("type") == "tool_result");
+    let Some(call) = call.and_then(|call| call.str()) else { return };
+    let tool = tools.remove(call.as_escaped());
     let input = block.get("userInput").filter(|input| input.kind() == Kind::Object);
     let accepted = input.and_then(|input| input.get("accepted"));
+    let refused = block.get("run").is_some_and(|run| run.str_or_empty("status") == "rejected-by-user");
     let answer = match accepted.and_then(|accepted| accepted.bool()) {
         Some(true) => Decision::Accept,
-        None if status.word() != "rejected-by-user" => return,
+        None if !refused => return,
         Some(false) | None => {
             Decision::Reject(input.and_then(|input| input.note_str("feedback", Field::PermissionMessage)))
         }
     };
-    let Some(call) = block.get("toolUseID").and_then(|call| call.str()) else { return };
     if let Some(accepted) = accepted {
         accepted.note(Field::PermissionAnswer);
     }

@@ -16,7 +16,7 @@ use crate::model::{
     ToolCall, issuers,
 };
 use crate::pipe::Target;
-use crate::tape::Val;
+use crate::tape::{Kind, Val};
 
 pub(super) struct OpencodeForm {
     export: ExportBuilder,
@@ -47,12 +47,15 @@ impl LogForm for OpencodeForm {
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
         let mut doc = NativeObject::new();
-        if kept.get("info").is_some() {
+        // Documents are told apart as when they are read.
+        let object = |name| kept.get(name).filter(|val| val.kind() == Kind::Object);
+        let has = |name| kept.get(name).is_some();
+        if object("info").is_some() {
             doc.put("info", info(item)).put("parts", parts(item));
-        } else if let Some(part) = kept.get("part") {
+        } else if let Some(part) = object("part").filter(|_| has("sessionID")) {
             doc.put_some("timestamp", item.head().time.as_ref());
             doc.put("part", part_values(item, part));
-        } else if kept.get("messageID").is_some() {
+        } else if has("messageID") && has("sessionID") && has("type") {
             doc = part_values(item, kept);
         } else if kept.get("sessionID").is_some() {
             doc = info(item);
