@@ -147,6 +147,16 @@ def judge_other(said, requests, program):
     return compared, faults, [f"{count} {what}" for what, count in notes.items()]
 
 
+ONE_AGENT = ("kimi-cli", "kimi-code", "opencode")  # they have files of their own for subagents
+
+
+def without_subagents(text):
+    """A log without the lines that subagents say."""
+    said_by_one = lambda line: isinstance(line, dict) and line.get("isSidechain") is True  # noqa: E731
+    lines = [(line, next(lines_of(line), None)) for line in text.split("\n")]
+    return "\n".join(line for line, value in lines if not said_by_one(value))
+
+
 def bytes_of(picture):
     return str(picture).rpartition(",")[2]
 

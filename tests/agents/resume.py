@@ -25,7 +25,8 @@ sys.dont_write_bytecode = True  # leave the tree as it was
 
 from carried import FIXTURES, INPUTS, OTHER, ROOT, UUID, convert, default_binary, find_logs, read, shown  # noqa: E402
 from others import (  # noqa: E402
-    RESUME_OTHER, ROUTED, chat_document, chat_events, gemini_document, install_python, judge_other, without_left_behind)
+    ONE_AGENT, RESUME_OTHER, ROUTED, chat_document, chat_events, gemini_document, install_python, judge_other, without_left_behind,
+    without_subagents)
 from sessions import (  # noqa: E402
     CALL, KINDS, READ_LOG, REASONING, RESULT, TEXT, Said, brief, compare, lines_of, read_claude_request,
     read_codex_request)
@@ -156,7 +157,8 @@ def report(path, source, program, options):
         text = convert(options.bin, path, program.reads)
         resume = RESUME.get(program.reads, resume_other)
         requests = resume(program, text, options)
-        said = READ_LOG[source](read(path))
+        log = read(path)
+        said = READ_LOG[source](without_subagents(log) if program.reads in ONE_AGENT else log)
         said = on_the_chain(said, text) if program.reads == "pi" else said
         said = without_left_behind(said, text) if program.reads == "qwen-code" else said
     except (Failed, ValueError) as failure:

@@ -778,7 +778,6 @@ const CANARIES: &[Excuse] = &[
     ("kimi-code", "universal", "/event/display/after", "what a call would change is said with its result"),
     ("kimi-code", "universal", "/event/display/before", "what a call would change is said with its result"),
     ("kimi-code", "universal", "/event/display/path", "what a call would change is said with its result"),
-    ("*", "amp", "data/action", "follows from the call in the messages given back"),
     ("*", "kimi-cli", "/data/permission-mode", "the line given back says it as true or false"),
     ("*", "kimi-cli", "/session/vendor-ext/data/unrecorded", "follows from whose log is given back"),
     ("*", "kimi-cli", "files[]/action", "the line given back has the file before and after"),

@@ -573,7 +573,9 @@ impl<F: LogForm> Writer for LogWriter<F> {
             return Ok(());
         }
         let within_refused = head.within.is_some_and(|around| self.refused.contains(&around));
-        if F::RULES.one_agent && (head.agent.is_some() || within_refused) {
+        // What a subagent reports in the end is the result of a call of the agent itself, which waits for it.
+        let is_report = head.within.is_some() && matches!(head.kind, ItemKind::ToolResult(_));
+        if F::RULES.one_agent && (head.agent.is_some() && !is_report || within_refused) {
             self.refused.push(head.id);
             return Err(Reason::NoSlot);
         }
