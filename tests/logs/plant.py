@@ -9,7 +9,6 @@ import tempfile
 from compare import differences
 
 
-
 def entries(record):
     """Every entry of a record, children included, with the list it stands in."""
     waiting = [(entry, record["session"]["entries"]) for entry in record["session"]["entries"]]
@@ -119,8 +118,9 @@ def changes_an_id(record):
 
 
 def changes_a_time(record):
-    entry, _ = first(record, lambda e: "timestamp" in e and (
-        e["type"] in ("user", "assistant") and e.get("content") or e["type"] in ("tool-call", "tool-result", "reasoning") and e.get("content", 1)))
+    def says(entry):
+        return entry["type"] in ("tool-call", "tool-result") or entry["type"] != "system-event" and entry.get("content")
+    entry, _ = first(record, lambda e: "timestamp" in e and says(e))
     if entry:
         entry["timestamp"] = "2001-01-01T00:00:00Z"
     return entry

@@ -2,7 +2,7 @@
 
 import re
 
-from facts import Facts, at, canonical, count_of, maps, moment, parse, text_of
+from facts import Facts, at, count_of, maps, moment, parse, text_of
 
 NAME = "codex"
 ITEMS = {

@@ -2,7 +2,7 @@
 
 import re
 
-from facts import Facts, at, canonical, count_of, items, maps, moment, text_of
+from facts import Facts, at, canonical, count_of, maps, moment, text_of
 
 NAME = "gemini-cli"
 AUTHORS = {"user": "user", "gemini": "assistant", "model": "assistant"}
@@ -11,10 +11,11 @@ EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)
 
 def mine(values):
     first = values[0] if values else None
-    return isinstance(first, dict) and "sessionId" in first and ("projectHash" in first or "parts" in first or "kind" in first or "startTime" in first
-                                                                   or any(at(v, "type") == "gemini" for v in values)) \
-        or isinstance(first, list) and isinstance(at(first, 0, "parts"), list) and "role" in first[0] \
-        or any(set(v) & {"$set", "$rewindTo"} for v in values[:50] if isinstance(v, dict))
+    if isinstance(first, list):
+        return isinstance(at(first, 0, "parts"), list) and "role" in first[0]
+    head = isinstance(first, dict) and "sessionId" in first and (
+        set(first) & {"projectHash", "parts", "kind", "startTime"} or any(at(v, "type") == "gemini" for v in values))
+    return bool(head) or any(set(v) & {"$set", "$rewindTo"} for v in values[:50] if isinstance(v, dict))
 
 
 def read(values):
@@ -156,6 +157,7 @@ class Teller:
                                  output=count_of(usage.get("candidatesTokenCount")) + thoughts)
                 continue
             thoughts = count_of(usage.get("thoughts"))
-            self.facts.spend(input=count_of(usage.get("input")) + count_of(usage.get("tool")), cached=count_of(usage.get("cached")),
-                             output=count_of(usage.get("output")) + thoughts, reasoning=thoughts)
+            given = count_of(usage.get("input")) + count_of(usage.get("tool"))
+            self.facts.spend(input=given, cached=count_of(usage.get("cached")), reasoning=thoughts,
+                             output=count_of(usage.get("output")) + thoughts)
         return self.facts

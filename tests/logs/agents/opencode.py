@@ -1,6 +1,6 @@
 """OpenCode: documents of the storage one after the other, an export, or the lines that `run --format json` prints."""
 
-from facts import Facts, at, canonical, count_of, maps, moment, parse, text_of
+from facts import Facts, at, count_of, maps, moment, parse, text_of
 
 NAME = "opencode"
 

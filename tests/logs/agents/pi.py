@@ -1,6 +1,6 @@
 """Pi: a header line, then a tree of entries; version 1 has neither ids nor parents."""
 
-from facts import Facts, at, canonical, count_of, maps, moment, text_of
+from facts import Facts, at, count_of, maps, moment, text_of
 
 NAME = "pi"
 
