@@ -37,7 +37,7 @@ def merged(parts):
     for facts in parts:
         for name in ("said", "reasoning", "calls", "results", "media", "also"):
             getattr(whole, name).extend(getattr(facts, name))
-        for name in ("ids", "silent_ids", "parents"):
+        for name in ("ids", "silent_ids", "parents", "outcomes"):
             getattr(whole, name).update(getattr(facts, name))
         whole.usage.update(facts.usage)
     return whole
@@ -81,6 +81,8 @@ def outcomes(native, record):
                 found.append(f"is-error of a result: {error} in the log, {our_error} in the record: {brief(name)}")
             if our_code != code:
                 found.append(f"exit code of a result: {code} in the log, {our_code} in the record: {brief(name)}")
+    found += [f"outcome of {call}: {word} in the log, {record.outcomes.get(call)} in the record"
+              for call, word in native.outcomes.items() if record.outcomes.get(call) != word]
     return found
 
 

@@ -79,6 +79,13 @@ def changes_an_exit_code(record):
     return entry
 
 
+def changes_an_outcome(record):
+    entry, _ = first(record, lambda e: e["type"] == "tool-result" and e.get("status") in ("success", "error", "cancelled", "denied"))
+    if entry:
+        entry["status"] = "planted"
+    return entry
+
+
 def shortens_an_output(record):
     entry, _ = first(record, lambda e: e["type"] == "tool-result" and isinstance(e["output"], str) and e["output"])
     if entry:
@@ -137,7 +144,7 @@ def hides_an_entry(record):
 
 PLANTS = [
     drops_a_text, changes_a_text, tells_a_text_twice, gives_a_text_to_another, drops_reasoning, swaps_a_call_id, changes_an_input,
-    turns_is_error, changes_an_exit_code, shortens_an_output, doubles_a_usage, drops_a_picture, moves_a_parent, changes_an_id,
+    turns_is_error, changes_an_exit_code, changes_an_outcome, shortens_an_output, doubles_a_usage, drops_a_picture, moves_a_parent, changes_an_id,
     changes_a_time, hides_an_entry]
 
 

@@ -83,6 +83,8 @@ def complete(facts, data, time):
     if not text and "structuredContent" in result:
         text = canonical(result["structuredContent"])
     facts.result(data.get("toolCallId"), text, not data.get("success"), at(data, "shellExecution", "exitCode"), time)
+    if isinstance(error.get("code"), str):
+        facts.outcomes[data.get("toolCallId")] = error["code"]
     for part in maps(result.get("binaryResultsForLlm")):
         facts.show(part.get("data") or part.get("assetId"))
 

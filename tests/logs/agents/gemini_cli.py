@@ -145,6 +145,8 @@ class Teller:
             error = response["outcome"] == "failure"
         if error is None and "error" in response:
             error = True
+        if isinstance(status, str):
+            self.facts.outcomes[name] = status
         found = EXIT.search(text)
         self.facts.result(name, text, error, int(found[1]) if found else None, time)
 

@@ -64,6 +64,8 @@ def result(facts, parts, state, time):
                 text = canonical(response)
             error = {"success": False, "error": True}.get(state.get("status"))
             found = EXIT.search(text)
+            if isinstance(state.get("status"), str):
+                facts.outcomes[answer.get("id")] = state["status"]
             facts.result(answer.get("id"), text, error, found and int(found[1]), time)
             for nested in maps(answer.get("parts")):
                 one(facts, "user", nested, time)
