@@ -142,6 +142,34 @@ fn totals_add_what_nobody_told_and_no_more() {
 }
 
 #[test]
+fn a_line_that_stands_twice_is_counted_once() {
+    let record = json!({"usage": {"model": "m", "inputTokens": 100, "outputTokens": 5, "apiCallId": "a"}});
+    let ended = json!({"shutdownType": "routine", "modelMetrics": {"m": {"usage": {"inputTokens": 100, "outputTokens": 5}}}});
+    let lines = [
+        line(1, "session.usage_record", &record),
+        line(2, "assistant.message", &json!({"messageId": "x", "content": "x", "apiCallId": "a"})),
+        line(3, "session.shutdown", &ended),
+    ];
+    for twice in 0..lines.len() {
+        let mut log = String::new();
+        for (number, line) in lines.iter().enumerate() {
+            log += &line.repeat(1 + usize::from(number == twice));
+        }
+        assert_eq!(used(&entries(&log)), [100, 5, 0], "{log}");
+    }
+    // Totals of the second run only.
+    let totals = |number: usize, output: u64| {
+        let usage = json!({"m": {"usage": {"inputTokens": 10 * output, "outputTokens": output}}});
+        line(number, "session.shutdown", &json!({"shutdownType": "routine", "modelMetrics": usage}))
+    };
+    let log = totals(1, 30) + &totals(2, 5).repeat(2);
+    assert_eq!(used(&entries(&log)), [350, 35, 0]);
+    // An older version, which does not name the call.
+    let told = line(1, "assistant.message", &json!({"messageId": "x", "content": "x", "outputTokens": 9}));
+    assert_eq!(used(&entries(&told.repeat(2))), [0, 9, 0]);
+}
+
+#[test]
 fn usage_without_an_answer_is_told_and_that_of_another_agent_waits() {
     let usage =
         |call: &str| json!({"usage": {"model": "m", "inputTokens": 9, "outputTokens": 1, "apiCallId": call}});

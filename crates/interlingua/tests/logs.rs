@@ -547,3 +547,32 @@ fn long_logs_take_long_only_in_proportion() {
     let (short, long) = (time(1000), time(8000));
     assert!(long < short * 30 + Duration::from_millis(200), "{short:?} for 1,000, {long:?} for 8,000");
 }
+
+#[test]
+fn a_line_that_stands_twice_is_counted_once() {
+    let lines = [
+        (
+            "qwen-code",
+            r#"{"uuid":"a","type":"assistant","timestamp":"2026-11-16T09:00:00Z","message":{"role":"model","parts":[{"text":"hi"}]},"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":1}}"#,
+        ),
+        (
+            "pi",
+            r#"{"type":"message","id":"a","timestamp":"2026-11-16T09:00:00Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}],"usage":{"input":7,"output":1}}}"#,
+        ),
+        ("kimi-code", r#"{"type":"usage.record","usage":{"inputOther":7,"output":1},"time":1794731810001}"#),
+        (
+            "gemini-cli",
+            r#"{"sessionId":"s","role":"model","parts":[{"text":"hi"}],"timestamp":"2026-11-16T09:00:00Z","usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":1}}"#,
+        ),
+    ];
+    for (dialect, line) in lines {
+        // The same again, and one of another time.
+        let later = line.replace("09:00:00", "09:00:01").replace("810001", "810002");
+        let log = format!("{line}\n{line}\n{later}\n");
+        let told = events(dialect, &log).into_iter().filter_map(|event| match event {
+            Event::Usage(turn) => turn.usage,
+            _ => None,
+        });
+        assert_eq!(told.filter_map(|usage| usage.input).sum::<u64>(), 14, "{dialect}");
+    }
+}

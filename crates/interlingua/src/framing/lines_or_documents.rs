@@ -1,7 +1,8 @@
 //! One document a line, or documents over several lines: agents changed from the one to the other.
 //!
 //! The first document tells. A line that is a document of its own, and does not hold the list that documents are cut
-//! at, is the first of many; so is a torn one, if the next line begins like a document. Anything else is a document that goes on.
+//! at, is the first of many; so is a torn one, if the next line begins like a document, and one that begins like nothing, unless
+//! the next line is indented. Anything else is a document that goes on.
 
 use super::nesting::{Nesting, NestingMark};
 use super::{DocumentFramer, Frame, FrameKind, Framer, LineFramer};
@@ -55,8 +56,9 @@ impl LinesOrDocumentsFramer {
             return Some(false);
         }
         if !line.starts_with(b"{") {
-            // A list, or no document at all.
-            return Some(!line.starts_with(b"["));
+            // A list, the rest of an indented document whose beginning is gone, or a line that is nothing.
+            let goes_on = matches!(next.get(1), Some(b' ' | b'\t' | b'}' | b']'));
+            return Some(!line.starts_with(b"[") && !goes_on);
         }
         let end = Nesting::default().find(line, 0).filter(|(_, mark)| *mark == NestingMark::End);
         Some(match end {

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod build;
+mod counted;
 mod file;
 mod fill;
 mod gather;
@@ -69,6 +70,7 @@ pub(crate) use said_by_kept_frames;
 pub use arguments::CallValues;
 pub(crate) use arguments::{SpelledArguments, arguments_text, name_with_group};
 pub use build::{FrameHead, LogBuilder, SessionHead};
+pub(crate) use counted::CountedLine;
 pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};

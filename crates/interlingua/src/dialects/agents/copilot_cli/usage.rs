@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::line::CopilotLine;
 use crate::json::Str;
+use crate::ledger::hash;
 use crate::model::{Event, Field, Stop, StopClass, Turn, Usage, Words};
 use crate::pipe::Events;
 use crate::tape::{Member as _, Val, WantedNames};
@@ -16,6 +17,10 @@ pub(super) struct Accounts {
     waiting: VecDeque<WaitingUsage>,
     /// What has been told of each model.
     told: BTreeMap<String, ToldUsage>,
+    /// A hash of the id of the response that was told last, and what it had used: it may be told again.
+    last: Option<(u64, Usage)>,
+    /// A hash of the id of the line that gave totals last, for the same reason.
+    last_totals: Option<u64>,
     /// The log has records of its own for each call.
     has_records: bool,
 }
@@ -67,8 +72,11 @@ impl Accounts {
 
     /// What an answer, or a piece of one, tells of the response it is of; what was told before it belongs to it.
     pub(super) fn of_answer<'t>(&mut self, data: Val<'t>) -> Turn<'t> {
-        const WANTED: WantedNames<3> = WantedNames::new(["apiCallId", "outputTokens", "requestId"]);
-        let [id, output, request_id] = data.find(&WANTED);
+        const WANTED: WantedNames<4> =
+            WantedNames::new(["apiCallId", "messageId", "outputTokens", "requestId"]);
+        let [id, message, output, request_id] = data.find(&WANTED);
+        // Older versions do not name the call; there one message is one response.
+        let id = id.or_else(|| message.filter(|_| output.is_some()));
         let is_it = |waiting: &WaitingUsage| {
             let own = waiting.turn.id.as_ref();
             id.is_some() && own.is_some_and(|own| own.as_escaped() == id.word())
@@ -109,7 +117,11 @@ impl Accounts {
         let model = turn.model.as_ref().map_or(model, Str::as_escaped);
         if let Some(usage) = &turn.usage {
             let told = self.told.entry(model.to_owned()).or_default();
-            told.all = told.all.and(usage);
+            let id = turn.id.as_ref().map(|id| hash(0, id.as_escaped().as_bytes()));
+            let known = self.last.filter(|(known, _)| Some(*known) == id);
+            let more = known.map_or(*usage, |(_, known)| usage.increase_over(&known));
+            told.all = told.all.and(&more);
+            self.last = id.map(|id| (id, *usage));
         }
         out.event(&Event::Usage(turn.clone()));
     }
@@ -130,6 +142,10 @@ impl Accounts {
     /// The totals of each model, of this run or of all so far: versions differ. They are those of all if they are not
     /// below what has been told. What they have beyond that is told now, once.
     pub(super) fn totals(&mut self, line: &CopilotLine<'_>, metrics: Val<'_>, out: &mut Events<'_>) {
+        let again = line.id.map(|id| hash(0, id.text().as_bytes()));
+        if again.is_some() && std::mem::replace(&mut self.last_totals, again) == again {
+            return;
+        }
         for (model, metric) in metrics.members() {
             let Some(usage) = metric.get("usage") else { continue };
             let total = counts(usage);

@@ -67,7 +67,9 @@ impl KimiCodeReader {
                 self.counted = true;
                 let usage = val.get("usage").map(usage_of);
                 let model = val.note_str("model", Field::TurnModel);
-                out.event(&Event::Usage(Turn { model, usage, ..Turn::default() }));
+                if self.last_record.is_new(val) {
+                    out.event(&Event::Usage(Turn { model, usage, ..Turn::default() }));
+                }
             }
             "context.undo" => {
                 line.happens(out);

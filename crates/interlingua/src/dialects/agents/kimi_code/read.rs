@@ -6,7 +6,7 @@ use crate::dialects::agents::kimi_parts::{
     Stamp, exit_code, is_content, is_function, read_part, shape, state_of,
 };
 use crate::json::{Raw, Str};
-use crate::log::{SessionNews, SpelledArguments, date_of_millis, words_of_unknown};
+use crate::log::{CountedLine, SessionNews, SpelledArguments, date_of_millis, words_of_unknown};
 use crate::model::{
     Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Session,
     Status, ToolCall, ToolResult,
@@ -24,6 +24,8 @@ pub(super) struct KimiCodeReader {
     pub(super) asked: Remembered<Str<'static>>,
     /// The usage of the step at hand was told.
     pub(super) counted: bool,
+    /// The record of usage before.
+    pub(super) last_record: CountedLine,
     /// The date of the line at hand.
     date: String,
 }

@@ -1,7 +1,7 @@
 //! Lines to events. What anyone said is a message or a result; every other line is a notice, whatever its type.
 
 use crate::json::Str;
-use crate::log::{SessionNews, words_of_unknown};
+use crate::log::{CountedLine, SessionNews, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Compaction, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId,
     ItemKind, ItemTail, Media, MediaSource, Notice, Of, Opaque, OpaqueKind, Origin, Part, Session, Shape,
@@ -16,6 +16,7 @@ pub(super) struct PiReader {
     /// The last line of the tree.
     leaf: Option<Str<'static>>,
     changes: Changes,
+    counted: CountedLine,
 }
 
 /// The files that calls are about to change, by the call.
@@ -129,7 +130,7 @@ impl PiReader {
         read_content(content, holder, (item, Of::Message), &mut self.changes, out);
         out.complete(item);
         let usage = holder.get("usage").filter(|usage| usage.kind() == Kind::Object);
-        if let Some(usage) = usage.filter(|usage| is_told(*usage, holder)) {
+        if let Some(usage) = usage.filter(|usage| is_told(*usage, holder) && self.counted.is_new(line)) {
             let stop = holder.note_str("stopReason", Field::StopReason);
             out.event(&Event::Usage(Turn {
                 id: holder.note_str("responseId", Field::TurnId),

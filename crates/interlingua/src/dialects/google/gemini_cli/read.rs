@@ -9,10 +9,10 @@ use super::message::{LoggedMessage, MessagePiece, ToolResults, cwd, origin, resp
 use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::json::Str;
-use crate::log::SessionNews;
+use crate::log::{CountedLine, SessionNews};
 use crate::model::{
     Author, Compaction, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Rewind,
-    Session, Shape, Status, Stop, StopClass, ToolResult, Turn, Words,
+    Session, Shape, Status, Stop, StopClass, ToolResult, Turn, Usage, Words,
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Member as _, Val};
@@ -26,6 +26,8 @@ pub(super) struct GeminiReader {
     open: Option<OpenMessage>,
     /// The history was written anew and ends before it did: so many messages of it count.
     left: Option<usize>,
+    /// The last message that tells usage and has no id.
+    counted: CountedLine,
 }
 
 /// A message of the model that may be written again in one of the next lines, with what came of its calls.
@@ -503,7 +505,7 @@ impl GeminiReader {
         let own = message.owner();
         let increase = told.map(|told| {
             if own.id.is_empty() {
-                return told;
+                return if self.counted.is_new(message.root) { told } else { Usage::default() };
             }
             let key = self.memory.key(own, SaidOf::Message, []);
             self.memory.increase(key, told)

@@ -5,7 +5,7 @@ use super::super::logged::{
     CountNames, LoggedPart, parts_of, read_counts, result_head, say_file, say_more, say_part, say_response,
 };
 use crate::json::Str;
-use crate::log::SessionNews;
+use crate::log::{CountedLine, SessionNews};
 use crate::model::{
     Author, Compaction, Decision, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Notice,
     Origin, Part, Permission, Rewind, Session, Shape, Turn, Usage,
@@ -20,6 +20,7 @@ pub(super) struct QwenReader {
     durations: Remembered<u64>,
     /// The response that was told last, and how much it used: the message that it became comes next.
     response: Option<(String, [Option<u64>; 2])>,
+    counted: CountedLine,
 }
 
 /// A line, with the members that are read.
@@ -128,7 +129,9 @@ impl QwenReader {
         if let Some(counts) = counts.filter(|_| author == Author::Assistant) {
             let usage = read_counts(counts, &USAGE_METADATA);
             let model = line.root.get("model").and_then(|model| model.str());
-            self.used(counts, usage, model, out);
+            if self.counted.is_new(line.root) {
+                self.used(counts, usage, model, out);
+            }
         }
     }
 

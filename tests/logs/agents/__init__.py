@@ -1,0 +1,12 @@
+"""A reader for each agent's log, written from what the programs write, not from how the converter reads it.
+
+A module has `NAME` (the dialect), `mine(values)` (whether the JSON values of a file are such a log) and `read(values)`, which
+gives a `Facts`, or one for each session where a file may hold several. The more particular come first.
+"""
+
+from agents import (
+    amp, claude_code, codex, copilot_cli, cursor, gemini_cli, kimi_cli, kimi_code, opencode, pi, qwen_code)
+
+AGENTS = [copilot_cli, kimi_code, kimi_cli, qwen_code, pi, amp, opencode, gemini_cli, codex, claude_code, cursor]
+for agent in AGENTS:
+    agent.TAKES_LISTS = agent is gemini_cli  # an API-like list of messages
