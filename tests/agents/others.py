@@ -83,7 +83,8 @@ def strings_in(value):
 def judge_other(said, requests, program):
     """(comparison, faults, notes), as the other programs are judged."""
     read = read_gemini_request if program.reads == "gemini-cli" else read_chat_request
-    sent = read(requests[-1])
+    # Qwen Code asks a second time, for what is worth remembering.
+    sent = read(requests[0])
     found, expected, faults, notes = collections.Counter(), collections.Counter(), [], collections.Counter()
     words = {side: "\n".join(spaced(thing.value[1]) for thing in sent.things
                              if thing.kind == TEXT and (thing.value[0] == "assistant") == (side == "assistant"))
@@ -138,7 +139,7 @@ def judge_other(said, requests, program):
     if program.reads != "gemini-cli":
         # Some send calls that were never answered as they are.
         unanswered = expected[CALL] - len({thing.id for thing in said.things if thing.kind == RESULT and thing.id in ids})
-        refused = refused_chat(requests[-1])
+        refused = refused_chat(requests[0])
         if 0 < len(refused) <= unanswered:
             notes["calls sent without a result"] += len(refused)
         else:
@@ -273,6 +274,8 @@ def resume_gemini(text, home, cwd, port, prompt, start):
 def resume_qwen(text, home, cwd, port, prompt, start):
     chats = home / ".qwen/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd)) / "chats"
     chats.mkdir(parents=True)
+    # A long history would be compressed first.
+    (home / ".qwen/settings.json").write_text(json.dumps({"model": {"generationConfig": {"contextWindowSize": 2000000}}}))
     (chats / f"{SESSION}.jsonl").write_text("".join(as_its_own(text, cwd)), encoding="utf-8")
     return start(
         ["--auth-type", "openai", "--yolo", "--output-format", "stream-json", "--resume", SESSION, prompt],
