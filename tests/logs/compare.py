@@ -35,9 +35,9 @@ def differences(sessions, told):
 def merged(parts):
     whole = Facts()
     for facts in parts:
-        for name in ("said", "reasoning", "calls", "results", "media", "also"):
+        for name in ("said", "reasoning", "calls", "results", "outcomes", "media", "also"):
             getattr(whole, name).extend(getattr(facts, name))
-        for name in ("ids", "silent_ids", "parents", "outcomes"):
+        for name in ("ids", "silent_ids", "parents"):
             getattr(whole, name).update(getattr(facts, name))
         whole.usage.update(facts.usage)
     return whole
@@ -81,8 +81,8 @@ def outcomes(native, record):
                 found.append(f"is-error of a result: {error} in the log, {our_error} in the record: {brief(name)}")
             if our_code != code:
                 found.append(f"exit code of a result: {code} in the log, {our_code} in the record: {brief(name)}")
-    found += [f"outcome of {call}: {word} in the log, {record.outcomes.get(call)} in the record"
-              for call, word in native.outcomes.items() if record.outcomes.get(call) != word]
+    missing = collections.Counter(native.outcomes) - collections.Counter(record.outcomes)
+    found += [f"outcome that the record does not tell: {brief(outcome)}" for outcome in missing]
     return found
 
 

@@ -21,7 +21,7 @@ class Facts:
         self.reasoning = []  # (text, time)
         self.calls = []  # (call id, name, canonical input, time)
         self.results = []  # (call id, text, is error, exit code, time)
-        self.outcomes = {}  # call id -> the agent's own word for how it went
+        self.outcomes = []  # (call id, the agent's own word for how it went)
         self.media = []  # base64 or address
         self.also = []  # texts that must stand somewhere in the canonical part: notices, summaries, titles
         self.ids = {}  # id of a message or an event -> time

@@ -47,7 +47,7 @@ class Told:
             error = entry.get("is-error")
             facts.result(entry.get("call-id"), text, error, entry.get("exit-code"), time)
             if "status" in entry:
-                facts.outcomes[entry.get("call-id")] = entry["status"]
+                facts.outcomes.append((entry.get("call-id"), entry["status"]))
         elif kind == "system-event":
             self.event(entry, time)
         for name in ("content", "output", "subject"):

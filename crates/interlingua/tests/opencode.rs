@@ -267,7 +267,7 @@ fn documents_in_any_order_come_back() {
 
 #[test]
 fn a_file_that_begins_in_the_middle_of_a_document_tells_the_others() {
-    let log = &STORAGE[STORAGE.find("\n").unwrap_or(0)..];
+    let log = &STORAGE[STORAGE.find('\n').unwrap_or(0)..];
     let (record, report) = convert("opencode", "record", log);
     assert_eq!(report.lost, 0);
     assert!(record.contains(r#""content":"I look at the file first.""#), "{record}");

@@ -84,7 +84,7 @@ def complete(facts, data, time):
         text = canonical(result["structuredContent"])
     facts.result(data.get("toolCallId"), text, not data.get("success"), at(data, "shellExecution", "exitCode"), time)
     if isinstance(error.get("code"), str):
-        facts.outcomes[data.get("toolCallId")] = error["code"]
+        facts.outcomes.append((data.get("toolCallId"), error["code"]))
     for part in maps(result.get("binaryResultsForLlm")):
         facts.show(part.get("data") or part.get("assetId"))
 

@@ -145,8 +145,9 @@ class Teller:
             error = response["outcome"] == "failure"
         if error is None and "error" in response:
             error = True
+        status = status or response.get("outcome")
         if isinstance(status, str):
-            self.facts.outcomes[name] = status
+            self.facts.outcomes.append((name, status))
         found = EXIT.search(text)
         self.facts.result(name, text, error, int(found[1]) if found else None, time)
 

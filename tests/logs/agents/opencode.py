@@ -105,6 +105,7 @@ class Store:
         facts.call(part.get("callID"), part.get("tool"), state.get("input"), start)
         if state.get("status") in ("completed", "error"):
             failed = state["status"] == "error"
+            facts.outcomes.append((part.get("callID"), state["status"]))
             facts.result(part.get("callID"), text_of(state.get("error" if failed else "output")), failed,
                          at(state, "metadata", "exit"), end)
         for file in maps(state.get("attachments")):
@@ -118,4 +119,5 @@ class Store:
         for call in maps(message.get("tool_calls")):
             facts.call(call.get("id"), at(call, "function", "name"), parse(at(call, "function", "arguments")), time)
         for answer in maps(message.get("tool_responses")):
+            facts.outcomes.append((answer.get("tool_call_id"), answer.get("status")))
             facts.result(answer.get("tool_call_id"), answer.get("output"), answer.get("status") == "error", None, time)

@@ -65,7 +65,7 @@ def result(facts, parts, state, time):
             error = {"success": False, "error": True}.get(state.get("status"))
             found = EXIT.search(text)
             if isinstance(state.get("status"), str):
-                facts.outcomes[answer.get("id")] = state["status"]
+                facts.outcomes.append((answer.get("id"), state["status"]))
             facts.result(answer.get("id"), text, error, found and int(found[1]), time)
             for nested in maps(answer.get("parts")):
                 one(facts, "user", nested, time)
