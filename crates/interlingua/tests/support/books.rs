@@ -12,7 +12,7 @@ use interlingua::model::Field;
 use interlingua::tape::{Claim, Kind};
 
 use super::watch::{Look, SeenFrame, Story, watch};
-use super::{Case, Way};
+use super::{Case, Way, asked_for};
 
 /// A case with its leaves.
 pub struct Source<'c> {
@@ -292,7 +292,7 @@ pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
     let mut lines: Vec<String> = excuses
         .iter()
         .zip(used)
-        .filter(|(_, used)| !used)
+        .filter(|(_, used)| !used && asked_for().is_none())
         .map(|(excuse, _)| format!("nothing needs this excuse any more: {excuse:?}"))
         .collect();
     lines.extend(

@@ -26,6 +26,7 @@ pub mod watch;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
@@ -139,7 +140,21 @@ fn role_of(dialect: &Dialect, inner: &Path) -> Option<Role> {
 /// Everything the command line converts a fixture to, itself included.
 pub fn targets(case: &Case) -> Vec<Way> {
     let way = |dialect: &'static Dialect| Some((dialect, dialect.role_for(case.way.1)?));
-    DIALECTS.iter().copied().filter_map(way).collect()
+    let concerns = |to: &Way| is_asked(case) || asked_for().is_some_and(|name| to.0.name == name);
+    DIALECTS.iter().copied().filter_map(way).filter(concerns).collect()
+}
+
+/// The one dialect that a run is about, if it is about one: other dialects are then only tried with that as their
+/// target.
+pub fn asked_for() -> Option<&'static str> {
+    static NAME: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("INTERLINGUA_ONLY").ok());
+    NAME.as_deref()
+}
+
+/// Whether a run is about that case.
+pub fn is_asked(case: &Case) -> bool {
+    let is = |way: Way| asked_for().is_none_or(|name| way.0.name == name);
+    is(case.way) || case.made_from.is_some_and(is)
 }
 
 /// The targets that are not the source itself.
