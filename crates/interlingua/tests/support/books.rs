@@ -264,15 +264,6 @@ pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
     let mut used = vec![false; excuses.len()];
     let mut rest: BTreeMap<(&str, &str, String), (usize, String)> = BTreeMap::new();
     let all = breaches.len();
-    // TEMP-DUMP
-    if let Some(folder) = std::env::var_os("DUMP_BREACHES") {
-        let set: BTreeSet<String> =
-            breaches.iter().map(|b| format!("{}|{}|{}|{}", b.law, b.from, b.to, b.place)).collect();
-        let name = std::thread::current().name().unwrap_or("x").replace("::", "_");
-        let text: Vec<String> = set.into_iter().collect();
-        std::fs::write(std::path::Path::new(&folder).join(name), text.join("\n")).expect("written");
-    }
-    // TEMP-DUMP-END
     for breach in breaches {
         let fits = |(from, to, place, _): &Excuse| {
             (*from == "*" || *from == breach.from)
