@@ -235,7 +235,7 @@ pub fn amp_late_results(count: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// OpenCode: very many sessions in one file, each with a message.
+/// `opencode`: very many sessions in one file, each with a message.
 pub fn opencode_sessions(count: usize) -> Vec<u8> {
     let mut out = String::new();
     for number in 0..count {
@@ -247,7 +247,7 @@ pub fn opencode_sessions(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// OpenCode: the parts of very many messages, and the messages only after all of them, last first.
+/// `opencode`: the parts of very many messages, and the messages only after all of them, last first.
 pub fn opencode_late_messages(count: usize) -> Vec<u8> {
     let mut out = String::new();
     for number in 0..count {
@@ -265,7 +265,7 @@ pub fn opencode_late_messages(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// OpenCode: a document whose brackets open and open.
+/// `opencode`: a document whose brackets open and open.
 pub fn opencode_deep(count: usize) -> Vec<u8> {
     format!(
         "{{\"id\":\"prt_1\",\"sessionID\":\"ses_1\",\"messageID\":\"msg_1\",\"type\":\"text\",\"text\":\"x\",\"metadata\":{}1{}}}\n",
