@@ -1,4 +1,4 @@
-//! Logs to measure: real ones from `INTERLINGUA_CORPUS`, and generated ones with lines of about 1 KB.
+//! Logs to measure: real ones from `INTERLINGUA_CORPUS`, and generated ones with pieces of about 1 KB.
 //!
 //! A corpus may hold anything. What cannot be opened is counted, what is no log is passed by, and a line that a baseline
 //! cannot read is left out for everyone.
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{Dialect, Role};
 use interlingua::sniff::{HEAD, sniff};
-use interlingua_limits::generate;
+use interlingua_limits::generate::logs::LogShape;
 
 use crate::baseline::can_read;
 
@@ -18,8 +18,10 @@ use crate::baseline::can_read;
 pub struct Log {
     /// What it is, in words.
     pub name: String,
-    /// Its lines, each with its newline.
+    /// Its documents, each with the white space after it.
     pub text: String,
+    /// Where each document ends.
+    ends: Vec<usize>,
     /// Lines that a baseline cannot read.
     left_out: usize,
 }
@@ -61,7 +63,7 @@ impl Corpus {
         file.by_ref().take(HEAD as u64).read_to_end(&mut bytes).ok()?;
         let complete = bytes.len() < HEAD;
         let guess = sniff(&bytes, complete).filter(|guess| guess.role == Role::Log);
-        let Some(guess) = guess.filter(|guess| LOGS.contains(&guess.dialect.name)) else {
+        let Some(guess) = guess.filter(|guess| REAL_LOGS.contains(&guess.dialect.name)) else {
             self.others += 1;
             return Some(());
         };
@@ -103,42 +105,45 @@ impl Corpus {
     }
 }
 
-/// The dialects whose logs are measured.
-pub const LOGS: [&str; 2] = ["claude-code", "codex"];
+/// The dialects whose real logs are measured: those with a document a line.
+pub const REAL_LOGS: [&str; 2] = ["claude-code", "codex"];
 
 impl Log {
-    /// That many lines, made up.
-    pub fn generated(dialect: &Dialect, lines: u64) -> Self {
-        let line = if dialect.name == "codex" { generate::codex_line } else { generate::claude_line };
-        let mut bytes = Vec::new();
-        (0..lines).for_each(|number| line(number, &mut bytes));
+    /// That many pieces, made up.
+    pub fn generated(shape: &LogShape, pieces: u64) -> Self {
         let mut log = Self::default();
-        log.add(&bytes);
+        for document in shape.documents(pieces) {
+            assert!(can_read(&document), "{}: everyone reads what is made up", shape.name());
+            log.push(&document);
+        }
         log.named("a generated log")
     }
 
     /// The documents in it.
-    pub fn lines(&self) -> Vec<&str> {
-        self.text.lines().collect()
+    pub fn documents(&self) -> Vec<&str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end]).collect()
+    }
+
+    fn push(&mut self, document: &str) {
+        self.text.push_str(document);
+        self.ends.push(self.text.len());
     }
 
     /// Adds the lines that everyone can read. Blank ones are no documents.
     fn add(&mut self, bytes: &[u8]) {
         for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             match std::str::from_utf8(line).ok().filter(|line| can_read(line)) {
-                Some(line) => {
-                    self.text.push_str(line);
-                    self.text.push('\n');
-                }
+                Some(line) => self.push(&format!("{line}\n")),
                 None => self.left_out += 1,
             }
         }
     }
 
     fn named(self, what: &str) -> Self {
-        let (size, lines) = (self.text.len() as f64, self.text.lines().count());
+        let (size, lines) = (self.text.len() as f64, self.ends.len());
         let each = size / 1e3 / lines.max(1) as f64;
-        let mut name = format!("{what}, {:.1} MB, {lines} lines of {each:.1} KB", size / 1e6);
+        let mut name = format!("{what}, {:.1} MB, {lines} documents of {each:.1} KB", size / 1e6);
         if self.left_out > 0 {
             name += &format!("; {} lines that a baseline cannot read are left out", self.left_out);
         }

@@ -28,13 +28,17 @@ impl Times {
         self.0.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, best)| best.as_secs_f64())
     }
 
+    /// Megabytes in a second.
+    pub fn speed(&self, name: &str, bytes: usize) -> f64 {
+        bytes as f64 / self.seconds(name) / 1e6
+    }
+
     /// A table of speeds: the first row is ours, and is compared with each of the others.
     pub fn throughput(&self, bytes: usize, rows: &[&str]) -> String {
         let mut text = String::from("| | MB/s | ours is |\n|---|---:|---:|\n");
         let own = rows.first().map_or(f64::NAN, |own| self.seconds(own));
         for (at, name) in rows.iter().enumerate() {
-            let seconds = self.seconds(name);
-            let speed = bytes as f64 / seconds / 1e6;
+            let (seconds, speed) = (self.seconds(name), self.speed(name, bytes));
             let ratio = if at == 0 { String::new() } else { format!("{:.2}x as fast", seconds / own) };
             let _ = writeln!(text, "| {name} | {speed:.0} | {ratio} |");
         }

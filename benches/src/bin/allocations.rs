@@ -3,13 +3,17 @@
 //! The figures do not depend on the machine. Of what goes on (a log, a stream) the middle is counted: the first pieces
 //! fill buffers that are used again.
 
-use interlingua::dialects::{Dialect, Role};
-use interlingua::pipe::Buffers;
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use interlingua::dialects::Role;
+use interlingua::pipe::{Buffers, Pipe};
 use interlingua_bench::baseline::{SERDE, serde_bytes};
-use interlingua_bench::corpus::{LOGS, Log};
+use interlingua_bench::corpus::Log;
 use interlingua_bench::run::{Discard, Side, convert, convert_body, pipe, side};
 use interlingua_bench::wire::{Call, Stream, answers, requests, streams};
-use interlingua_limits::{Counting, counts};
+use interlingua_limits::generate::logs::{LOGS, LogShape};
+use interlingua_limits::{Counting, counts, restart};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -17,17 +21,16 @@ static ALLOCATOR: Counting = Counting;
 fn main() {
     println!("### Allocations\n\n| | ours | {SERDE} |\n|---|---:|---:|");
     let record = side("record", Role::Log);
-    for dialect in LOGS.into_iter().filter_map(Dialect::named) {
-        let log = Log::generated(dialect, 3_000);
+    for shape in LOGS {
+        let native = side(shape.dialect, Role::Log);
+        let log = Log::generated(shape, 3_000);
         let mut as_record = Vec::new();
-        convert((dialect, Role::Log), record, log.text.as_bytes(), &mut as_record);
-        let lines = log.lines();
-        let documents = &lines[lines.len() / 3..lines.len() * 2 / 3];
-        let theirs = serde_allocations(documents);
-        let native = (dialect, Role::Log);
+        convert(native, record, log.text.as_bytes(), &mut as_record);
+        let documents = log.documents();
+        let theirs = serde_allocations(&documents) * documents.len() as f64 / 3_000.0;
         for (from, to, bytes) in [(native, record, log.text.as_bytes()), (record, native, &as_record)] {
-            let ours = middle_third(from, to, bytes) as f64 / documents.len() as f64;
-            row(&format!("a line of {}, {} to {}", dialect.name, from.0.name, to.0.name), ours, theirs);
+            let ours = middle_third(from, to, bytes) as f64 / 1_000.0;
+            row(&format!("a piece of {}, {} to {}", shape.name(), from.0.name, to.0.name), ours, theirs);
         }
     }
     for call in streams() {
@@ -58,6 +61,89 @@ fn main() {
         }
     }
     println!();
+    memory(std::env::args().any(|argument| argument == "--smoke"));
+}
+
+/// What is held at once while logs of several lengths go to a record and back, and how long a megabyte takes.
+fn memory(smoke: bool) {
+    let sizes: [u64; 4] = if smoke { [1, 1, 2, 2] } else { [25, 50, 100, 200] };
+    println!("### Memory and length\n");
+    println!(
+        "Kilobytes held at most while a generated log of so many MB goes to a record and back, piece by piece, and \
+         milliseconds for each MB of it.\n"
+    );
+    let head = sizes.map(|size| format!(" {size} MB: there | back | ms |")).concat();
+    println!("| |{head}\n|---|{}", "---:|".repeat(12));
+    for shape in LOGS {
+        let mut row = format!("| {} |", shape.name());
+        for size in sizes {
+            let [there, back] = stream(shape, size << 20);
+            let each = |leg: &Leg| leg.seconds * 1e3 / size as f64;
+            row += &format!(" {} | {} | {:.1} + {:.1} |", there.held >> 10, back.held >> 10, each(&there), each(&back));
+        }
+        println!("{row}");
+    }
+    println!();
+}
+
+/// One of two conversions that run side by side.
+struct Leg {
+    pipe: Pipe,
+    /// What it holds now, and the most so far.
+    own: i64,
+    held: i64,
+    seconds: f64,
+}
+
+impl Leg {
+    fn new(from: Side, to: Side) -> Self {
+        let before = counts().live;
+        let pipe = pipe(from, to);
+        Self { pipe, own: counts().live - before, held: 0, seconds: 0.0 }
+    }
+
+    fn run(&mut self, work: impl FnOnce(&mut Pipe)) {
+        restart();
+        let (before, start) = (counts().live, ran());
+        work(&mut self.pipe);
+        self.seconds += ran() - start;
+        self.held = self.held.max(self.own + counts().peak - before);
+        self.own += counts().live - before;
+    }
+}
+
+/// How many seconds this thread has run: others may run beside it, for longer than it does.
+fn ran() -> f64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
+}
+
+/// A log of that many bytes to a record, and the record back to a log.
+fn stream(shape: &LogShape, size: u64) -> [Leg; 2] {
+    let (native, record) = (side(shape.dialect, Role::Log), side("record", Role::Log));
+    let (mut there, mut back) = (Leg::new(native, record), Leg::new(record, native));
+    // What the first one writes is no memory of either.
+    let (mut text, mut out) = (Vec::new(), Vec::with_capacity(4 << 20));
+    let (mut number, mut done) = (0, 0);
+    while done < size {
+        text.clear();
+        while text.len() < 64 << 10 {
+            shape.piece(number, &mut text);
+            number += 1;
+        }
+        done += text.len() as u64;
+        out.clear();
+        there.run(|pipe| pipe.push(&text, &mut out));
+        back.run(|pipe| pipe.push(&out, &mut Discard));
+    }
+    text.clear();
+    shape.tail(&mut text);
+    out.clear();
+    there.run(|pipe| drop(pipe.finish_with(&text, &mut out)));
+    back.run(|pipe| drop(pipe.finish_with(&out, &mut Discard)));
+    [there, back]
 }
 
 fn row(what: &str, ours: f64, theirs: f64) {

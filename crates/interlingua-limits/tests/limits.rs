@@ -11,6 +11,7 @@ use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::json::Output;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
+use interlingua_limits::generate::logs::LOGS;
 use interlingua_limits::generate::{self, claude_line};
 use interlingua_limits::{Counting, counts, restart};
 
@@ -60,6 +61,55 @@ fn a_long_generated_log_needs_little_memory_and_no_allocation_per_line() {
     measure.push(&lines);
     let report = measure.finish();
     assert!(report.adds_up() && report.lost == 0 && report.problems.is_empty(), "{:?}", report.problems);
+}
+
+/// What a conversion of ordinary pieces holds, however many they are: the largest piece, and what is remembered of calls and
+/// ids that may be named again.
+const ORDINARY: i64 = 2 << 20;
+
+/// Eight bytes of a hash for each text, and the ids of messages: a log that may write its history anew has to know it.
+const REMEMBERS: &[&str] = &["gemini-cli"];
+
+#[test]
+fn a_long_log_of_any_agent_needs_little_memory_there_and_back() {
+    let size: u64 = if full() { 256 << 20 } else { 8 << 20 };
+    for shape in LOGS {
+        let mut there = Measure::new(log(shape.dialect), record());
+        let mut back = Measure::new(record(), log(shape.dialect));
+        let (mut text, mut between) = (Vec::new(), Vec::with_capacity(4 << 20));
+        let (mut number, mut own) = (0, Own::default());
+        while there.bytes_in < size {
+            text.clear();
+            while text.len() < CHUNK {
+                shape.piece(number, &mut text);
+                number += 1;
+            }
+            there.bytes_in += text.len() as u64;
+            between.clear();
+            own.run(|| there.pipe.push(&text, &mut between));
+            own.run(|| back.pipe.push(&between, &mut back.out));
+        }
+        let allowed = if REMEMBERS.contains(&shape.dialect) { 8 * ORDINARY } else { ORDINARY };
+        assert!(own.most < allowed, "{}: {} KB held", shape.name(), own.most >> 10);
+        println!("{}: {} MB there and back, {} KB held", shape.name(), there.bytes_in >> 20, own.most >> 10);
+    }
+}
+
+/// What some work holds from one time to the next, and the most at once.
+#[derive(Default)]
+struct Own {
+    live: i64,
+    most: i64,
+}
+
+impl Own {
+    fn run(&mut self, work: impl FnOnce()) {
+        restart();
+        let before = counts().live;
+        work();
+        self.most = self.most.max(self.live + counts().peak - before);
+        self.live += counts().live - before;
+    }
 }
 
 /// What a fixture has in each few lines, real logs have once in hundreds: the session changes, a call is remembered until its

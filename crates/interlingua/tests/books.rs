@@ -8,99 +8,141 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use support::books::{Breach, Excuse, Source, judge};
 use support::canary::{canary_law, plant};
 use support::leaves::{Words, counting_law, leaf_law, nothing_law};
 use support::readers::{naming_law, reader_law};
 use support::said::said_law;
 use support::tamper::writer_law;
-use support::{Case, Way, fixtures_and_ours, full, on_two_threads, other_targets};
+use support::{Case, Sample, Way, fixtures_and_ours, full, on_two_threads, other_targets, share};
 
 #[test]
 fn a_leaf_that_is_mapped_or_kept_shows_in_the_output() {
-    let cases = fixtures_and_ours();
-    let sources: Vec<Source<'_>> = cases.iter().map(Source::of).collect();
-    let words = Words::of(&sources);
-    drop(sources);
-    judge(
-        cases.len(),
-        everywhere(&cases, |source, to| leaf_law(source, to, &words, most(source.case))),
-        LEAVES,
-    );
+    let words = Words::of(&SOURCES);
+    let breaches = everywhere(|sources, to| {
+        let mut sample = sample(sources, 9);
+        in_each(sources, |source| {
+            sample.next_file();
+            leaf_law(source, to, &words, &mut sample)
+        })
+    });
+    judge(CASES.len(), breaches, LEAVES);
 }
 
 #[test]
 fn a_claimed_leaf_matters_to_the_events() {
-    let cases = fixtures_and_ours();
-    let sources: Vec<Source<'_>> = cases.iter().map(Source::of).collect();
-    let words = Words::of(&sources);
-    let found = on_two_threads(&cases, |case| reader_law(&Source::of(case), &words, most(case)));
-    judge(cases.len(), found.into_iter().flatten().collect(), CLAIMED_IN_VAIN);
+    let words = Words::of(&SOURCES);
+    let breaches = share(&kinds(), length, |sources| {
+        let mut sample = sample(sources, 9);
+        in_each(sources, |source| {
+            sample.next_file();
+            reader_law(source, &words, &mut sample)
+        })
+    });
+    judge(CASES.len(), breaches.into_iter().flatten().collect(), CLAIMED_IN_VAIN);
 }
 
 #[test]
 fn a_leaf_is_claimed_for_the_field_that_it_becomes() {
-    let cases = fixtures_and_ours();
-    judge(cases.len(), cases.iter().flat_map(naming_law).collect(), NAMED_OTHERWISE);
+    judge(CASES.len(), CASES.iter().flat_map(naming_law).collect(), NAMED_OTHERWISE);
 }
 
 #[test]
 fn what_a_table_says_of_a_field_is_so() {
-    let cases = fixtures_and_ours();
-    let breaches = everywhere(&cases, |source, to| {
-        if source.case.is_restored_by(to) {
-            Vec::new()
-        } else {
-            writer_law(source.case, to, most(source.case))
-        }
+    let breaches = everywhere(|sources, to| {
+        // A field stands in many places: all files are asked.
+        let mut sample = sample(sources, usize::MAX);
+        in_each(sources, |source| {
+            sample.next_file();
+            if source.case.is_restored_by(to) { Vec::new() } else { writer_law(source.case, to, &mut sample) }
+        })
     });
-    judge(cases.len(), breaches, TABLES);
+    judge(CASES.len(), breaches, TABLES);
 }
 
 #[test]
 fn counts_rows_and_trace_agree() {
-    let cases = fixtures_and_ours();
-    judge(cases.len(), everywhere(&cases, counting_law), &[]);
+    let breaches = everywhere(|sources, to| in_each(sources, |source| counting_law(source, to)));
+    judge(CASES.len(), breaches, &[]);
 }
 
 #[test]
 fn an_output_that_says_nothing_says_that_all_is_lost() {
-    let cases = fixtures_and_ours();
-    judge(cases.len(), everywhere(&cases, |source, to| nothing_law(source.case, to)), &[]);
+    let breaches = everywhere(|sources, to| in_each(sources, |source| nothing_law(source.case, to)));
+    judge(CASES.len(), breaches, &[]);
 }
 
 #[test]
 fn a_canary_is_in_the_output_or_its_leaf_is_lost() {
-    let cases = fixtures_and_ours();
-    let breaches = on_two_threads(&cases, |case| {
-        let planted = plant(&Source::of(case));
-        let targets = other_targets(case);
-        planted.iter().flat_map(|planted| targets.iter().flat_map(|to| canary_law(planted, *to))).collect()
-    });
-    judge(cases.len(), breaches.into_iter().flat_map(|found: Vec<Breach>| found).collect(), CANARIES);
+    let breaches = share(
+        &SOURCES,
+        |source| source.case.bytes.len(),
+        |source| {
+            let planted = plant(source);
+            let targets = other_targets(source.case);
+            planted
+                .iter()
+                .flat_map(|planted| targets.iter().flat_map(|to| canary_law(planted, *to)))
+                .collect()
+        },
+    );
+    judge(CASES.len(), breaches.into_iter().flat_map(|found: Vec<Breach>| found).collect(), CANARIES);
 }
 
 #[test]
 fn who_said_what_is_the_same_when_it_is_read_again() {
-    let cases = fixtures_and_ours();
-    judge(cases.len(), everywhere(&cases, |source, to| said_law(source.case, to)), SAID_OTHERWISE);
+    let breaches = everywhere(|sources, to| in_each(sources, |source| said_law(source.case, to)));
+    judge(CASES.len(), breaches, SAID_OTHERWISE);
 }
 
-/// Tries every case with each of its targets.
-fn everywhere(cases: &[Case], law: impl Fn(&Source<'_>, Way) -> Vec<Breach> + Sync) -> Vec<Breach> {
-    let found = on_two_threads(cases, |case| {
-        let source = Source::of(case);
-        other_targets(case).into_iter().flat_map(|to| law(&source, to)).collect::<Vec<_>>()
-    });
+/// What the laws are tried on.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(fixtures_and_ours);
+static SOURCES: LazyLock<Vec<Source<'static>>> = LazyLock::new(|| on_two_threads(&CASES, Source::of));
+
+/// Sources that are alike: fixtures of one dialect and role, or what became of these in one of our own dialects.
+type Alike = Vec<&'static Source<'static>>;
+
+fn kinds() -> Vec<Alike> {
+    let mut kinds: BTreeMap<_, Alike> = BTreeMap::new();
+    for source in SOURCES.iter() {
+        let name = |way: Way| (way.0.name, way.1.word());
+        let kind = (name(source.case.way), source.case.made_from.map(name));
+        kinds.entry(kind).or_default().push(source);
+    }
+    kinds.into_values().collect()
+}
+
+/// Tries every kind with each of its targets.
+fn everywhere(law: impl Fn(&[&'static Source<'static>], Way) -> Vec<Breach> + Sync) -> Vec<Breach> {
+    let kinds = kinds();
+    let pairs: Vec<(&Alike, Way)> = kinds
+        .iter()
+        .flat_map(|kind| other_targets(kind[0].case).into_iter().map(move |to| (kind, to)))
+        .collect();
+    let found = share(&pairs, |(kind, _)| length(kind), |(kind, to)| law(kind, *to));
     found.into_iter().flatten().collect()
 }
 
-/// How many of a kind are tried: time is spent on what came from elsewhere.
-fn most(case: &Case) -> usize {
-    match (full(), case.is_derived()) {
-        (true, _) => usize::MAX,
-        (false, false) => 3,
-        (false, true) => 1,
+fn in_each(
+    sources: &[&'static Source<'static>],
+    law: impl FnMut(&'static Source<'static>) -> Vec<Breach>,
+) -> Vec<Breach> {
+    sources.iter().copied().flat_map(law).collect()
+}
+
+fn length(kind: &Alike) -> usize {
+    kind.iter().map(|source| source.case.bytes.len()).sum()
+}
+
+/// How many of a class are tried: time is spent on what came from elsewhere, there on at most so many in all files.
+fn sample<C: Ord>(sources: &[&Source<'_>], in_all: usize) -> Sample<C> {
+    match (full(), sources.first().is_some_and(|source| source.case.is_derived())) {
+        (true, _) => Sample::new(usize::MAX, usize::MAX),
+        (false, false) => Sample::new(3, in_all),
+        (false, true) => Sample::new(1, 4),
     }
 }
 

@@ -22,7 +22,7 @@ use support::readers::{READER, naming_law, reader_law};
 use support::said::{SAID, said_law};
 use support::tamper::{WRITER, writer_law};
 use support::there_and_back::{BACK, there_and_back_law};
-use support::{Case, Way, can_read, fixtures};
+use support::{Case, Sample, Way, can_read, fixtures};
 
 // ---- Writers that drop something -------------------------------------------------------------------------------------
 
@@ -299,13 +299,13 @@ fn new_laws(before: &[Breach], after: &[Breach]) -> BTreeSet<&'static str> {
 fn breaches(case: &Case, to: Way) -> Vec<Breach> {
     let source = Source::of(case);
     let words = Words::of(std::slice::from_ref(&source));
-    let mut found = leaf_law(&source, to, &words, 2);
-    found.extend(writer_law(case, to, 3));
+    let mut found = leaf_law(&source, to, &words, &mut Sample::new(2, 2));
+    found.extend(writer_law(case, to, &mut Sample::new(2, 2)));
     found.extend(counting_law(&source, to));
     found.extend(nothing_law(case, to));
     found.extend(plant(&source).iter().flat_map(|planted| canary_law(planted, to)));
     found.extend(said_law(case, to));
-    found.extend(reader_law(&source, &words, 2));
+    found.extend(reader_law(&source, &words, &mut Sample::new(2, 2)));
     found.extend(naming_law(case));
     if case.way.0.plane == Plane::Wire && to.0.plane == Plane::Wire && can_read(to) {
         found.extend(there_and_back_law(case, to));

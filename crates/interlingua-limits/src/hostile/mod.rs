@@ -1,6 +1,7 @@
 //! Input that is legal, of any length, and as awkward as its dialect allows: much is open at once, one thing has very
 //! many parts, answers come in the wrong order. Each shape is a function of how often its element is repeated.
 
+pub mod agents;
 pub mod bodies;
 pub mod claude;
 pub mod codex;

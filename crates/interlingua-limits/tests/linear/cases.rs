@@ -2,8 +2,9 @@
 
 use interlingua::dialects::Role;
 use interlingua_limits::generate;
+use interlingua_limits::generate::logs::LOGS as LOGS_OF_AGENTS;
 use interlingua_limits::hostile::{
-    HostileShape, bodies, claude, codex, gemini, record, responses, streams, universal,
+    HostileShape, agents, bodies, claude, codex, gemini, record, responses, streams, universal,
 };
 
 /// A dialect in one of its roles.
@@ -25,6 +26,15 @@ pub(super) const CLAUDE: Side = ("claude-code", Role::Log);
 pub(super) const LIVE: Side = ("claude-stream", Role::Live);
 pub(super) const AGENT_INPUT: Side = ("claude-stream", Role::Input);
 pub(super) const CODEX: Side = ("codex", Role::Log);
+pub(super) const PI: Side = ("pi", Role::Log);
+pub(super) const AMP: Side = ("amp", Role::Log);
+pub(super) const COPILOT: Side = ("copilot-cli", Role::Log);
+pub(super) const CURSOR: Side = ("cursor", Role::Log);
+pub(super) const GEMINI_CLI: Side = ("gemini-cli", Role::Log);
+pub(super) const QWEN: Side = ("qwen-code", Role::Log);
+pub(super) const KIMI: Side = ("kimi-cli", Role::Log);
+pub(super) const KIMI_CODE: Side = ("kimi-code", Role::Log);
+pub(super) const OPENCODE: Side = ("opencode", Role::Log);
 pub(super) const RECORD: Side = ("record", Role::Log);
 pub(super) const UNIVERSAL: Side = ("universal", Role::Live);
 
@@ -78,8 +88,9 @@ const ONE_FRAME: usize = 2_048;
 /// A frame in pieces is measured in bytes, and fits into a cache: memory is slower, but not with the square.
 const BYTES: usize = 16 << 10;
 
-/// The one shape whose input is not sound.
+/// Shapes whose input is not sound, or that go beyond a limit.
 pub(super) const DAMAGED: &str = "many damaged lines";
+pub(super) const DEEP: &str = "brackets in brackets";
 
 fn claude_lines(count: usize) -> Vec<u8> {
     lines(count, generate::claude_line)
@@ -211,6 +222,66 @@ pub(super) const LOGS: &[Case] = &[
     back("many echoes, and back", codex::echoes, MANY_FRAMES, CODEX, &[CODEX]),
 ];
 
+/// The log of that number in the list of generated ones.
+fn generated<const AT: usize>(count: usize) -> Vec<u8> {
+    LOGS_OF_AGENTS[AT].log(count as u64)
+}
+
+/// The agents that hold calls back until they are answered, and the others.
+const TO_AGENTS: &[Side] = &[PI, AMP, COPILOT, CURSOR, GEMINI_CLI, QWEN, KIMI, KIMI_CODE, OPENCODE];
+
+#[rustfmt::skip]
+pub(super) const AGENTS: &[Case] = &[
+    case("many ordinary pieces", generated::<2>, MANY_FRAMES, PI, &[RECORD, CLAUDE]),
+    back("many ordinary pieces, and back", generated::<2>, MANY_FRAMES, PI, &[PI]),
+    case("many ordinary pieces", generated::<3>, MANY_FRAMES, AMP, &[RECORD, CLAUDE]),
+    back("many ordinary pieces, and back", generated::<3>, MANY_FRAMES, AMP, &[AMP]),
+    case("many ordinary pieces", generated::<4>, MANY_FRAMES, COPILOT, &[RECORD, CLAUDE]),
+    back("many ordinary pieces, and back", generated::<4>, MANY_FRAMES, COPILOT, &[COPILOT]),
+    case("many ordinary pieces", generated::<5>, MANY_FRAMES, CURSOR, &[RECORD, CLAUDE]),
+    back("many ordinary pieces, and back", generated::<5>, MANY_FRAMES, CURSOR, &[CURSOR]),
+    case("many elements", generated::<6>, MANY_FRAMES, GEMINI_CLI, &[RECORD, CLAUDE]),
+    back("many elements, and back", generated::<6>, MANY_FRAMES, GEMINI_CLI, &[GEMINI_CLI]),
+    case("many ordinary lines", generated::<7>, MANY_FRAMES, GEMINI_CLI, &[RECORD, CLAUDE]),
+    back("many ordinary lines, and back", generated::<7>, MANY_FRAMES, GEMINI_CLI, &[GEMINI_CLI]),
+    case("many ordinary pieces", generated::<8>, MANY_FRAMES, QWEN, &[RECORD, CLAUDE]),
+    back("many ordinary pieces, and back", generated::<8>, MANY_FRAMES, QWEN, &[QWEN]),
+    case("many lines of the wire", generated::<9>, MANY_FRAMES, KIMI, &[RECORD, CLAUDE]),
+    back("many lines of the wire, and back", generated::<9>, MANY_FRAMES, KIMI, &[KIMI]),
+    case("many lines of the context", generated::<10>, MANY_FRAMES, KIMI, &[RECORD]),
+    case("many ordinary pieces", generated::<11>, MANY_FRAMES, KIMI_CODE, &[RECORD, CLAUDE]),
+    back("many ordinary pieces, and back", generated::<11>, MANY_FRAMES, KIMI_CODE, &[KIMI_CODE]),
+    case("many documents", generated::<12>, MANY_FRAMES, OPENCODE, &[RECORD, CLAUDE]),
+    back("many documents, and back", generated::<12>, MANY_FRAMES, OPENCODE, &[OPENCODE]),
+    case("many messages of an export", generated::<13>, MANY_FRAMES, OPENCODE, &[RECORD, CLAUDE]),
+    back("many messages of an export, and back", generated::<13>, MANY_FRAMES, OPENCODE, &[OPENCODE]),
+    case("many printed lines", generated::<14>, MANY_FRAMES, OPENCODE, &[RECORD]),
+];
+
+#[rustfmt::skip]
+pub(super) const AGENTS_HOSTILE: &[Case] = &[
+    case("results last first", claude::late_results, MANY_FRAMES, CLAUDE, TO_AGENTS),
+    case("many ordinary lines", claude_lines, MANY_FRAMES, CLAUDE, TO_AGENTS),
+    case("results last first", agents::copilot_late_results, MANY_FRAMES, COPILOT, &[RECORD, CLAUDE]),
+    case("many subagents", agents::copilot_subagents, MANY_FRAMES, COPILOT, &[RECORD, CLAUDE]),
+    case("results last first", agents::qwen_late_results, MANY_FRAMES, QWEN, &[RECORD, CLAUDE]),
+    case("results last first", agents::kimi_late_results, MANY_FRAMES, KIMI, &[RECORD, CLAUDE]),
+    case("results last first", agents::kimi_code_late_results, MANY_FRAMES, KIMI_CODE, &[RECORD, CLAUDE]),
+    case("many parts of a step", agents::kimi_code_parts, MANY_FRAMES, KIMI_CODE, &[RECORD, CLAUDE]),
+    case("results last first", agents::pi_late_results, MANY_FRAMES, PI, &[RECORD, CLAUDE]),
+    case("many calls without ids", agents::cursor_calls, ONE_FRAME, CURSOR, &[RECORD, CLAUDE]),
+    case("many calls in one answer", agents::gemini_calls, ONE_FRAME, GEMINI_CLI, &[RECORD, CLAUDE]),
+    case("many rewinds", agents::gemini_rewinds, MANY_FRAMES, GEMINI_CLI, &[RECORD, CLAUDE]),
+    case("a history written anew", agents::gemini_history, ONE_FRAME, GEMINI_CLI, &[RECORD, CLAUDE]),
+    case("many tiny elements", agents::amp_tiny_elements, MANY_FRAMES, AMP, &[RECORD]),
+    case("results last first", agents::amp_late_results, ONE_FRAME, AMP, &[RECORD, CLAUDE]),
+    case("many sessions", agents::opencode_sessions, MANY_FRAMES, OPENCODE, &[RECORD, CLAUDE]),
+    back("many sessions, and back", agents::opencode_sessions, MANY_FRAMES, OPENCODE, &[OPENCODE]),
+    case("messages last first", agents::opencode_late_messages, MANY_FRAMES, OPENCODE, &[RECORD]),
+    case(DEEP, agents::opencode_deep, MANY_FRAMES, OPENCODE, &[RECORD]),
+    pieces("a long text of an export", agents::opencode_long_text, OPENCODE, &[RECORD]),
+];
+
 #[rustfmt::skip]
 pub(super) const PIECES: &[Case] = &[
     pieces("a long line", claude::long_text, CLAUDE, &[RECORD]),
@@ -219,7 +290,8 @@ pub(super) const PIECES: &[Case] = &[
     pieces("a long entry", record::long_text, RECORD, &[CLAUDE]),
 ];
 
-pub(super) const TABLES: [&[Case]; 6] = [STREAMS, BODIES, OPEN, CHILDREN, LOGS, PIECES];
+pub(super) const TABLES: [&[Case]; 8] =
+    [STREAMS, BODIES, OPEN, CHILDREN, LOGS, AGENTS, AGENTS_HOSTILE, PIECES];
 
 /// Conversions that are not linear yet, and by how much a byte costs more in an input that is sixteen times as long. A
 /// row goes when its conversion is linear: the test says so.

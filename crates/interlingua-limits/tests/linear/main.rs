@@ -15,8 +15,8 @@ mod measure;
 use std::fmt::Write as _;
 
 use cases::{
-    BODIES, CHILDREN, CLAUDE, CODEX, Case, LOGS, NOT_YET, OPEN, PIECES, RECORD, STREAMS, Side, TABLES,
-    UNIVERSAL, Way,
+    AGENTS, AGENTS_HOSTILE, BODIES, CHILDREN, CLAUDE, CODEX, Case, LOGS, NOT_YET, OPEN, PIECES, RECORD,
+    STREAMS, Side, TABLES, UNIVERSAL, Way,
 };
 use interlingua_limits::Counting;
 use measure::{Growth, convert};
@@ -53,6 +53,16 @@ fn items_within_items_are_linear() {
 #[test]
 fn logs_are_linear() {
     hold(LOGS);
+}
+
+#[test]
+fn logs_of_all_agents_are_linear() {
+    hold(AGENTS);
+}
+
+#[test]
+fn awkward_logs_of_all_agents_are_linear() {
+    hold(AGENTS_HOSTILE);
 }
 
 #[test]

@@ -217,15 +217,20 @@ impl DocumentFramer {
     }
 
     fn in_string(&mut self, escaped: bool, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
-        let end =
-            if escaped { 1 } else { memchr::memchr2(b'"', b'\\', bytes).map_or(bytes.len(), |at| at + 1) };
-        let part = bytes.get(..end).unwrap_or_default();
-        self.add(part, each);
-        self.string = match part.last() {
-            Some(b'"') if !escaped => None,
-            Some(b'\\') if !escaped => Some(true),
-            _ => Some(false),
-        };
+        let mut end = usize::from(escaped);
+        self.string = Some(false);
+        while let Some(at) = bytes.get(end..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+            end += at + 1;
+            if bytes.get(end - 1) == Some(&b'"') {
+                self.string = None;
+                break;
+            }
+            // What an escape escapes may come later.
+            self.string = Some(end == bytes.len());
+            end += 1;
+        }
+        let end = if self.string.is_none() { end } else { bytes.len() };
+        self.add(bytes.get(..end).unwrap_or_default(), each);
         if self.string.is_none() && self.last_string.end == usize::MAX {
             self.last_string.end = self.buffer.bytes.len();
         }
@@ -461,6 +466,12 @@ impl Framer for DocumentFramer {
         let (kept, mut bytes) = self.mark.skip(bytes, each);
         self.feed(kept, each);
         while !bytes.is_empty() {
+            // In a value only a line with an opening bracket can be another's.
+            let in_value = matches!(self.state, State::HeadValue | State::Element | State::TailValue);
+            if self.layout.begins_line && in_value && self.layout.indent.is_empty() {
+                let first = bytes.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+                self.layout.begins_line = first.is_none_or(|first| *first == b'{');
+            }
             if self.layout.begins_line {
                 let space = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
                 let (space, rest) = bytes.split_at(space);

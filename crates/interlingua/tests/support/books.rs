@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::ops::Range;
+use std::sync::Arc;
 
 use interlingua::error::Code;
 use interlingua::ledger::{Fate, Reason, Report, Row};
 use interlingua::model::Field;
 use interlingua::tape::{Claim, Kind};
 
-use super::watch::{Look, SeenFrame, watch};
-use super::{Case, Way};
+use super::watch::{Look, SeenFrame, Story, watch};
+use super::{Case, Way, asked_for};
 
 /// A case with its leaves.
 pub struct Source<'c> {
@@ -19,6 +20,8 @@ pub struct Source<'c> {
     pub leaves: Vec<SourceLeaf>,
     /// Leaves in frames that could be read, whether or not they stand in the source as they are.
     pub read: u64,
+    /// What it says.
+    pub story: Arc<Story>,
 }
 
 /// A leaf and where it stands.
@@ -38,12 +41,13 @@ pub struct SourceLeaf {
 
 impl<'c> Source<'c> {
     pub fn of(case: &'c Case) -> Self {
-        let (seen, _) = watch(case.way, &case.bytes, Look::Leaves);
+        let (seen, report) = watch(case.way, &case.bytes, Look::Leaves);
+        let story = Arc::new(Story::of(&seen, &report));
         let read = seen.frames.iter().map(|frame| frame.leaves.len() as u64).sum();
         let mut leaves = place(&case.bytes, seen.frames);
         // Padding says nothing, and no change of it need show.
         leaves.retain(|leaf| leaf.claim.field() != Some(Field::Padding));
-        Self { case, leaves, read }
+        Self { case, leaves, read, story }
     }
 
     /// The text of a leaf.
@@ -54,6 +58,12 @@ impl<'c> Source<'c> {
     /// The source with another value in place of a leaf.
     pub fn with(&self, leaf: &SourceLeaf, value: &str) -> Vec<u8> {
         self.with_all(&[(leaf, value)])
+    }
+
+    /// The same in three pieces.
+    pub fn around<'b>(&'b self, leaf: &SourceLeaf, value: &'b str) -> [&'b [u8]; 3] {
+        let bytes = &self.case.bytes;
+        [&bytes[..leaf.at.start], value.as_bytes(), &bytes[leaf.at.end..]]
     }
 
     /// The source with other values in place of some leaves, which come in order.
@@ -273,7 +283,7 @@ pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
     let mut lines: Vec<String> = excuses
         .iter()
         .zip(used)
-        .filter(|(_, used)| !used)
+        .filter(|(_, used)| !used && asked_for().is_none())
         .map(|(excuse, _)| format!("nothing needs this excuse any more: {excuse:?}"))
         .collect();
     lines.extend(

@@ -1,15 +1,14 @@
 //! The law of canaries: a word that stands nowhere else is put into every text of a source. After the conversion each is
 //! in the output, or the books say that its leaf is lost. The output is searched; no ledger is asked where it went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use interlingua::ledger::{Fate, Reason, Report};
+use interlingua::ledger::{Fate, Reason};
 use interlingua::model::Field;
 use interlingua::tape::{Claim, Kind};
 
-use super::books::{Breach, Fates, Source, SourceLeaf, find};
+use super::books::{Breach, Fates, Source, SourceLeaf};
 use super::leaves::says;
-use super::watch::{Look, Seen, watch};
 use super::{Case, Way, convert_traced};
 
 pub const CANARY: &str = "a word is in the output, or its leaf is lost";
@@ -17,6 +16,7 @@ pub const CANARY: &str = "a word is in the output, or its leaf is lost";
 /// A source with canaries in it.
 pub struct Planted {
     pub case: Case,
+    leaves: Vec<SourceLeaf>,
     /// The number of the leaf in the source, and its canary.
     birds: Vec<(usize, String)>,
 }
@@ -24,7 +24,6 @@ pub struct Planted {
 /// Puts a canary into each text where the source then says the same but for the word: first by itself; a text that must
 /// stay equal to others (an id, an echo) together with them.
 pub fn plant(source: &Source<'_>) -> Vec<Planted> {
-    let before = watch(source.case.way, &source.case.bytes, Look::Leaves);
     let texts = || {
         let all = source.leaves.iter().enumerate();
         all.filter(|(_, leaf)| {
@@ -40,44 +39,58 @@ pub fn plant(source: &Source<'_>) -> Vec<Planted> {
     for (number, leaf) in texts() {
         same.entry(source.text(leaf)).or_default().push(number);
     }
-    let mut birds: Vec<(usize, String)> = Vec::new();
-    for (first, group) in same.values().enumerate() {
-        let alone: Vec<(usize, String)> =
-            group.iter().map(|&number| (number, format!("Qz{number}zQ"))).collect();
-        if survives(source, &before, &alone) {
-            birds.extend(alone);
-            continue;
-        }
-        let together: Vec<(usize, String)> =
-            group.iter().map(|&number| (number, format!("Qx{first}xQ"))).collect();
-        if group.len() > 1 && survives(source, &before, &together) {
-            birds.extend(together);
-        }
-    }
+    // Short texts are often words that must stay as they are: so those stand together.
+    let mut groups: Vec<(usize, &Vec<usize>)> = same.values().enumerate().collect();
+    groups.sort_by_key(|(_, group)| source.leaves[group[0]].at.len());
+    let mut birds = Vec::new();
+    survivors(source, &groups, &mut birds);
     birds.sort();
     let mut planted = Vec::new();
-    in_parts(source, &before, &birds, &mut planted);
+    in_parts(source, &birds, &mut planted);
     planted
 }
 
+/// The canaries with which the source says the same: many at once where that goes well, else half of them, down to one
+/// text, and where that must stay equal to others together with them.
+fn survivors(source: &Source<'_>, groups: &[(usize, &Vec<usize>)], birds: &mut Vec<(usize, String)>) {
+    let mut alone: Vec<(usize, String)> = groups
+        .iter()
+        .flat_map(|(_, group)| *group)
+        .map(|&number| (number, format!("Qz{number}zQ")))
+        .collect();
+    alone.sort();
+    if survives(source, &alone) {
+        return birds.append(&mut alone);
+    }
+    if let [(first, group)] = groups {
+        let together: Vec<(usize, String)> =
+            group.iter().map(|&number| (number, format!("Qx{first}xQ"))).collect();
+        if group.len() > 1 && survives(source, &together) {
+            birds.extend(together);
+        }
+        return;
+    }
+    let (a, b) = groups.split_at(groups.len() / 2);
+    if !a.is_empty() {
+        survivors(source, a, birds);
+        survivors(source, b, birds);
+    }
+}
+
 /// All of them in one document, or in as few as it takes for each to say what the source said.
-fn in_parts(
-    source: &Source<'_>,
-    before: &(Seen, Report),
-    birds: &[(usize, String)],
-    planted: &mut Vec<Planted>,
-) {
+fn in_parts(source: &Source<'_>, birds: &[(usize, String)], planted: &mut Vec<Planted>) {
     if birds.is_empty() {
         return;
     }
-    if survives(source, before, birds) {
+    if survives(source, birds) {
         let case = Case { bytes: with(source, birds), ..source.case.clone() };
-        return planted.push(Planted { case, birds: birds.to_vec() });
+        let leaves = Source::of(&case).leaves;
+        return planted.push(Planted { case, leaves, birds: birds.to_vec() });
     }
     let (a, b) = birds.split_at(birds.len() / 2);
     if !a.is_empty() {
-        in_parts(source, before, a, planted);
-        in_parts(source, before, b, planted);
+        in_parts(source, a, planted);
+        in_parts(source, b, planted);
     }
 }
 
@@ -103,20 +116,11 @@ fn sing(text: &str, word: &str) -> String {
 }
 
 /// Whether the same is said, but for the words, and the same is claimed.
-fn survives(source: &Source<'_>, before: &(Seen, Report), birds: &[(usize, String)]) -> bool {
-    let (before, before_report) = before;
-    let (after, report) = watch(source.case.way, &with(source, birds), Look::Leaves);
-    let claims = |seen: &Seen| -> Vec<Claim> {
-        seen.frames.iter().flat_map(|frame| &frame.leaves).map(|leaf| leaf.claim).collect()
-    };
-    report.problems.len() == before_report.problems.len()
-        && after.events.len() == before.events.len()
-        && claims(&after) == claims(before)
-        && after
-            .events
-            .iter()
-            .zip(&before.events)
-            .all(|(after, before)| after == before || without_words(after) == without_words(before))
+fn survives(source: &Source<'_>, birds: &[(usize, String)]) -> bool {
+    let bytes = with(source, birds);
+    source.story.is_told_by(source.case.way, [&bytes[..]], |before, after| {
+        without_words(after) == without_words(before)
+    })
 }
 
 /// An event as text, without canaries.
@@ -151,30 +155,43 @@ fn without_words(event: &str) -> String {
     text
 }
 
+/// The canaries in an output.
+fn words_in(bytes: &[u8]) -> BTreeSet<&[u8]> {
+    let starts = bytes.windows(2).enumerate().filter(|(_, pair)| *pair == b"Qz" || *pair == b"Qx");
+    let word = |(at, pair): (usize, &[u8])| {
+        let digits = bytes[at + 2..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let end = at + 2 + digits;
+        (bytes.get(end..end + 2) == Some(&[pair[1], b'Q'])).then(|| &bytes[at..end + 2])
+    };
+    starts.filter_map(word).collect()
+}
+
 /// Converts what was planted and looks for each canary.
 pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
-    let Planted { case, birds } = planted;
+    let Planted { case, leaves, birds } = planted;
     let out = convert_traced(case.way, to, &case.bytes);
     if out.bytes.is_empty() {
         return Vec::new();
     }
-    let (source, fates) = (Source::of(case), Fates::of(&out.report));
+    let fates = Fates::of(&out.report);
+    let there = words_in(&out.bytes);
+    let text = |leaf: &SourceLeaf| String::from_utf8_lossy(&case.bytes[leaf.at.clone()]).into_owned();
     // Leaves that must stay equal share a word: a value that is repeated is given up once.
     let mut shared: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for (number, word) in birds {
-        let leaf = &source.leaves[*number];
-        let (leaves, lost) = shared.entry(word).or_default();
-        *leaves += 1;
+        let leaf = &leaves[*number];
+        let (count, lost) = shared.entry(word).or_default();
+        *count += 1;
         *lost |= matches!(fates.at(leaf.frame, &leaf.span).0, Fate::Lost(_));
     }
     let mut breaches = Vec::new();
     for (number, word) in birds {
-        let leaf = &source.leaves[*number];
+        let leaf = &leaves[*number];
         let (fate, field) = fates.at(leaf.frame, &leaf.span);
-        let (leaves, lost) = shared[word.as_str()];
-        let is_there = find(&out.bytes, word.as_bytes()).is_some();
+        let (count, lost) = shared[word.as_str()];
+        let is_there = there.contains(word.as_bytes());
         let name = field.map_or("no field", Field::word);
-        let restored = case.is_restored_by(to) && says(&out.bytes, &source.text(leaf).replace(word, ""));
+        let restored = case.is_restored_by(to) && says(&out.bytes, &text(leaf).replace(word, ""));
         let how = match fate {
             Fate::Mapped if restored => continue,
             Fate::Mapped | Fate::Kept if is_there || lost || fates.is_lost_late(field) => continue,
@@ -182,7 +199,7 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
             Fate::Kept => format!("kept ({name}), but its word is not in the output"),
             // What is said elsewhere, or rewritten, may well be there in part.
             Fate::Lost(Reason::Redundant | Reason::Merged | Reason::Narrowed | Reason::Refused) => continue,
-            Fate::Lost(reason) if is_there && leaves == 1 => {
+            Fate::Lost(reason) if is_there && count == 1 => {
                 format!("lost ({name}, {}), but its word is in the output", reason.word())
             }
             Fate::Lost(_) => continue,

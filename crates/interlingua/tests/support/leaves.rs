@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use interlingua::dialects::Options;
 use interlingua::ledger::{Fate, Reason, Report};
 use interlingua::model::Field;
+use interlingua::pipe::Pipe;
 use interlingua::tape::Kind;
 
 use super::books::{Breach, Essence, Fates, Source, find};
 use super::damage::perturb;
-use super::{Case, Way, convert, convert_traced};
+use super::{Case, Sample, Way, convert, convert_traced, unless_other};
 
 pub const LEAF: &str = "a leaf that is mapped or kept shows in the output when it changes";
 pub const COUNTING: &str = "the counts, the rows and the trace agree";
@@ -46,16 +48,23 @@ impl Words {
     }
 }
 
-/// Changes each leaf that is said to be mapped: output or report must change. One that is said to be kept: the output
-/// must. At most `most` leaves of one path, field and fate are tried.
-pub fn leaf_law(source: &Source<'_>, to: Way, words: &Words, most: usize) -> Vec<Breach> {
+/// Leaves that are alike: path, field, whether it is kept, its type.
+pub type LeafClass<'c> = (&'c str, Option<Field>, bool, u8);
+
+/// Changes leaves that are said to be mapped: output or report must change. Those that are said to be kept: the output
+/// must.
+pub fn leaf_law<'c>(
+    source: &'c Source<'_>,
+    to: Way,
+    words: &Words,
+    sample: &mut Sample<LeafClass<'c>>,
+) -> Vec<Breach> {
     let case = source.case;
     let before = convert_traced(case.way, to, &case.bytes);
     if before.bytes.is_empty() {
         return Vec::new();
     }
     let (fates, essence) = (Fates::of(&before.report), Essence::of(&before.report));
-    let mut tried: BTreeMap<(&str, Option<Field>, bool), usize> = BTreeMap::new();
     let mut breaches = Vec::new();
     for leaf in &source.leaves {
         let (fate, field) = fates.at(leaf.frame, &leaf.span);
@@ -64,14 +73,15 @@ pub fn leaf_law(source: &Source<'_>, to: Way, words: &Words, most: usize) -> Vec
             Fate::Kept => true,
             Fate::Lost(_) => continue,
         };
-        let count = tried.entry((&leaf.path, field, kept)).or_default();
-        *count += 1;
-        if *count > most {
+        if !sample.wants((&leaf.path, field, kept, leaf.kind as u8)) {
             continue;
         }
         let shows = |value: &String| {
-            let after = convert(case.way, to, &source.with(leaf, value));
-            after.bytes != before.bytes || !kept && Essence::of(&after.report) != essence
+            let mut pipe = Pipe::new(case.way, to, &Options::default()).expect("both sides were found");
+            match unless_other(&mut pipe, source.around(leaf, value), &before.bytes) {
+                None => true,
+                Some(report) => !kept && Essence::of(&report) != essence,
+            }
         };
         let others = words.others(case.way.0.name, &leaf.path, source.text(leaf), leaf.kind);
         if others.iter().any(shows) || fates.is_lost_late(field) {

@@ -23,8 +23,11 @@ pub mod tamper;
 pub mod there_and_back;
 pub mod watch;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::ledger::Report;
@@ -137,7 +140,21 @@ fn role_of(dialect: &Dialect, inner: &Path) -> Option<Role> {
 /// Everything the command line converts a fixture to, itself included.
 pub fn targets(case: &Case) -> Vec<Way> {
     let way = |dialect: &'static Dialect| Some((dialect, dialect.role_for(case.way.1)?));
-    DIALECTS.iter().copied().filter_map(way).collect()
+    let concerns = |to: &Way| is_asked(case) || asked_for().is_some_and(|name| to.0.name == name);
+    DIALECTS.iter().copied().filter_map(way).filter(concerns).collect()
+}
+
+/// The one dialect that a run is about, if it is about one: other dialects are then only tried with that as their
+/// target.
+pub fn asked_for() -> Option<&'static str> {
+    static NAME: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("INTERLINGUA_ONLY").ok());
+    NAME.as_deref()
+}
+
+/// Whether a run is about that case.
+pub fn is_asked(case: &Case) -> bool {
+    let is = |way: Way| asked_for().is_none_or(|name| way.0.name == name);
+    is(case.way) || case.made_from.is_some_and(is)
 }
 
 /// The targets that are not the source itself.
@@ -215,6 +232,29 @@ pub fn convert_with<'b>(
     Outcome { bytes, report }
 }
 
+/// Converts only until the output is seen to be another than `before`; the report if it is the same to its end. That
+/// pieces change nothing is a law of its own.
+pub fn unless_other<'b>(
+    pipe: &mut Pipe,
+    pieces: impl IntoIterator<Item = &'b [u8]>,
+    before: &[u8],
+) -> Option<Report> {
+    let mut bytes = Vec::with_capacity(before.len() + 256);
+    let mut same = 0;
+    for piece in pieces.into_iter().flat_map(|piece| piece.chunks(PIECE)) {
+        pipe.push(piece, &mut bytes);
+        if before.get(same..bytes.len()) != Some(&bytes[same..]) {
+            return None;
+        }
+        same = bytes.len();
+    }
+    let report = pipe.finish(&mut bytes);
+    (bytes == before).then_some(report)
+}
+
+/// How much is converted before the output is looked at again.
+pub const PIECE: usize = 2 << 10;
+
 /// Whether the long forms of the tests were asked for.
 pub fn full() -> bool {
     std::env::var_os("INTERLINGUA_FULL").is_some()
@@ -278,19 +318,60 @@ pub fn first_difference(expected: &[u8], got: &[u8]) -> String {
 }
 
 /// Spreads work over the cases on two threads; a panic in one is a panic here.
-pub fn on_two_threads<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec<T> {
-    let next = std::sync::atomic::AtomicUsize::new(0);
+pub fn on_two_threads<'c, T: Send>(cases: &'c [Case], work: impl Fn(&'c Case) -> T + Sync) -> Vec<T> {
+    share(cases, |case| case.bytes.len(), work)
+}
+
+/// Spreads work over two threads, the longest first: then both end at the same time. What came of it is in the order of
+/// the work.
+pub fn share<'w, W: Sync, T: Send>(
+    all: &'w [W],
+    length: impl Fn(&W) -> usize,
+    work: impl Fn(&'w W) -> T + Sync,
+) -> Vec<T> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(length(&all[*at])));
+    let next = AtomicUsize::new(0);
     let run = || {
         let mut done = Vec::new();
-        while let Some(case) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-            done.push(work(case));
+        while let Some(&at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((at, work(&all[at])));
         }
         done
     };
-    std::thread::scope(|scope| {
+    let mut done = std::thread::scope(|scope| {
         let other = scope.spawn(run);
-        let mut all = run();
-        all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        all
-    })
+        let mut done = run();
+        done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, came_of_it)| came_of_it).collect()
+}
+
+/// Which of the things that are alike are tried: time is spent on what differs, not on what many files say again.
+pub struct Sample<C> {
+    tried: BTreeMap<C, (usize, usize)>,
+    in_a_file: usize,
+    in_all: usize,
+}
+
+impl<C: Ord> Sample<C> {
+    /// At most so many of a class in one file, and in all files together.
+    pub fn new(in_a_file: usize, in_all: usize) -> Self {
+        Self { tried: BTreeMap::new(), in_a_file, in_all }
+    }
+
+    pub fn next_file(&mut self) {
+        self.tried.values_mut().for_each(|(here, _)| *here = 0);
+    }
+
+    /// Whether one more of that class is tried.
+    pub fn wants(&mut self, class: C) -> bool {
+        let (here, all) = self.tried.entry(class).or_default();
+        let wanted = *here < self.in_a_file && *all < self.in_all;
+        *here += usize::from(wanted);
+        *all += usize::from(wanted);
+        wanted
+    }
 }

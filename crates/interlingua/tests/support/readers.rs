@@ -10,39 +10,34 @@ use interlingua::model::{Delta, Event, Field, ItemId, ItemTail, Of};
 use interlingua::pipe::{Pipe, Target, Writer};
 use interlingua::tape::Claim;
 
-use super::Case;
 use super::books::{Breach, Source};
 use super::leaves::Words;
-use super::watch::{Look, SeenLeaf, gather, watch};
+use super::watch::{SeenLeaf, gather};
+use super::{Case, Sample};
 
 pub const READER: &str = "a claimed leaf matters to the events";
 pub const NAMED: &str = "a leaf is claimed for the field that it becomes";
 
-/// Changes each leaf that is claimed, taken or noted: events, problems or claims must change.
-pub fn reader_law(source: &Source<'_>, words: &Words, most: usize) -> Vec<Breach> {
+/// Leaves that are alike: path, field, its type.
+pub type ClaimClass<'c> = (&'c str, Field, u8);
+
+/// Changes leaves that are claimed, taken or noted: events, problems or claims must change.
+pub fn reader_law<'c>(
+    source: &'c Source<'_>,
+    words: &Words,
+    sample: &mut Sample<ClaimClass<'c>>,
+) -> Vec<Breach> {
     let case = source.case;
-    let (seen, report) = watch(case.way, &case.bytes, Look::Leaves);
-    let claims = |frames: &[super::watch::SeenFrame]| -> Vec<Claim> {
-        frames.iter().flat_map(|frame| &frame.leaves).map(|leaf| leaf.claim).collect()
-    };
-    let before = claims(&seen.frames);
-    let mut tried: BTreeMap<(&str, Field), usize> = BTreeMap::new();
     let mut breaches = Vec::new();
     for leaf in &source.leaves {
         let (Claim::Taken(field) | Claim::Noted(field)) = leaf.claim else { continue };
-        let count = tried.entry((&leaf.path, field)).or_default();
-        *count += 1;
-        if *count > most {
+        if !sample.wants((&leaf.path, field, leaf.kind as u8)) {
             continue;
         }
-        let matters = |value: &String| {
-            let (again, other) = watch(case.way, &source.with(leaf, value), Look::Leaves);
-            // A value that is now refused has mattered, too; so has one that is no longer claimed, such as an id that
-            // is only taken where it repeats the one on the line before.
-            again.events != seen.events
-                || other.problems.len() != report.problems.len()
-                || claims(&again.frames) != before
-        };
+        // A value that is now refused has mattered, too; so has one that is no longer claimed, such as an id that is only
+        // taken where it repeats the one on the line before.
+        let matters =
+            |value: &String| !source.story.is_told_by(case.way, source.around(leaf, value), |_, _| false);
         if !words.others(case.way.0.name, &leaf.path, source.text(leaf), leaf.kind).iter().any(matters) {
             let how = format!("claimed ({}), but no event tells", field.word());
             breaches.push(Breach::new(READER, case, case.way, &leaf.path, how));

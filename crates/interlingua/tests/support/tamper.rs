@@ -5,33 +5,30 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use interlingua::dialects::{Options, WriteSpec};
-use interlingua::ledger::{Leftover, Reason};
+use interlingua::ledger::{Leftover, Reason, Report};
 use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Of, Says};
 use interlingua::pipe::{Pipe, Target, Writer};
 
 use super::books::{Breach, Essence, Fates};
-use super::{Case, Outcome, Way};
+use super::{Case, Outcome, Sample, Way, unless_other};
 
 pub const WRITER: &str = "what a table says of a field is so";
 
-/// Changes each field of some events, as seen by the writer of `to`; at most `most` events per field.
-pub fn writer_law(case: &Case, to: Way, most: usize) -> Vec<Breach> {
+/// Changes fields of events, as seen by the writer of `to`.
+pub fn writer_law(case: &Case, to: Way, sample: &mut Sample<Field>) -> Vec<Breach> {
     let spec = to.0.role(to.1).and_then(|spec| spec.write.as_ref()).expect("a target is written");
-    let (before, seen) = run(case, spec, None);
+    let (before, seen) = run(case, spec);
     let (fates, essence) = (Fates::of(&before.report), Essence::of(&before.report));
-    let mut tried: BTreeMap<Field, usize> = BTreeMap::new();
     let mut breaches = Vec::new();
     for seat in seen.seats {
         let Seat { field, frame, .. } = seat;
-        let count = tried.entry(field).or_default();
-        *count += 1;
-        if *count > most {
+        if !sample.wants(field) {
             continue;
         }
-        let changes = |tampering: Tampering| run(case, spec, Some(tampering)).0.bytes != before.bytes;
+        let changes = |tampering: Tampering| rerun(case, spec, tampering, &before.bytes).is_none();
         let told = |tampering: Tampering| {
-            let after = run(case, spec, Some(tampering)).0;
-            after.bytes != before.bytes || Essence::of(&after.report) != essence
+            let after = rerun(case, spec, tampering, &before.bytes);
+            after.is_none_or(|report| Essence::of(&report) != essence)
         };
         let how = match (spec.says)(field) {
             Says::Exactly | Says::Emulated(_) if !seat.tamperings().into_iter().any(changes) => {
@@ -115,7 +112,21 @@ struct Seen {
     refused: bool,
 }
 
-fn run(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Outcome, Seen) {
+/// The conversion as it is.
+fn run(case: &Case, spec: &WriteSpec) -> (Outcome, Seen) {
+    let (mut pipe, seen) = tampered(case, spec, None);
+    let mut bytes = Vec::new();
+    let report = pipe.finish_with(&case.bytes, &mut bytes);
+    let seen = std::mem::take(&mut *seen.lock().expect("no panic while held"));
+    (Outcome { bytes, report }, seen)
+}
+
+/// The conversion with a value changed: its report, unless the output is another.
+fn rerun(case: &Case, spec: &WriteSpec, change: Tampering, before: &[u8]) -> Option<Report> {
+    unless_other(&mut tampered(case, spec, Some(change)).0, [&case.bytes[..]], before)
+}
+
+fn tampered(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Pipe, Arc<Mutex<Seen>>) {
     let options = Options { trace: change.is_none(), ..Options::default() };
     let seen = Arc::new(Mutex::new(Seen::default()));
     let writer = Tamper {
@@ -125,12 +136,9 @@ fn run(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Outcome, Se
         kinds: BTreeMap::new(),
         seen: Arc::clone(&seen),
     };
-    let mut pipe =
+    let pipe =
         Pipe::with_writer_that_says(case.way, (Box::new(writer), spec.says), &options).expect("readable");
-    let mut bytes = Vec::new();
-    let report = pipe.finish_with(&case.bytes, &mut bytes);
-    let seen = std::mem::take(&mut *seen.lock().expect("no panic while held"));
-    (Outcome { bytes, report }, seen)
+    (pipe, seen)
 }
 
 /// Hands everything on to the real writer, with one value changed.

@@ -1,6 +1,7 @@
 //! A writer that writes nothing: it watches the order of events and what readers claim.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use interlingua::dialects::Options;
@@ -9,7 +10,7 @@ use interlingua::model::{Event, ItemId, ItemKind};
 use interlingua::pipe::{Pipe, Target, Writer};
 use interlingua::tape::{Claim, Kind, Val};
 
-use super::Way;
+use super::{PIECE, Way};
 
 /// What was seen of one input.
 #[derive(Default)]
@@ -64,6 +65,122 @@ pub fn watch(from: Way, bytes: &[u8], look: Look) -> (Seen, Report) {
     let report = pipe.finish(&mut Vec::new());
     let seen = std::mem::take(&mut *seen.lock().expect("no panic while held"));
     (seen, report)
+}
+
+/// What an input says, to be compared with what others say.
+#[derive(Default)]
+pub struct Story {
+    pub events: Vec<String>,
+    claims: Vec<Claim>,
+    problems: usize,
+}
+
+impl Story {
+    pub fn of(seen: &Seen, report: &Report) -> Self {
+        let leaves = seen.frames.iter().flat_map(|frame| &frame.leaves);
+        Self {
+            events: seen.events.clone(),
+            claims: leaves.map(|leaf| leaf.claim).collect(),
+            problems: report.problems.len(),
+        }
+    }
+
+    /// Whether an input tells the same: the same events, as far as `alike` cares, the same claims on its leaves, as many
+    /// problems. It is read only until that is clear.
+    pub fn is_told_by<'b>(
+        self: &Arc<Self>,
+        from: Way,
+        pieces: impl IntoIterator<Item = &'b [u8]>,
+        alike: fn(&str, &str) -> bool,
+    ) -> bool {
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let listener =
+            Listener { story: Arc::clone(self), heard: Arc::clone(&heard), alike, text: String::new() };
+        let mut pipe = Pipe::with_writer(from, Box::new(listener), &Options::default()).expect("readable");
+        for piece in pieces.into_iter().flat_map(|piece| piece.chunks(PIECE)) {
+            pipe.push(piece, &mut Vec::new());
+            if heard.lock().expect("no panic while held").other {
+                return false;
+            }
+        }
+        let report = pipe.finish(&mut Vec::new());
+        let heard = heard.lock().expect("no panic while held");
+        !heard.other
+            && heard.events == self.events.len()
+            && heard.claims == self.claims.len()
+            && report.problems.len() == self.problems
+    }
+}
+
+/// How much of a story was heard.
+#[derive(Default)]
+struct Heard {
+    events: usize,
+    claims: usize,
+    /// Something was not as it was told.
+    other: bool,
+}
+
+struct Listener {
+    story: Arc<Story>,
+    heard: Arc<Mutex<Heard>>,
+    alike: fn(&str, &str) -> bool,
+    text: String,
+}
+
+impl Listener {
+    fn hear(&mut self, what: std::fmt::Arguments<'_>) {
+        let mut heard = self.heard.lock().expect("no panic while held");
+        if heard.other {
+            return;
+        }
+        self.text.clear();
+        self.text.write_fmt(what).expect("memory");
+        let told = self.story.events.get(heard.events);
+        heard.other = !told.is_some_and(|told| *told == self.text || (self.alike)(told, &self.text));
+        heard.events += 1;
+    }
+}
+
+impl Writer for Listener {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        self.hear(format_args!("{event:?}"));
+    }
+
+    fn kept_with_next(&mut self, owner: &str, _: &mut Target<'_>) {
+        self.hear(format_args!("with the next of {owner}"));
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        match leftover.body {
+            LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. } => {
+                self.hear(format_args!("{leftover:?}"));
+            }
+            LeftoverBody::Frame(tape) => {
+                let mut heard = self.heard.lock().expect("no panic while held");
+                if !heard.other {
+                    compare_claims(tape.root(), Claim::Free, &self.story, &mut heard);
+                }
+            }
+            LeftoverBody::NoFinalNewline => {}
+        }
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
+}
+
+fn compare_claims(val: Val<'_>, above: Claim, story: &Story, heard: &mut Heard) {
+    let claim = if above == Claim::Free { val.claimed() } else { above };
+    let mut inside = false;
+    for member in val.members().map(|(_, member)| member).chain(val.elements()) {
+        inside = true;
+        compare_claims(member, claim, story, heard);
+    }
+    if !inside {
+        heard.other |= story.claims.get(heard.claims) != Some(&claim);
+        heard.claims += 1;
+    }
 }
 
 struct Watch {

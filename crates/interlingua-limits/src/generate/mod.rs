@@ -1,5 +1,7 @@
 //! Input of any length, made up: the same number gives the same line.
 
+pub mod logs;
+
 use std::fmt::Write as _;
 
 /// A line of a session as Claude Code writes it: prompts, thinking, calls, results, attachments, each with its own
