@@ -65,7 +65,7 @@ class Told:
         if entry["event-type"] == "unparsed":
             self.unparsed += data.get("lines", 1)
             return
-        if entry["event-type"] in ("system", "developer"):
+        if entry["event-type"] in ("system", "developer") and entry.get("notice") is not True:
             for text in self.parts(data.get("content")):
                 self.facts.say("system", text, time)
         elif isinstance(data.get("content"), list):

@@ -30,8 +30,9 @@ def one(facts, message):
         facts.stamp(str(message["messageId"]), time)
     for block in maps(message.get("content")):
         kind = block.get("type")
-        if kind == "text":
-            facts.say(author, text_of(block.get("text")), time)
+        if kind == "summary":
+            # It stands for what was said before, in place of the user.
+            facts.say("user", text_of(at(block, "summary", "summary")), time)
         elif kind == "thinking":
             facts.think(text_of(block.get("thinking")), time)
         elif kind == "tool_use":
@@ -40,6 +41,9 @@ def one(facts, message):
             run(facts, block, time)
         elif kind == "image":
             facts.show(at(block, "source", "data") or at(block, "source", "url"))
+        else:  # words, in a block that is known or not
+            facts.say(author, text_of(block.get("text")), time)
+    facts.mention(at(message, "state", "error", "message"))
     if usage:
         cached, written = count_of(usage.get("cacheReadInputTokens")), count_of(usage.get("cacheCreationInputTokens"))
         facts.spend(input=count_of(usage.get("inputTokens")) + cached + written, cached=cached, cache_write=written,
@@ -67,5 +71,7 @@ def run(facts, block, time):
     elif result is not None:
         text = canonical(result)
     else:
-        text = text_of(at(done, "error", "message"))
+        # A tool that never ran: the program says why, and the user may.
+        text = text_of(at(done, "error", "message")) or text_of(done.get("reason"))
+        facts.mention(at(block, "userInput", "feedback"))
     facts.result(block.get("toolUseID"), text, error, code, time)

@@ -18,8 +18,10 @@ def read(values):
             continue
         facts.say(value["role"], text_of(at(value, "message", "content")))
         for block in maps(at(value, "message", "content")):
-            if block.get("type") == "text":
-                facts.say(value["role"], text_of(block.get("text")))
-            elif block.get("type") == "tool_use":
+            if block.get("type") == "tool_use":
                 facts.call(block.get("id"), block.get("name"), block.get("input"))
+            elif block.get("type") == "thinking":
+                facts.think(text_of(block.get("thinking")))
+            else:  # words, in a block that is known or not
+                facts.say(value["role"], text_of(block.get("text")))
     return facts

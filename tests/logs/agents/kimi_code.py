@@ -66,6 +66,7 @@ def loop(facts, event, time):
         facts.call(event.get("toolCallId"), event.get("name"), event.get("args"), time)
     elif kind == "tool.result":
         result = event.get("result") or {}
-        text = output(facts, result.get("output")) + text_of(result.get("note"))
+        # What the model reads: the output, then what the program says of it.
+        text = output(facts, result.get("output")) + text_of(result.get("message")) + text_of(result.get("note"))
         found = EXIT.search(text)
         facts.result(event.get("toolCallId"), text, result.get("isError"), found and int(found[1]), time)

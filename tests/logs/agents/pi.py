@@ -57,14 +57,14 @@ def content(facts, author, value, time):
         facts.say(author, value, time)
     for part in maps(value):
         kind = part.get("type")
-        if kind == "text":
-            facts.say(author, text_of(part.get("text")), time)
-        elif kind == "thinking" and part.get("redacted") is not True:  # else its text is a placeholder of Pi's
+        if kind == "thinking" and part.get("redacted") is not True:  # else its text is a placeholder of Pi's
             facts.think(text_of(part.get("thinking")), time)
         elif kind == "toolCall":
             facts.call(part.get("id"), part.get("name"), part.get("arguments"), time)
         elif kind == "image":
             facts.show(part.get("data"))
+        elif kind != "thinking":  # words, in a block that is known or not
+            facts.say(author, text_of(part.get("text")), time)
 
 
 def spend(facts, usage):
