@@ -74,4 +74,6 @@ def run(facts, block, time):
         # A tool that never ran: the program says why, and the user may.
         text = text_of(at(done, "error", "message")) or text_of(done.get("reason"))
         facts.mention(at(block, "userInput", "feedback"))
+    if done.get("status") not in ("done", "error", "in-progress", None):
+        facts.outcomes.append((block.get("toolUseID"), done["status"]))
     facts.result(block.get("toolUseID"), text, error, code, time)
