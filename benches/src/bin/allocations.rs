@@ -79,7 +79,13 @@ fn memory(smoke: bool) {
         for size in sizes {
             let [there, back] = stream(shape, size << 20);
             let each = |leg: &Leg| leg.seconds * 1e3 / size as f64;
-            row += &format!(" {} | {} | {:.1} + {:.1} |", there.held >> 10, back.held >> 10, each(&there), each(&back));
+            row += &format!(
+                " {} | {} | {:.1} + {:.1} |",
+                there.held >> 10,
+                back.held >> 10,
+                each(&there),
+                each(&back)
+            );
         }
         println!("{row}");
     }

@@ -227,18 +227,18 @@ fn what_a_parent_tells_of_its_subagent_is_counted_once() {
             own["isSidechain"] = true.into();
             own["agentId"] = "a5f01c2".into();
             own["sessionId"] = line["sessionId"].clone();
-            child.push_str(&format!("{own}\n"));
+            child += &own.to_string();
+            child.push('\n');
         }
     }
     let told = child.lines().count();
     assert!(told > 2, "the fixture tells of a subagent");
     let session = serde_json::from_str::<serde_json::Value>(child.lines().next().expect("a line"));
     let session = session.expect("JSON")["sessionId"].clone();
-    child.push_str(&format!(
-        r#"{{"type":"assistant","uuid":"new-new-new-new-new","isSidechain":true,"agentId":"a5f01c2","sessionId":{session},"#
-    ));
-    child.push_str(r#""message":{"id":"msg_new","role":"assistant","model":"m","content":[{"type":"text","text":"One more."}],"#);
-    child.push_str("\"usage\":{\"input_tokens\":7,\"output_tokens\":5}}}\n");
+    child += r#"{"type":"assistant","uuid":"new-new-new-new-new","isSidechain":true,"agentId":"a5f01c2","sessionId":"#;
+    child += &session.to_string();
+    child += r#","message":{"id":"msg_new","role":"assistant","model":"m","content":[{"type":"text","text":"One more."}],"#;
+    child += "\"usage\":{\"input_tokens\":7,\"output_tokens\":5}}}\n";
 
     let parent = convert("claude-code", "record", &parent, &Options::default());
     let alone = convert("claude-code", "record", child.as_bytes(), &Options::default());
@@ -264,7 +264,7 @@ fn what_a_parent_tells_of_its_subagent_is_counted_once() {
 fn tokens(record: &[u8]) -> u64 {
     fn sum(value: &serde_json::Value) -> u64 {
         let own =
-            value.get("token-usage").and_then(|usage| usage.get("total")).and_then(|total| total.as_u64());
+            value.get("token-usage").and_then(|usage| usage.get("total")).and_then(serde_json::Value::as_u64);
         let object = value.as_object().into_iter().flat_map(|object| object.values());
         own.unwrap_or(0) + object.chain(value.as_array().into_iter().flatten()).map(sum).sum::<u64>()
     }
@@ -280,16 +280,16 @@ fn damage_is_no_reason_to_panic() {
             "anthropic/claude_code/fixtures/2026-11/subagent-child.jsonl",
         ],
     );
-    let joined = family.joined().into_bytes();
+    let whole = family.joined().into_bytes();
     let all_calls = |_: &str| Some("{}".to_owned());
     for step in 0..400 {
-        let mut damaged = joined.clone();
-        let at = step * 7919 % joined.len();
+        let mut damaged = whole.clone();
+        let at = step * 7919 % whole.len();
         match step % 4 {
             0 => damaged.truncate(at),
             1 => damaged[at] = b"\"{}[],:0"[step / 4 % 8],
-            2 => _ = damaged.drain(at..(at + 37).min(joined.len())),
-            _ => damaged.splice(at..at, joined[at / 2..at / 2 + 50].to_vec()).for_each(drop),
+            2 => _ = damaged.drain(at..(at + 37).min(whole.len())),
+            _ => damaged.splice(at..at, whole[at / 2..at / 2 + 50].to_vec()).for_each(drop),
         }
         drop(split(&damaged));
         drop(facts(&damaged));
