@@ -109,7 +109,8 @@ fn a_record_tells_the_same_story_as_its_log() {
             // OpenCode's storage names a session after its first documents, its record before.
             let told =
                 story.lines().filter(|line| !line.contains("· now: ") && !line.contains("↺ another session"));
-            told.map(|line| line.split(" to entry ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
+            let told = told.map(|line| line.split(" to entry ").next().unwrap_or(line));
+            told.map(|line| line.split(" from entry ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
         };
         assert_eq!(story("s.json"), story("s.jsonl"), "{dialect}/{name}");
     }

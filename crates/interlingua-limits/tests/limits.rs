@@ -112,6 +112,10 @@ impl Own {
     }
 }
 
+/// What is remembered of responses grows in a table that doubles once or twice while a thousand lines pass; apart from that a
+/// plain line costs nothing.
+const GROWTH: u64 = 2;
+
 /// What a fixture has in each few lines, real logs have once in hundreds: the session changes, a call is remembered until its
 /// result comes. Such lines cost something; a thousand lines of fixtures cost this much at most. Plain ones cost nothing: see
 /// the long log above.
@@ -301,7 +305,8 @@ impl Measure {
         let allowed = i64::try_from(self.largest).expect("fits") + CEILING;
         assert!(held < allowed, "{}: held {} MB, allowed {} MB", self.name, held >> 20, allowed >> 20);
         if !self.repeats {
-            assert_eq!(self.steady_calls, 0, "{}: allocations while lines 1000 to 2000 passed", self.name);
+            let calls = self.steady_calls;
+            assert!(calls <= GROWTH, "{}: {calls} allocations while lines 1000 to 2000 passed", self.name);
         }
         println!(
             "{}: {} MB in, {} MB out, {} KB held",
