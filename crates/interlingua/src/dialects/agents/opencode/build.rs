@@ -4,7 +4,7 @@
 //! by their times and parts by their ids: both are made to grow. A new turn after a message that is dated in the future
 //! would never end, so no time is later than now.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
 use super::write::data_url;
@@ -15,7 +15,8 @@ use crate::log::{
     name_with_group, text_of,
 };
 use crate::model::{
-    Author, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part, time,
+    Author, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part, ToolCall,
+    time,
 };
 use crate::wire::fingerprint;
 
@@ -30,6 +31,10 @@ pub(super) struct ExportBuilder {
     /// What the user said last: every answer names it.
     last_user: String,
     waiting: VecDeque<ExportMessage>,
+    /// How many messages no longer wait.
+    written: usize,
+    /// The calls that wait for their results, by their ids: the number of the message and of the part.
+    calls: BTreeMap<String, VecDeque<(usize, usize)>>,
 }
 
 /// A message some of whose calls may have no result yet.
@@ -78,6 +83,8 @@ impl ExportBuilder {
         }
         let mut place = self.place(item, log);
         let mut parts = Vec::new();
+        // The calls among them that wait, by their ids.
+        let mut own_calls: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         // Results whose call is not there.
         let mut orphans = Vec::new();
         for content in item.blocks() {
@@ -98,10 +105,17 @@ impl ExportBuilder {
                         tool.put("tool", name).put("callID", &id);
                         let input = arguments.map_or_else(|| "{}".to_owned(), |input| spelled(&input));
                         let call = Some(ExportCall { id: id.as_escaped().to_owned(), input });
+                        own_calls.entry(id.as_escaped().to_owned()).or_default().push(parts.len());
                         parts.push(ExportPart { members: members(tool), call });
                     }
                     ItemKind::ToolResult(_) => {
-                        orphans.extend(self.answer(inner, &place, &mut parts, log));
+                        let (id, call) = log.answered(inner);
+                        let own = own_calls.get_mut(id.as_escaped()).and_then(Vec::pop);
+                        match own.and_then(|number| parts.get_mut(number)) {
+                            // The same message may hold both; such a result mostly follows its call.
+                            Some(part) => self.finish_call(part, Some(inner), &place),
+                            None => orphans.extend(self.answer(inner, (&id, call.as_ref()), &place, log)),
+                        }
                     }
                     ItemKind::Message | ItemKind::Notice(_) => {}
                 },
@@ -130,7 +144,13 @@ impl ExportBuilder {
     ) {
         self.last_time = place.time;
         let (info, model) = self.info(item, &place, (&parts, orphans), log);
-        let open_calls = parts.iter().filter(|part| part.call.is_some()).count();
+        let number = self.written + self.waiting.len();
+        let mut open_calls = 0;
+        for (part, call) in parts.iter().enumerate().filter_map(|(part, it)| Some((part, it.call.as_ref()?)))
+        {
+            self.calls.entry(call.id.clone()).or_default().push_back((number, part));
+            open_calls += 1;
+        }
         self.waiting.push_back(ExportMessage { place, info, model, parts, open_calls });
     }
 
@@ -222,40 +242,39 @@ impl ExportBuilder {
     fn answer(
         &mut self,
         result: GatheredItem<'_>,
+        (id, call): (&Str<'_>, Option<&ToolCall<'static>>),
         place: &MessagePlace,
-        own: &mut [ExportPart],
         log: &mut LogBuilder<'_, '_>,
     ) -> Option<ExportPart> {
-        let (id, call) = log.answered(result);
-        let waits =
-            |part: &&mut ExportPart| part.call.as_ref().is_some_and(|call| call.id == id.as_escaped());
-        // The same message may hold both; such a result mostly follows its call.
-        if let Some(part) = own.iter_mut().rev().find(waits) {
-            self.finish_call(part, Some(result), place);
-            return None;
-        }
-        let mut waiting = std::mem::take(&mut self.waiting);
-        let mut found = false;
-        for message in &mut waiting {
-            if let Some(part) = message.parts.iter_mut().find(waits) {
+        if let Some((message, part)) = self.take_call(id.as_escaped()) {
+            let mut waiting = std::mem::take(&mut self.waiting);
+            if let Some(message) = waiting.get_mut(message)
+                && let Some(part) = message.parts.get_mut(part)
+            {
                 message.open_calls = message.open_calls.saturating_sub(1);
                 self.finish_call(part, Some(result), &message.place);
-                found = true;
-                break;
             }
-        }
-        self.waiting = waiting;
-        if found {
+            self.waiting = waiting;
             return None;
         }
         log.note("result of a call that is not there: a call was made up");
-        let called = call.as_ref().map(|call| name_with_group(call).into_owned());
+        let called = call.map(|call| name_with_group(call).into_owned());
         let mut tool = NativeObject::typed("tool");
-        tool.put("tool", called.unwrap_or(Str::escaped("unknown"))).put("callID", &id);
+        tool.put("tool", called.unwrap_or(Str::escaped("unknown"))).put("callID", id);
         let call = Some(ExportCall { id: String::new(), input: "{}".to_owned() });
         let mut part = ExportPart { members: members(tool), call };
         self.finish_call(&mut part, Some(result), place);
         Some(part)
+    }
+
+    /// Where the first call of that id stands that waits for its result; it waits no longer.
+    fn take_call(&mut self, id: &str) -> Option<(usize, usize)> {
+        let places = self.calls.get_mut(id)?;
+        let place = places.pop_front();
+        if places.is_empty() {
+            self.calls.remove(id);
+        }
+        place.and_then(|(message, part)| Some((message.checked_sub(self.written)?, part)))
     }
 
     /// Adds what came of a call: OpenCode tells the model that one without a result was interrupted.
@@ -301,7 +320,12 @@ impl ExportBuilder {
     /// Writes the message that has waited longest.
     fn write_first(&mut self, log: &mut LogBuilder<'_, '_>) {
         let Some(message) = self.waiting.pop_front() else { return };
+        self.written += 1;
         let ExportMessage { place, info, model, mut parts, .. } = message;
+        for call in parts.iter().filter_map(|part| part.call.as_ref()) {
+            // Nothing waits for it any more.
+            self.take_call(&call.id);
+        }
         let mut json = format!("{{\"info\":{{{info}");
         if let Some(model) = model {
             let unknown = || model_of(&Raw::new(UNKNOWN).into(), &Raw::new(UNKNOWN).into());

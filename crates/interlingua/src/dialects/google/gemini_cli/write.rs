@@ -1,6 +1,8 @@
 //! Items to frames. A frame that was kept comes back byte for byte; a session of another agent becomes a file of lines that
 //! Gemini CLI resumes: a head, and messages with what came of their calls beside each call.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use super::super::logged::{
     BuiltResult, ByKind, LoggedResponse, built_call, built_part, built_thought, call_values, list,
 };
@@ -26,14 +28,10 @@ pub(super) struct GeminiForm {
 struct WaitingMessage {
     /// The line up to its calls.
     line: String,
-    calls: Vec<WaitingCall>,
-}
-
-struct WaitingCall {
-    id: String,
-    /// The call, still open.
-    json: String,
-    answered: bool,
+    /// The calls, each still open.
+    calls: Vec<String>,
+    /// Those that are not answered, by their ids, and the first one first.
+    unanswered: BTreeMap<String, VecDeque<usize>>,
 }
 
 impl LogForm for GeminiForm {
@@ -182,32 +180,32 @@ impl GeminiForm {
         time: Option<&'g Raw<'static>>,
     ) -> Vec<NativeObject<'g>> {
         let BuiltResult { call_id, parts, status } = result;
-        let waiting = self.waiting.iter_mut().flat_map(|waiting| &mut waiting.calls);
-        let mut own = waiting.filter(|call| call.id == call_id.as_escaped() && !call.answered);
-        let Some(call) = own.next() else { return parts };
+        let Some(call) = self.waiting.as_mut().and_then(|waiting| waiting.take_call(call_id.as_escaped()))
+        else {
+            return parts;
+        };
         let mut rest = NativeObject::new();
         rest.put("result", parts).put_some("status", status.map(Str::escaped)).put_some("timestamp", time);
-        push_members(&mut call.json, &rest);
-        call.answered = true;
+        push_members(call, &rest);
         Vec::new()
     }
 
     /// Writes the message that waits, if all its calls are answered.
     fn write_answered(&mut self, log: &mut LogBuilder<'_, '_>) {
-        if self.waiting.as_ref().is_some_and(|waiting| waiting.calls.iter().all(|call| call.answered)) {
+        if self.waiting.as_ref().is_some_and(|waiting| waiting.unanswered.is_empty()) {
             self.write_waiting(log);
         }
     }
 
     /// Writes the message that waits, whatever its calls wait for.
     fn write_waiting(&mut self, log: &mut LogBuilder<'_, '_>) {
-        let Some(WaitingMessage { mut line, calls }) = self.waiting.take() else { return };
+        let Some(WaitingMessage { mut line, calls, .. }) = self.waiting.take() else { return };
         line.push_str(r#","toolCalls":["#);
         for (number, call) in calls.iter().enumerate() {
             if number > 0 {
                 line.push(',');
             }
-            line.push_str(&call.json);
+            line.push_str(call);
             line.push('}');
         }
         line.push_str("]}");
@@ -262,15 +260,29 @@ impl GeminiForm {
             push_members(&mut json, object);
             json
         };
-        let calls = calls.into_iter().map(|call| WaitingCall {
-            id: match call.get("id") {
+        let mut waiting =
+            WaitingMessage { line: open(&line), calls: Vec::new(), unanswered: BTreeMap::new() };
+        for call in calls {
+            let id = match call.get("id") {
                 Some(NativeValue::Text(id)) => id.as_escaped().to_owned(),
                 _ => String::new(),
-            },
-            json: open(&call),
-            answered: false,
-        });
-        self.waiting = Some(WaitingMessage { calls: calls.collect(), line: open(&line) });
+            };
+            waiting.unanswered.entry(id).or_default().push_back(waiting.calls.len());
+            waiting.calls.push(open(&call));
+        }
+        self.waiting = Some(waiting);
+    }
+}
+
+impl WaitingMessage {
+    /// The first call of that id that is not answered; it is answered now.
+    fn take_call(&mut self, id: &str) -> Option<&mut String> {
+        let numbers = self.unanswered.get_mut(id)?;
+        let number = numbers.pop_front()?;
+        if numbers.is_empty() {
+            self.unanswered.remove(id);
+        }
+        self.calls.get_mut(number)
     }
 }
 
