@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::ArchiveError;
@@ -59,8 +60,21 @@ impl DatabaseCopy {
 
 impl Drop for DatabaseCopy {
     fn drop(&mut self) {
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.retain(|folder| *folder != self.folder);
         // Nobody is left to be told.
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The folders of all copies.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes all copies, for a process that is about to end without the usual ways.
+pub fn remove_copies() {
+    for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // Nobody is left to be told.
+        let _ = fs::remove_dir_all(folder);
     }
 }
 
@@ -102,6 +116,8 @@ fn private_folder() -> std::io::Result<PathBuf> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     builder.create(&path)?;
+    folders.push(path.clone());
     Ok(path)
 }

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use copy::DatabaseCopy;
+pub use copy::remove_copies;
 pub use error::ArchiveError;
 
 /// A place where OpenCode keeps sessions.

@@ -17,7 +17,8 @@ use interlingua_record::contract::Refusal;
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
-use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened, Sink, Taken};
+use crate::outputs::{self, Sink, Taken};
+use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
 use crate::stores;
 use crate::talk::{self, Talk};
 use crate::{globs, jobs, joined, render, report};
@@ -95,13 +96,14 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
         if report_to_stdout {
             talk::data(json.as_bytes())?;
         } else {
-            fs::write(path, json).map_err(|error| CommandError::Write(path.clone(), error))?;
+            outputs::write_file(path, json.as_bytes())?;
         }
     }
     if let [(_, _), ..] = &summary.failed[..] {
         return Ok(Exit::Unreadable);
     }
-    if summary.converted.is_empty() {
+    let is_there = |(_, error): &(String, CommandError)| matches!(error, CommandError::Exists(_));
+    if summary.converted.is_empty() && !summary.skipped.iter().any(is_there) {
         return Err(CommandError::NothingRecognised(summary.skipped.len()));
     }
     let strict = if args.strict { LossPolicy::strict() } else { LossPolicy::default() };
@@ -128,9 +130,8 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
 /// One input to a file or to stdout.
 fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
     let input = InputPlace::of(path);
-    if let Some(output) = output.filter(|output| sources::same_place(path, output)) {
-        return Err(CommandError::OverInput(output.to_owned()));
-    }
+    let written: Vec<&Path> = output.into_iter().chain(report_file(args)).collect();
+    outputs::check_places(&written, input.path().as_slice())?;
     let opened = input.open()?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     talk.say(&render::reading(&input.name(), &identity));
@@ -140,7 +141,7 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
         .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
     let sink = match output {
         None => Sink::stdout(),
-        Some(path) => Sink::file(path)?,
+        Some(path) => Sink::file(path, input.path())?,
     };
     let to = (args.target(), role);
     let options = conversion_options(&input, to, args)?;
@@ -157,22 +158,32 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
     if !keeps_joined(args) {
         found.separate();
     }
-    let FoundFiles { files, failed, .. } = found;
-    let taken = Taken::inputs(&files);
+    found.leave_outputs(output, args.target());
+    let FoundFiles { files, skipped, failed, .. } = found;
+    let read: Vec<&Path> = files.iter().filter_map(|file| file.input.path()).collect();
+    outputs::check_places(report_file(args).as_slice(), &read)?;
+    let taken = Taken::new(&files, args.report.as_deref());
+    outputs::open_files().expect(files.len());
     let bar = progress(&files, talk);
     let results = jobs::each(&files, &args.bulk, |file| one_of_many(file, output, &taken, args, &bar));
     bar.finish_and_clear();
 
-    let mut summary = Summary { failed, ..Summary::default() };
+    let mut summary = Summary { skipped, failed, ..Summary::default() };
     for (result, file) in results.into_iter().zip(&files) {
         match result {
             Ok(converted) => summary.converted.push(converted),
+            Err(error @ CommandError::Exists(_)) => summary.skipped.push((file.input.name(), error)),
             Err(error) if error.is_skip() && !file.named => summary.skipped.push((file.input.name(), error)),
             Err(error) => summary.failed.push((file.input.name(), error)),
         }
     }
     tell(&summary, talk);
     Ok(summary)
+}
+
+/// The file that the report goes to.
+pub(crate) fn report_file(args: &Convert) -> Option<&Path> {
+    args.report.as_deref().filter(|path| *path != Path::new("-"))
 }
 
 fn tell(summary: &Summary, talk: &Talk) {
@@ -206,7 +217,15 @@ pub(crate) fn convert_file(
     let no_role = CommandError::NoTargetRole(args.target(), from.spec.role);
     let role = args.target().role_for(from.spec.role).ok_or(no_role)?;
     let options = Options { told_responses: told, ..conversion_options(input, (args.target(), role), args)? };
-    convert(opened, input, from, (args.target(), role), Sink::file(output)?, &options, &ProgressBar::hidden())
+    convert(
+        opened,
+        input,
+        from,
+        (args.target(), role),
+        Sink::file(output, input.path())?,
+        &options,
+        &ProgressBar::hidden(),
+    )
 }
 
 fn one_of_many(
@@ -225,10 +244,13 @@ fn one_of_many(
         .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
     let framing = args.target().role(role).map_or(identity.spec.framing, |spec| spec.framing);
     let path = taken.claim(output, &file.base, args.target().name, framing);
+    if args.skip_existing && path.exists() {
+        return Err(CommandError::Exists(path));
+    }
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|error| CommandError::Write(parent.to_owned(), error))?;
     }
-    let sink = Sink::file(&path)?;
+    let sink = Sink::file(&path, file.input.path())?;
     // The bar counts bytes on disk: those of a compressed file when it is done.
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };

@@ -89,6 +89,16 @@ pub(crate) enum CommandError {
     HoldsSessions(String),
     /// What should be the directory for the outputs is a file.
     NotADirectory(PathBuf),
+    /// The report is one of the outputs.
+    OverOutput(PathBuf),
+    /// A link that was found in a directory.
+    IsLink,
+    /// A file that a stopped run has left.
+    IsTemporary,
+    /// What an earlier run wrote to this very directory.
+    IsThere,
+    /// The output exists, and is not to be made again.
+    Exists(PathBuf),
     /// The output is one of the inputs.
     OverInput(PathBuf),
     /// A pattern, such as `*.jsonl`, that matches nothing.
@@ -160,6 +170,11 @@ impl CommandError {
             | CommandError::SeveralSessions(_)
             | CommandError::HoldsSessions(_)
             | CommandError::OverInput(_)
+            | CommandError::OverOutput(_)
+            | CommandError::IsLink
+            | CommandError::IsTemporary
+            | CommandError::IsThere
+            | CommandError::Exists(_)
             | CommandError::StdoutTwice
             | CommandError::NotADirectory(_)
             | CommandError::UnknownDialect(..)
@@ -198,6 +213,10 @@ impl CommandError {
                 | CommandError::NoTargetRole(..)
                 | CommandError::CannotRead(..)
                 | CommandError::NoSession(..)
+                | CommandError::IsLink
+                | CommandError::IsTemporary
+                | CommandError::IsThere
+                | CommandError::Exists(_)
         )
     }
 
@@ -247,6 +266,11 @@ impl CommandError {
             CommandError::HoldsSessions(name) => format!("`{name}` holds several sessions that were joined"),
             CommandError::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
             CommandError::OverInput(path) => format!("`{}` is the input itself", path.display()),
+            CommandError::OverOutput(path) => format!("`{}` is the output, too", path.display()),
+            CommandError::IsLink => "a link, and links are not followed".to_owned(),
+            CommandError::IsTemporary => "left by a run that was stopped".to_owned(),
+            CommandError::IsThere => "it is what an earlier run wrote here".to_owned(),
+            CommandError::Exists(path) => format!("`{}` is there already", path.display()),
             CommandError::NoMatch(pattern) => format!("nothing matches `{pattern}`"),
             CommandError::BadPattern(pattern, at, what) => {
                 format!("`{pattern}` is no pattern: character {}: {what}", at + 1)
@@ -341,6 +365,10 @@ impl CommandError {
             }
             CommandError::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
             CommandError::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
+            CommandError::IsLink | CommandError::IsTemporary | CommandError::IsThere | CommandError::Exists(_) => {
+                return None;
+            }
+            CommandError::OverOutput(_) => "give the report a name of its own".to_owned(),
             CommandError::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
             CommandError::NothingRecognised(_) => "name the dialect with `--from` to read them all as that".to_owned(),
             CommandError::StdoutTwice => "write one of them to a file: `-o FILE` or `--report FILE`".to_owned(),

@@ -59,6 +59,7 @@ pub(crate) enum Command {
 ///
 /// Whatever the target has no place for is kept beside it or reported as lost, never dropped silently. Damaged lines
 /// are kept and reported too; the good ones are converted.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
     /// Files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd; stdin when there is
@@ -83,6 +84,10 @@ pub(crate) struct Convert {
     /// Write to this file, or into this directory, instead of stdout
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Leave out files whose output is there already
+    #[arg(long)]
+    pub(crate) skip_existing: bool,
 
     /// Make one record of the files of a session: subagents within the calls that started them, forks after it
     #[arg(long, requires = "output")]

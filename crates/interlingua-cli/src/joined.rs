@@ -13,13 +13,13 @@ use interlingua::graph::{
 };
 use interlingua::json::Output;
 use interlingua::model::Usage;
-use tempfile::TempDir;
 
-use crate::convert::{Converted, Summary, convert_file};
+use crate::convert::{Converted, Summary, convert_file, report_file};
 use crate::error::CommandError;
 use crate::flags::Convert;
 use crate::jobs;
-use crate::sources::{self, FoundFile, FoundFiles, Sink, Taken};
+use crate::outputs::{self, PrivateFolder, Sink, Taken};
+use crate::sources::{self, FoundFile, FoundFiles};
 
 /// A session that was joined to others, made a file of its own again.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct SeparatedInput {
     /// What its source file was called, without its extension; empty for the first.
     pub(crate) file: String,
     number: usize,
-    folder: Arc<TempDir>,
+    folder: Arc<PrivateFolder>,
 }
 
 impl SeparatedInput {
@@ -46,7 +46,7 @@ impl SeparatedInput {
     }
 }
 
-fn numbered(folder: &TempDir, number: usize) -> PathBuf {
+fn numbered(folder: &PrivateFolder, number: usize) -> PathBuf {
     folder.path().join(number.to_string())
 }
 
@@ -100,7 +100,7 @@ fn contains(bytes: &[u8], name: &[u8]) -> bool {
 
 /// Takes a joined record apart.
 pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
-    let folder = Arc::new(tempfile::Builder::new().prefix("interlingua-").tempdir()?);
+    let folder = Arc::new(PrivateFolder::new()?);
     let mut files = vec![String::new()];
     let mut following = HashMap::new();
     let mut sinks = HashMap::new();
@@ -174,9 +174,12 @@ pub(crate) fn join(
     if args.target().name != record::DIALECT.name {
         return Err(CommandError::JoinsRecords(args.target()));
     }
-    let FoundFiles { files, failed, .. } = sources::find(inputs, into_directory.then_some(output));
-    let folder = tempfile::Builder::new().prefix("interlingua-").tempdir();
-    let folder = folder.map_err(|error| CommandError::Write(std::env::temp_dir(), error))?;
+    let FoundFiles { files, skipped, failed, .. } = sources::find(inputs, into_directory.then_some(output));
+    let read: Vec<&Path> = files.iter().filter_map(|file| file.input.path()).collect();
+    let written: Vec<&Path> =
+        (!into_directory).then_some(output).into_iter().chain(report_file(args)).collect();
+    outputs::check_places(&written, &read)?;
+    let folder = PrivateFolder::new().map_err(|error| CommandError::Write(std::env::temp_dir(), error))?;
     let numbers: Vec<usize> = (0..files.len()).collect();
     let to_record =
         |number: usize, told: Vec<(String, Usage)>| -> Result<(Converted, Kinship), CommandError> {
@@ -189,7 +192,7 @@ pub(crate) fn join(
         };
     let results = jobs::each(&numbers, &args.bulk, |number| to_record(*number, Vec::new()));
 
-    let mut summary = Summary { failed, ..Summary::default() };
+    let mut summary = Summary { skipped, failed, ..Summary::default() };
     let mut family = Family::new(&folder, &files);
     for (number, result) in results.into_iter().enumerate() {
         match result {
@@ -214,7 +217,7 @@ pub(crate) fn join(
     if let (false, [_, _, ..]) = (into_directory, &roots[..]) {
         return Err(CommandError::SeveralSessions(roots.len()));
     }
-    let taken = Taken::inputs(&files);
+    let taken = Taken::new(&files, report_file(args));
     for root in roots {
         let path = if into_directory {
             let base = &files[family.members[root].number].base;
@@ -226,7 +229,7 @@ pub(crate) fn join(
         } else {
             output.to_owned()
         };
-        let mut sink = Sink::file(&path)?;
+        let mut sink = Sink::file(&path, files[family.members[root].number].input.path())?;
         family.write(root, &mut sink)?;
         sink.finish()?;
         family.outputs.insert(root, path);
@@ -241,7 +244,7 @@ fn record_framing() -> interlingua::framing::Framing {
 
 /// Records, and which belongs to which.
 struct Family<'f> {
-    folder: &'f TempDir,
+    folder: &'f PrivateFolder,
     files: &'f [FoundFile],
     members: Vec<FamilyMember>,
     links: Vec<Option<Link>>,
@@ -259,7 +262,7 @@ struct FamilyMember {
 const MOST_NESTED: usize = 6;
 
 impl<'f> Family<'f> {
-    fn new(folder: &'f TempDir, files: &'f [FoundFile]) -> Self {
+    fn new(folder: &'f PrivateFolder, files: &'f [FoundFile]) -> Self {
         Self { folder, files, members: Vec::new(), links: Vec::new(), outputs: HashMap::new() }
     }
 

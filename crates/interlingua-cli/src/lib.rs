@@ -18,12 +18,14 @@ mod jobs;
 mod joined;
 mod matrix;
 mod orders;
+mod outputs;
 mod prices;
 mod render;
 mod report;
 mod show;
 mod sources;
 mod stats;
+mod stop;
 mod stores;
 mod talk;
 mod unpack;
@@ -49,6 +51,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => return usage(&error),
     };
     let talk = Talk::new(cli.quiet, cli.verbose);
+    stop::listen(cli.quiet);
     let exit = match cli.command {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),

@@ -1,7 +1,7 @@
 //! `translate` and `receipt`: work orders carried out, and receipts checked and compared.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use interlingua::dialects::Role;
 use interlingua_record::contract::{self, Digest, WorkOrder};
@@ -9,9 +9,14 @@ use interlingua_record::contract::{self, Digest, WorkOrder};
 use crate::error::{CommandError, Exit};
 use crate::flags::{ReceiptCommand, Translate};
 use crate::talk::{self, Talk};
-use crate::{backends, render};
+use crate::{backends, outputs, render};
 
 pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandError> {
+    let read_too = [&args.response, &args.previous, &args.backends].into_iter().flatten();
+    let inputs: Vec<&Path> = read_too.chain([&args.order]).map(PathBuf::as_path).collect();
+    let written: Vec<&Path> =
+        [&args.output, &args.receipt].into_iter().flatten().map(PathBuf::as_path).collect();
+    outputs::check_places(&written, &inputs)?;
     let name = args.order.display().to_string();
     let order = WorkOrder::read(&read_text(&args.order)?)
         .map_err(|error| CommandError::Order(name.clone(), error.to_string()))?;
@@ -35,7 +40,7 @@ pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandEr
     };
     let receipt = done.receipt(&order, previous.as_ref());
     match &args.output {
-        Some(path) => fs::write(path, &out).map_err(|error| CommandError::Write(path.clone(), error))?,
+        Some(path) => outputs::write_file(path, &out)?,
         None => _ = talk::data(&out)?,
     }
     write_receipt(args, &receipt.to_json())?;
@@ -45,7 +50,7 @@ pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandEr
 
 fn write_receipt(args: &Translate, receipt: &str) -> Result<(), CommandError> {
     match &args.receipt {
-        Some(path) => fs::write(path, receipt).map_err(|error| CommandError::Write(path.clone(), error)),
+        Some(path) => outputs::write_file(path, receipt.as_bytes()),
         None => Ok(()),
     }
 }

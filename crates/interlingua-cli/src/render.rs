@@ -172,6 +172,17 @@ pub(crate) fn shown(name: &str, identity: &Identified, output: &std::path::Path)
     format!("{}writing {}\n", reading(name, identity), output.display())
 }
 
+/// Someone stopped the command.
+pub(crate) fn stopped(done: usize, expected: usize) -> String {
+    let what = match (done, expected) {
+        (_, 0) => "nothing was written".to_owned(),
+        (done, expected) => {
+            format!("{} of {} are complete", number(done as u64), plural(expected as u64, "file"))
+        }
+    };
+    format!("stopped: {what}, and nothing half-written is left\n")
+}
+
 /// What a frame is called in input that is cut this way.
 pub(crate) fn frame_name(framing: Framing, frame: u64) -> String {
     match (framing, frame) {

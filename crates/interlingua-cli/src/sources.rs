@@ -1,19 +1,17 @@
-//! Files, stdin and directories in; files and stdout out. Nothing is ever held whole, and no input is overwritten.
+//! Where inputs come from: files, stdin, directories. Nothing is ever held whole.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-use interlingua::framing::Framing;
-use interlingua::json::Output;
+use interlingua::dialects::Dialect;
 use interlingua::sniff::{self, Guess};
 
 use crate::error::CommandError;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
+use crate::outputs::{FilePlace, extension, is_temporary, same_place};
 use crate::stores::{self, SessionInput};
 use crate::unpack::{self, Unpacked};
 
@@ -29,6 +27,16 @@ pub(crate) enum InputPlace {
 impl InputPlace {
     pub(crate) fn of(path: &Path) -> Self {
         if path == Path::new("-") { InputPlace::Stdin } else { InputPlace::File(path.to_owned()) }
+    }
+
+    /// The file it is in.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            InputPlace::Stdin => None,
+            InputPlace::File(path) => Some(path),
+            InputPlace::Stored(session) => Some(&session.store),
+            InputPlace::Separated(session) => Some(&session.record),
+        }
     }
 
     /// The name in messages.
@@ -129,6 +137,11 @@ impl Opened {
         self.guesses.is_empty() && !self.complete && like_json
     }
 
+    /// Whether it is most likely of that dialect.
+    fn looks_like(&self, dialect: &Dialect) -> bool {
+        self.guesses.first().is_some_and(|guess| guess.dialect.name == dialect.name)
+    }
+
     pub(crate) fn is_blank(&self) -> bool {
         self.complete && self.head.trim_ascii().is_empty()
     }
@@ -191,6 +204,8 @@ pub(crate) struct FoundFile {
 #[derive(Debug, Default)]
 pub(crate) struct FoundFiles {
     pub(crate) files: Vec<FoundFile>,
+    /// What was found and is no input.
+    pub(crate) skipped: Vec<(String, CommandError)>,
     /// What could not be looked into, or matches nothing.
     pub(crate) failed: Vec<(String, CommandError)>,
     seen: HashSet<PathBuf>,
@@ -269,6 +284,29 @@ impl FoundFiles {
         }
     }
 
+    /// Leaves out what an earlier run made of the other files in this very directory: it would be made again under another
+    /// name, and the next time again.
+    pub(crate) fn leave_outputs(&mut self, output: &Path, to: &Dialect) {
+        let mut outputs = HashSet::new();
+        for file in &self.files {
+            for spec in to.roles {
+                let mut name = file.base.clone().into_os_string();
+                name.push(format!(".{}.{}", to.name, extension(spec.framing)));
+                outputs.insert(FilePlace::of(&output.join(name)));
+            }
+        }
+        for file in std::mem::take(&mut self.files) {
+            let is_called_so = file.input.path().is_some_and(|path| outputs.contains(&FilePlace::of(path)));
+            // A log that is only called so is an input, and stays.
+            let is_one = || file.input.open().is_ok_and(|opened| opened.looks_like(to));
+            if is_called_so && !file.named && is_one() {
+                self.skipped.push((file.input.name(), CommandError::IsThere));
+            } else {
+                self.files.push(file);
+            }
+        }
+    }
+
     /// Adds the sessions of the store at that path. Returns whether there is one.
     fn add_store(&mut self, path: &Path, base: &Path, named: bool) -> bool {
         match stores::sessions(path, named) {
@@ -312,8 +350,16 @@ impl FoundFiles {
                 return self.failed.push((name.clone(), CommandError::Read(name, error)));
             }
         };
+        let skip = match () {
+            () if meta.is_symlink() => Some(CommandError::IsLink),
+            () if is_temporary(path) => Some(CommandError::IsTemporary),
+            () => None,
+        };
+        if let Some(why) = skip {
+            return self.skipped.push((path.display().to_string(), why));
+        }
         let base = path.strip_prefix(root).unwrap_or(path).to_owned();
-        if meta.is_symlink() || self.add_store(path, &base, false) {
+        if self.add_store(path, &base, false) {
             return;
         }
         if meta.is_dir() && !output.is_some_and(|output| same_place(path, output)) {
@@ -342,163 +388,5 @@ fn name_apart(found: &mut [FoundFile]) {
             .chain(numbered)
             .find(|base| taken.insert(base.clone()));
         file.base = free.unwrap_or(stem);
-    }
-}
-
-/// The names that outputs may not have, because an input or another output has them.
-#[derive(Debug, Default)]
-pub(crate) struct Taken {
-    paths: Mutex<HashSet<PathBuf>>,
-    /// The names that outputs have if nothing stands in their way. A number added to a name makes none of them, so that
-    /// names do not depend on who comes first.
-    bases: HashSet<PathBuf>,
-}
-
-impl Taken {
-    pub(crate) fn inputs(found: &[FoundFile]) -> Self {
-        let real = found.iter().filter_map(|file| match &file.input {
-            InputPlace::File(path) => fs::canonicalize(path).ok(),
-            InputPlace::Stored(session) => fs::canonicalize(&session.store).ok(),
-            InputPlace::Separated(session) => fs::canonicalize(&session.record).ok(),
-            InputPlace::Stdin => None,
-        });
-        let bases = found.iter().map(|file| file.base.clone());
-        Self { paths: Mutex::new(real.collect()), bases: bases.collect() }
-    }
-
-    /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that is an input.
-    pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, framing: Framing) -> PathBuf {
-        let extension = match framing {
-            Framing::Lines | Framing::LinesOrDocuments(_) => "jsonl",
-            Framing::Sse | Framing::EventsOrArray => "sse",
-            Framing::Whole | Framing::Documents(_) => "json",
-        };
-        let mut taken = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut number = 1;
-        loop {
-            let mut name = base.as_os_str().to_owned();
-            if number > 1 {
-                name.push(format!("-{number}"));
-            }
-            let is_free = number == 1 || !self.bases.contains(Path::new(&name));
-            name.push(format!(".{dialect}.{extension}"));
-            let path = dir.join(name);
-            let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-            if is_free && taken.insert(real) {
-                return path;
-            }
-            number += 1;
-        }
-    }
-}
-
-/// Whether two paths lead to the same existing thing.
-pub(crate) fn same_place(one: &Path, other: &Path) -> bool {
-    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
-}
-
-/// Where a conversion writes to. Large slices go straight through; the core has gathered small ones already.
-pub(crate) struct Sink {
-    target: OutputPlace,
-    failed: Option<io::Error>,
-}
-
-enum OutputPlace {
-    Stdout(io::StdoutLock<'static>),
-    /// A device or a pipe that exists already.
-    Device(PathBuf, File),
-    Temporary(Temporary),
-}
-
-/// A file that takes its name only when it is complete, so that a failed run leaves no half file.
-struct Temporary {
-    path: PathBuf,
-    target: PathBuf,
-    file: Option<File>,
-}
-
-impl Sink {
-    pub(crate) fn stdout() -> Self {
-        Self { target: OutputPlace::Stdout(io::stdout().lock()), failed: None }
-    }
-
-    pub(crate) fn file(path: &Path) -> Result<Self, CommandError> {
-        let failed = |error| CommandError::Write(path.to_owned(), error);
-        let target = match fs::metadata(path) {
-            Ok(meta) if !meta.is_file() => {
-                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-                OutputPlace::Device(path.to_owned(), file)
-            }
-            Ok(_) | Err(_) => OutputPlace::Temporary(Temporary::beside(path).map_err(failed)?),
-        };
-        Ok(Self { target, failed: None })
-    }
-
-    /// The first error, once.
-    pub(crate) fn take_error(&mut self) -> Result<(), CommandError> {
-        match self.failed.take() {
-            None => Ok(()),
-            Some(error) => Err(match &self.target {
-                OutputPlace::Stdout(_) => CommandError::Output(error),
-                OutputPlace::Device(path, _) => CommandError::Write(path.clone(), error),
-                OutputPlace::Temporary(temporary) => CommandError::Write(temporary.target.clone(), error),
-            }),
-        }
-    }
-
-    /// Everything is written: gives the file its name.
-    pub(crate) fn finish(mut self) -> Result<(), CommandError> {
-        if self.failed.is_none() {
-            self.failed = match &mut self.target {
-                OutputPlace::Stdout(stdout) => stdout.flush().err(),
-                OutputPlace::Device(_, file) => file.flush().err(),
-                OutputPlace::Temporary(temporary) => temporary.persist().err(),
-            };
-        }
-        self.take_error()
-    }
-}
-
-impl Output for Sink {
-    fn write(&mut self, bytes: &[u8]) {
-        if self.failed.is_some() || bytes.is_empty() {
-            return;
-        }
-        let written = match &mut self.target {
-            OutputPlace::Stdout(stdout) => stdout.write_all(bytes),
-            OutputPlace::Device(_, file) => file.write_all(bytes),
-            OutputPlace::Temporary(Temporary { file: Some(file), .. }) => file.write_all(bytes),
-            OutputPlace::Temporary(Temporary { file: None, .. }) => Ok(()),
-        };
-        self.failed = written.err();
-    }
-}
-
-impl Temporary {
-    fn beside(target: &Path) -> io::Result<Self> {
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".{}.tmp", std::process::id()));
-        let path = target.with_file_name(name);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        Ok(Self { path, target: target.to_owned(), file: Some(file) })
-    }
-
-    fn persist(&mut self) -> io::Result<()> {
-        drop(self.file.take());
-        let renamed = fs::rename(&self.path, &self.target);
-        if renamed.is_err() {
-            // Nothing more can be done about it; the error that matters is the other one.
-            let _ = fs::remove_file(&self.path);
-        }
-        renamed
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if self.file.take().is_some() {
-            let _ = fs::remove_file(&self.path);
-        }
     }
 }

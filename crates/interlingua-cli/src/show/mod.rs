@@ -20,8 +20,9 @@ use interlingua::pipe::Pipe;
 use crate::convert::{Identified, identify, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::ShowSession;
+use crate::outputs::{self, Sink};
 use crate::render;
-use crate::sources::{self, InputPlace, Sink};
+use crate::sources::InputPlace;
 use crate::talk::Talk;
 use pager::Pager;
 use story::{Story, StoryWriter};
@@ -43,9 +44,7 @@ type StoryForm = fn(&Story, &Look<'_>, &mut dyn Write) -> io::Result<()>;
 
 pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
     let input = InputPlace::of(&args.file);
-    if let Some(output) = args.output.as_deref().filter(|output| sources::same_place(&args.file, output)) {
-        return Err(CommandError::OverInput(output.to_owned()));
-    }
+    outputs::check_places(args.output.as_deref().as_slice(), input.path().as_slice())?;
     let name = input.name();
     let opened = input.open()?;
     let identity = identify(&opened, &name, &args.source)?;
@@ -94,7 +93,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     }
     let sink = match args.output.as_deref() {
         None => Sink::stdout(),
-        Some(path) => Sink::file(path)?,
+        Some(path) => Sink::file(path, input.path())?,
     };
     let mut buffer = io::BufWriter::with_capacity(BUFFER, SinkWriter(sink));
     // A sink remembers what went wrong, and tells it at the end.

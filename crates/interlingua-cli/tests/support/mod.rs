@@ -18,6 +18,10 @@ impl Dir {
         Self(path)
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().expect("a file is in a directory"))

@@ -1,0 +1,344 @@
+//! Where outputs go. A file takes its name only when it is complete and on disk; until then it has a random one, which goes
+//! away whatever happens. No output is ever an input, and none is more open to others than what it was made of.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use interlingua::framing::Framing;
+use interlingua::json::Output;
+use tempfile::NamedTempFile;
+
+use crate::error::CommandError;
+use crate::sources::FoundFile;
+
+/// The names of files that are not complete.
+const BEGIN: &str = ".interlingua-";
+const END: &str = ".tmp";
+
+/// Whether a file has such a name: a run that was killed has left it there.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with(BEGIN) && name.ends_with(END)
+}
+
+/// What a path leads to: the thing itself, whatever it is called, or the place where it would be.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FilePlace {
+    #[cfg(unix)]
+    Existing {
+        device: u64,
+        inode: u64,
+    },
+    Named(PathBuf),
+}
+
+impl FilePlace {
+    pub(crate) fn of(path: &Path) -> Self {
+        #[cfg(unix)]
+        if let Ok(meta) = fs::metadata(path) {
+            use std::os::unix::fs::MetadataExt as _;
+            return FilePlace::Existing { device: meta.dev(), inode: meta.ino() };
+        }
+        if let Ok(real) = fs::canonicalize(path) {
+            return FilePlace::Named(real);
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")));
+        FilePlace::Named(match (parent, path.file_name()) {
+            (Ok(parent), Some(name)) => parent.join(name),
+            _ => path.to_owned(),
+        })
+    }
+}
+
+/// Whether two paths lead to the same thing, also through links.
+pub(crate) fn same_place(one: &Path, other: &Path) -> bool {
+    FilePlace::of(one) == FilePlace::of(other)
+}
+
+/// The names that outputs may not have, because an input, the report or another output has them.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    paths: Mutex<HashSet<FilePlace>>,
+    /// The names that outputs have if nothing stands in their way. A number added to a name makes none of them, so that
+    /// names do not depend on who comes first.
+    bases: HashSet<PathBuf>,
+}
+
+impl Taken {
+    pub(crate) fn new(found: &[FoundFile], report: Option<&Path>) -> Self {
+        let inputs = found.iter().filter_map(|file| file.input.path()).map(FilePlace::of);
+        let bases = found.iter().map(|file| file.base.clone());
+        Self { paths: Mutex::new(inputs.chain(report.map(FilePlace::of)).collect()), bases: bases.collect() }
+    }
+
+    /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that is taken.
+    pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, framing: Framing) -> PathBuf {
+        let extension = extension(framing);
+        let mut taken = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut number = 1;
+        loop {
+            let mut name = base.as_os_str().to_owned();
+            if number > 1 {
+                name.push(format!("-{number}"));
+            }
+            let is_free = number == 1 || !self.bases.contains(Path::new(&name));
+            name.push(format!(".{dialect}.{extension}"));
+            let path = dir.join(name);
+            if is_free && taken.insert(FilePlace::of(&path)) {
+                return path;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// How a file ends that is cut this way.
+pub(crate) const fn extension(framing: Framing) -> &'static str {
+    match framing {
+        Framing::Lines | Framing::LinesOrDocuments(_) => "jsonl",
+        Framing::Sse | Framing::EventsOrArray => "sse",
+        Framing::Whole | Framing::Documents(_) => "json",
+    }
+}
+
+/// Where a conversion writes to. Large slices go straight through; the core has gathered small ones already.
+pub(crate) struct Sink {
+    target: OutputPlace,
+    failed: Option<io::Error>,
+}
+
+enum OutputPlace {
+    Stdout(io::StdoutLock<'static>),
+    /// A device or a pipe that exists already.
+    Device(PathBuf, File),
+    Temporary(Unfinished),
+}
+
+impl Sink {
+    pub(crate) fn stdout() -> Self {
+        Self { target: OutputPlace::Stdout(io::stdout().lock()), failed: None }
+    }
+
+    /// A file made of that input. A file that is replaced keeps its permissions; a new one has those of the input.
+    pub(crate) fn file(path: &Path, source: Option<&Path>) -> Result<Self, CommandError> {
+        let failed = |error| CommandError::Write(path.to_owned(), error);
+        let target = match fs::metadata(path) {
+            Ok(meta) if !meta.is_file() => {
+                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+                OutputPlace::Device(path.to_owned(), file)
+            }
+            Ok(meta) => {
+                OutputPlace::Temporary(Unfinished::beside(path, Some(meta.permissions())).map_err(failed)?)
+            }
+            Err(_) => {
+                let like = source.and_then(|source| fs::metadata(source).ok()).filter(fs::Metadata::is_file);
+                let permissions = like.map(|meta| not_executable(&meta.permissions()));
+                OutputPlace::Temporary(Unfinished::beside(path, permissions).map_err(failed)?)
+            }
+        };
+        Ok(Self { target, failed: None })
+    }
+
+    /// The first error, once.
+    pub(crate) fn take_error(&mut self) -> Result<(), CommandError> {
+        match self.failed.take() {
+            None => Ok(()),
+            Some(error) => Err(match &self.target {
+                OutputPlace::Stdout(_) => CommandError::Output(error),
+                OutputPlace::Device(path, _) => CommandError::Write(path.clone(), error),
+                OutputPlace::Temporary(unfinished) => CommandError::Write(unfinished.target.clone(), error),
+            }),
+        }
+    }
+
+    /// Everything is written: gives the file its name.
+    pub(crate) fn finish(mut self) -> Result<(), CommandError> {
+        if self.failed.is_none() {
+            self.failed = match &mut self.target {
+                OutputPlace::Stdout(stdout) => stdout.flush().err(),
+                OutputPlace::Device(_, file) => file.flush().err(),
+                OutputPlace::Temporary(unfinished) => unfinished.persist().err(),
+            };
+        }
+        self.take_error()
+    }
+}
+
+impl Output for Sink {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_some() || bytes.is_empty() {
+            return;
+        }
+        let written = match &mut self.target {
+            OutputPlace::Stdout(stdout) => stdout.write_all(bytes),
+            OutputPlace::Device(_, file) => file.write_all(bytes),
+            OutputPlace::Temporary(unfinished) => unfinished.write_all(bytes),
+        };
+        self.failed = written.err();
+    }
+}
+
+/// Writes a small file whole, or not at all.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+    let mut sink = Sink::file(path, None)?;
+    sink.write(bytes);
+    sink.finish()
+}
+
+/// A file that has not got its name yet.
+struct Unfinished {
+    /// Its number among those that are open; it goes away when the file has its name.
+    number: u64,
+    file: Option<NamedTempFile>,
+    target: PathBuf,
+    permissions: Option<Permissions>,
+}
+
+impl Unfinished {
+    fn beside(target: &Path, permissions: Option<Permissions>) -> io::Result<Self> {
+        let parent =
+            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(BEGIN).suffix(END);
+        #[cfg(unix)]
+        if permissions.is_none() {
+            // What it was made of has no permissions: the user's own settings hold.
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        }
+        let file = builder.tempfile_in(parent)?;
+        let number = open_files().begin(file.path());
+        Ok(Self { number, file: Some(file), target: target.to_owned(), permissions })
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
+    }
+
+    fn persist(&mut self) -> io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        if let Some(permissions) = self.permissions.take() {
+            file.as_file().set_permissions(permissions)?;
+        }
+        file.as_file().sync_all()?;
+        // Nobody takes the file away between its two names.
+        let open = open_files();
+        let mut paths = open.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let renamed = file.persist(&self.target);
+        paths.remove(&self.number);
+        renamed.map(drop).map_err(|failed| failed.error)?;
+        open.done.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            open_files().paths.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        }
+    }
+}
+
+/// A folder for what is between two steps, which only the user can open. It goes away whatever happens.
+#[derive(Debug)]
+pub(crate) struct PrivateFolder {
+    number: u64,
+    folder: tempfile::TempDir,
+}
+
+impl PrivateFolder {
+    pub(crate) fn new() -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("interlingua-").tempdir()?;
+        Ok(Self { number: open_files().begin(folder.path()), folder })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        open_files().paths.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+    }
+}
+
+/// Without leave to run it: a log is no program.
+#[cfg(unix)]
+fn not_executable(permissions: &Permissions) -> Permissions {
+    use std::os::unix::fs::PermissionsExt as _;
+    Permissions::from_mode(permissions.mode() & 0o666)
+}
+
+#[cfg(not(unix))]
+fn not_executable(permissions: &Permissions) -> Permissions {
+    permissions.clone()
+}
+
+/// Files that have not got their names, and folders for what is between, for whoever stops the command.
+pub(crate) struct OpenFiles {
+    paths: Mutex<HashMap<u64, PathBuf>>,
+    next: AtomicU64,
+    done: AtomicUsize,
+    /// How many files there will be, if there are several.
+    expected: AtomicUsize,
+}
+
+/// The files of this run.
+pub(crate) fn open_files() -> &'static OpenFiles {
+    static OPEN: std::sync::OnceLock<OpenFiles> = std::sync::OnceLock::new();
+    OPEN.get_or_init(|| OpenFiles {
+        paths: Mutex::default(),
+        next: AtomicU64::new(0),
+        done: AtomicUsize::new(0),
+        expected: AtomicUsize::new(0),
+    })
+}
+
+impl OpenFiles {
+    fn begin(&self, path: &Path) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).insert(number, path.to_owned());
+        number
+    }
+
+    /// So many files will be written.
+    pub(crate) fn expect(&self, files: usize) {
+        self.expected.store(files, Ordering::Relaxed);
+    }
+
+    /// Removes what is not complete, for good: no file gets its name after this. Returns how many files do have theirs, and
+    /// of how many.
+    pub(crate) fn abandon(&self) -> (usize, usize) {
+        let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in paths.values() {
+            // Nobody is left to be told.
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
+        // The lock is never given back: the process is about to end.
+        std::mem::forget(paths);
+        (self.done.load(Ordering::Relaxed), self.expected.load(Ordering::Relaxed))
+    }
+}
+
+/// Refuses to write over what is read, or twice to one place, before anything is opened.
+pub(crate) fn check_places(written: &[&Path], read: &[&Path]) -> Result<(), CommandError> {
+    let read: HashSet<FilePlace> = read.iter().map(|path| FilePlace::of(path)).collect();
+    let mut taken = HashSet::new();
+    for path in written {
+        let place = FilePlace::of(path);
+        if read.contains(&place) {
+            return Err(CommandError::OverInput((*path).to_owned()));
+        }
+        if !taken.insert(place) {
+            return Err(CommandError::OverOutput((*path).to_owned()));
+        }
+    }
+    Ok(())
+}

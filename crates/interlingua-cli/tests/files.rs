@@ -1,0 +1,233 @@
+//! What the command does to files: nothing that is there is destroyed, nothing becomes more open than it was, and whoever
+//! stops it finds whole files or none.
+
+#![cfg(unix)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::Dir;
+
+fn log(lines: usize) -> String {
+    let line = |number: usize| {
+        format!(
+            r#"{{"type":"user","sessionId":"s","uuid":"u{number}","parentUuid":null,"message":{{"role":"user","content":"hi {number}"}}}}"#
+        ) + "\n"
+    };
+    (0..lines).map(line).collect()
+}
+
+fn mode(dir: &Dir, name: &str) -> u32 {
+    fs::metadata(dir.path().join(name)).expect("it is there").permissions().mode() & 0o777
+}
+
+fn set_mode(dir: &Dir, name: &str, mode: u32) {
+    fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(mode)).expect("it is ours");
+}
+
+#[test]
+fn nothing_is_written_over_what_is_read_or_written() {
+    let dir = Dir::new("files_over");
+    dir.write("in.jsonl", log(2)).write("other.jsonl", log(3));
+    symlink(dir.path().join("in.jsonl"), dir.path().join("soft.jsonl")).expect("a link");
+    fs::hard_link(dir.path().join("in.jsonl"), dir.path().join("hard.jsonl")).expect("a link");
+    let before = dir.read("in.jsonl");
+    for (args, why) in [
+        ("convert in.jsonl --to record -o in.jsonl", "is the input itself"),
+        ("convert in.jsonl --to record -o soft.jsonl", "is the input itself"),
+        ("convert in.jsonl --to record -o hard.jsonl", "is the input itself"),
+        ("convert in.jsonl --to record -o ./../files_over/in.jsonl", "is the input itself"),
+        ("convert in.jsonl --to record -o out.json --report in.jsonl", "is the input itself"),
+        ("convert in.jsonl --to record -o out.json --report hard.jsonl", "is the input itself"),
+        ("convert in.jsonl --to record -o out.json --report out.json", "is the output, too"),
+        ("convert in.jsonl --to record -o out.json --report ./out.json", "is the output, too"),
+        ("convert in.jsonl other.jsonl --to record -o outs/ --report soft.jsonl", "is the input itself"),
+        ("convert in.jsonl other.jsonl --to record --join -o in.jsonl", "is the input itself"),
+        ("show in.jsonl --html -o hard.jsonl", "is the input itself"),
+        ("translate in.jsonl -o out.json --receipt in.jsonl", "is the input itself"),
+        ("translate order.json -o out.json --receipt out.json", "is the output, too"),
+    ] {
+        let ran = dir.run(args);
+        assert_eq!(ran.code, Some(2), "{args}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{args}: {}", ran.stderr);
+        assert_eq!(dir.read("in.jsonl"), before, "{args}");
+    }
+    assert_eq!(dir.files(), ["hard.jsonl", "in.jsonl", "other.jsonl", "soft.jsonl"], "nothing else was made");
+}
+
+#[test]
+fn a_report_never_takes_the_name_of_an_output() {
+    let dir = Dir::new("files_report");
+    dir.write("a.jsonl", log(1)).write("b.jsonl", log(1));
+    dir.run("convert a.jsonl b.jsonl --to record -o out/ --report out/a.record.json -q").expect(0, "");
+    assert_eq!(
+        dir.files(),
+        ["a.jsonl", "b.jsonl", "out/a-2.record.json", "out/a.record.json", "out/b.record.json"]
+    );
+    assert!(String::from_utf8_lossy(&dir.read("out/a.record.json")).contains("\"leaves\""), "the report");
+}
+
+#[test]
+fn an_output_is_as_private_as_its_source() {
+    let dir = Dir::new("files_modes");
+    dir.write("secret.jsonl", log(1)).write("open.jsonl", log(1)).write("program.jsonl", log(1));
+    set_mode(&dir, "secret.jsonl", 0o600);
+    set_mode(&dir, "open.jsonl", 0o644);
+    set_mode(&dir, "program.jsonl", 0o755);
+    for (name, expected) in [("secret", 0o600), ("open", 0o644), ("program", 0o644)] {
+        dir.run(&format!("convert {name}.jsonl --to record -o {name}.json -q")).expect(0, "");
+        assert_eq!(mode(&dir, &format!("{name}.json")), expected, "{name}");
+        dir.run(&format!("show {name}.jsonl --html -o {name}.html -q")).expect(0, "");
+        assert_eq!(mode(&dir, &format!("{name}.html")), expected, "{name}");
+    }
+    dir.write("logs/secret.jsonl", log(1));
+    set_mode(&dir, "logs/secret.jsonl", 0o600);
+    dir.run("convert logs --to record -o all/ -q").expect(0, "");
+    assert_eq!(mode(&dir, "all/secret.record.json"), 0o600);
+    // What is replaced keeps its own.
+    set_mode(&dir, "open.json", 0o640);
+    dir.run("convert secret.jsonl --to record -o open.json -q").expect(0, "");
+    assert_eq!(mode(&dir, "open.json"), 0o640);
+}
+
+#[test]
+fn what_a_stopped_run_has_left_is_no_input_and_in_nobodys_way() {
+    let dir = Dir::new("files_left");
+    dir.write("logs/a.jsonl", log(1)).write("logs/.interlingua-abcdef.tmp", log(5));
+    symlink(dir.path().join("logs/a.jsonl"), dir.path().join("logs/link.jsonl")).expect("a link");
+    let ran = dir.run("convert logs --to record -o out/");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("skipped logs/.interlingua-abcdef.tmp: left by a run that was stopped"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("skipped logs/link.jsonl: a link, and links are not followed"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        dir.files(),
+        ["logs/.interlingua-abcdef.tmp", "logs/a.jsonl", "logs/link.jsonl", "out/a.record.json"]
+    );
+}
+
+#[test]
+fn a_second_run_into_the_same_folder_makes_no_more_files() {
+    let dir = Dir::new("files_twice");
+    dir.write("a.jsonl", log(1)).write("sub/b.jsonl", log(2));
+    dir.run("convert . --to record -o . -q").expect(0, "");
+    let once = dir.files();
+    assert_eq!(once, ["a.jsonl", "a.record.json", "sub/b.jsonl", "sub/b.record.json"]);
+    let ran = dir.run("convert . --to record -o .");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(dir.files(), once, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("skipped ./a.record.json: it is what an earlier run wrote here"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_second_run_may_leave_out_what_is_there() {
+    let dir = Dir::new("files_skip");
+    dir.write("logs/a.jsonl", log(1)).write("logs/b.jsonl", log(2)).write("out/a.record.json", "mine");
+    let ran = dir.run("convert logs --to record -o out/ --skip-existing");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("skipped logs/a.jsonl: `out/a.record.json` is there already"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(dir.read("out/a.record.json"), b"mine");
+    assert_eq!(dir.files(), ["logs/a.jsonl", "logs/b.jsonl", "out/a.record.json", "out/b.record.json"]);
+    // Nothing left to do is no mistake.
+    assert_eq!(dir.run("convert logs --to record -o out/ --skip-existing").code, Some(0));
+}
+
+#[test]
+fn one_folder_that_cannot_be_read_does_not_stop_the_rest() {
+    let dir = Dir::new("files_closed");
+    dir.write("logs/a.jsonl", log(1)).write("logs/closed/b.jsonl", log(1)).write("logs/z.jsonl", log(1));
+    set_mode(&dir, "logs/closed", 0o000);
+    // Whoever may read everything is not kept out by this.
+    let is_kept_out = fs::read_dir(dir.path().join("logs/closed")).is_err();
+    let ran = dir.run("convert logs --to record -o out/");
+    set_mode(&dir, "logs/closed", 0o755);
+    assert!(dir.files().contains(&"out/z.record.json".to_owned()));
+    if is_kept_out {
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains("logs/closed"), "{}", ran.stderr);
+    }
+}
+
+fn start(dir: &Dir, args: &[&str], stdin: Stdio) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"));
+    command.args(args).current_dir(dir.path()).stdin(stdin).stderr(Stdio::piped()).stdout(Stdio::null());
+    command.spawn().expect("the command runs")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file that appears is no event")]
+fn wait_until(what: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !what() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it did not begin to write");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill runs").success());
+}
+
+#[test]
+fn whoever_stops_it_finds_nothing_half_written() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let dir = Dir::new(&format!("files_stop_{name}"));
+        // Input that never ends.
+        let args = ["convert", "-", "--from", "claude-code", "--to", "record", "-o", "out.json"];
+        let mut child = start(&dir, &args, Stdio::piped());
+        let mut stdin = child.stdin.take().expect("a pipe");
+        std::io::Write::write_all(&mut stdin, log(20_000).as_bytes()).expect("it reads");
+        wait_until(|| !dir.files().is_empty());
+        signal(&child, name);
+        let ended = child.wait_with_output().expect("it ends");
+        drop(stdin);
+        assert_eq!(ended.status.code(), Some(code), "{name}");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(said.contains("stopped: nothing was written, and nothing half-written is left"), "{said}");
+        assert_eq!(dir.files(), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_stopped_run_over_many_files_says_how_far_it_came_and_can_go_on() {
+    let dir = Dir::new("files_stop_many");
+    let text = log(3_000);
+    for number in 0..120 {
+        dir.write(&format!("logs/{number:03}.jsonl"), &text);
+    }
+    let done = || fs::read_dir(dir.path().join("out")).is_ok_and(|files| files.count() > 3);
+    let args = ["convert", "logs", "--to", "record", "-o", "out", "--jobs", "2"];
+    let child = start(&dir, &args, Stdio::null());
+    wait_until(done);
+    signal(&child, "INT");
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(130));
+    let outputs: Vec<String> = dir.files().into_iter().filter(|file| file.starts_with("out/")).collect();
+    assert!(outputs.iter().all(|file| file.ends_with(".record.json")), "{outputs:?}");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let told = format!("stopped: {} of 120 files are complete", outputs.len());
+    assert!(said.contains(&told), "{told}: {said}");
+    // The next run does the rest.
+    dir.run("convert logs --to record -o out --skip-existing -q").expect(0, "");
+    assert_eq!(dir.files().iter().filter(|file| file.starts_with("out/")).count(), 120);
+}
