@@ -65,10 +65,12 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let stdin = [PathBuf::from("-")];
     let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
     let report_to_stdout = args.report.as_deref() == Some(Path::new("-"));
-    if report_to_stdout && args.output.is_none() {
+    // A dash is stdout, as it is stdin.
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    if report_to_stdout && output.is_none() {
         return Err(CommandError::StdoutTwice);
     }
-    let summary = match (inputs, args.output.as_deref()) {
+    let summary = match (inputs, output) {
         (_, Some(output)) if args.join => {
             let into_directory = is_directory(output);
             if into_directory {
@@ -349,6 +351,7 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Resu
         }
     };
     let guess = opened.guesses.iter().find(|guess| guess.dialect.name == dialect.name);
+    let looks_like = best.filter(|_| guess.is_none()).map(|guess| guess.dialect);
     let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
     let spec = match (flags.role, guess) {
         (Some(role), _) => {
@@ -359,12 +362,12 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Resu
             let spec = readable.find(|spec| spec.role == guess.role);
             spec.ok_or(CommandError::CannotRead(dialect, guess.role))?
         }
-        (None, None) => match (readable.next(), readable.next()) {
-            (Some(only), None) => only,
-            _ => return Err(CommandError::UnclearRole(name.to_owned(), dialect)),
-        },
+        (None, None) => {
+            let only = readable.next().filter(|_| readable.next().is_none());
+            let unclear = || CommandError::UnclearRole { name: name.to_owned(), dialect, looks_like };
+            only.ok_or_else(unclear)?
+        }
     };
-    let looks_like = best.filter(|_| guess.is_none()).map(|guess| guess.dialect);
     Ok(Identified { dialect, spec, how, looks_like })
 }
 

@@ -10,35 +10,37 @@ pub(crate) fn run(args: &Dialects) -> Result<Exit, CommandError> {
     if args.json {
         return talk::data(json().as_bytes());
     }
-    let rows: Vec<[String; 7]> = DIALECTS.iter().map(|dialect| row(dialect)).collect();
-    let head = ["dialect", "plane", "roles", "read", "write", "framing", "detected by"];
-    talk::text(&render::table(&head, &rows))?;
+    let rows: Vec<[String; 3]> = DIALECTS.iter().flat_map(|dialect| rows(dialect)).collect();
+    talk::text(&render::table(&["dialect", "plane", "reads and writes"], &rows))?;
     Ok(Exit::Done)
 }
 
-fn row(dialect: &Dialect) -> [String; 7] {
-    let roles = |can: fn(&RoleSpec) -> bool| -> Vec<&'static str> {
-        dialect.roles.iter().filter(|spec| can(spec)).map(|spec| spec.role.word()).collect()
+/// The lines for a dialect: as many as its roles need.
+fn rows(dialect: &Dialect) -> Vec<[String; 3]> {
+    let roles = dialect.roles.iter().map(|RoleSpec { role, read, write, .. }| match (read, write) {
+        (Some(_), None) => format!("{} (reads)", role.word()),
+        (None, Some(_)) => format!("{} (writes)", role.word()),
+        _ => role.word().to_owned(),
+    });
+    let mut lines: Vec<String> = Vec::new();
+    for role in roles {
+        match lines.last_mut() {
+            Some(line) if line.len() + role.len() + 2 <= ROLES_WIDTH => {
+                line.push_str(", ");
+                line.push_str(&role);
+            }
+            _ => lines.push(role),
+        }
+    }
+    let named = |(number, roles)| {
+        let [name, plane] = if number == 0 { [dialect.name, dialect.plane.word()] } else { [""; 2] };
+        [name.to_owned(), plane.to_owned(), roles]
     };
-    let all = roles(|_| true);
-    // `yes` where every role is meant, the roles where only some are.
-    let which = |some: Vec<&str>| match some.len() {
-        0 => "no".to_owned(),
-        count if count == all.len() => "yes".to_owned(),
-        _ => some.join(", "),
-    };
-    let mut framings: Vec<&str> = dialect.roles.iter().map(|spec| spec.framing.word()).collect();
-    framings.dedup();
-    [
-        dialect.name.to_owned(),
-        dialect.plane.word().to_owned(),
-        all.join(", "),
-        which(roles(|spec| spec.read.is_some())),
-        which(roles(|spec| spec.write.is_some())),
-        framings.join(", "),
-        dialect.detected_by.to_owned(),
-    ]
+    lines.into_iter().enumerate().map(named).collect()
 }
+
+/// So many columns are left for roles in a terminal of 80.
+const ROLES_WIDTH: usize = 52;
 
 fn json() -> String {
     use interlingua::json::Str;

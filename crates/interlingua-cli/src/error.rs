@@ -55,7 +55,14 @@ pub(crate) enum CommandError {
         binary: bool,
     },
     /// The dialect was named, but not what it is used for.
-    UnclearRole(String, &'static Dialect),
+    UnclearRole {
+        /// The input.
+        name: String,
+        /// The dialect that was named.
+        dialect: &'static Dialect,
+        /// What it looks like instead.
+        looks_like: Option<&'static Dialect>,
+    },
     /// Nothing in it could be read as that dialect.
     NothingRead {
         /// The input.
@@ -79,6 +86,8 @@ pub(crate) enum CommandError {
     IsStore(String),
     /// A store of sessions cannot be read.
     Archive(ArchiveError),
+    /// Nobody said what to convert to.
+    NoTarget,
     /// Only records are joined.
     JoinsRecords(&'static Dialect),
     /// What is joined needs a place to go to.
@@ -142,7 +151,14 @@ impl CommandError {
         };
         let is_dialect = || text(ContextKind::InvalidArg).is_some_and(|arg| arg.contains("<DIALECT>"));
         let name = text(ContextKind::InvalidValue).filter(|name| !name.is_empty());
+        let missing = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::Strings(missing)) => missing.concat(),
+            _ => String::new(),
+        };
         match (error.kind(), name) {
+            (ErrorKind::MissingRequiredArgument, _) if missing.contains("--to <DIALECT>") => {
+                Some(CommandError::NoTarget)
+            }
             (ErrorKind::InvalidValue, Some(name)) if is_dialect() => {
                 Some(CommandError::UnknownDialect(name, text(ContextKind::SuggestedValue)))
             }
@@ -161,11 +177,12 @@ impl CommandError {
 
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            CommandError::UnclearRole(..)
+            CommandError::UnclearRole { .. }
             | CommandError::CannotRead(..)
             | CommandError::NoTargetRole(..)
             | CommandError::NeedsDirectory
             | CommandError::NeedsOutput
+            | CommandError::NoTarget
             | CommandError::JoinsRecords(_)
             | CommandError::SeveralSessions(_)
             | CommandError::HoldsSessions(_)
@@ -208,7 +225,7 @@ impl CommandError {
             self,
             CommandError::Empty(_)
                 | CommandError::Undetected { .. }
-                | CommandError::UnclearRole(..)
+                | CommandError::UnclearRole { .. }
                 | CommandError::NothingRead { .. }
                 | CommandError::NoTargetRole(..)
                 | CommandError::CannotRead(..)
@@ -229,7 +246,12 @@ impl CommandError {
         match self {
             CommandError::Read(name, error) => format!("cannot read `{name}`: {}", reason(error)),
             CommandError::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
-                format!("cannot write `{}`: its directory does not exist", path.display())
+                // The first folder on the way that is not there.
+                let folders: Vec<_> =
+                    path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
+                let missing = folders.into_iter().rev().find(|folder| !folder.exists());
+                let missing = missing.unwrap_or(path).display();
+                format!("cannot write `{}`: there is no directory `{missing}`", path.display())
             }
             CommandError::Write(path, error) => {
                 format!("cannot write `{}`: {}", path.display(), reason(error))
@@ -240,7 +262,7 @@ impl CommandError {
                 format!("no dialect recognises `{name}`: it is not text")
             }
             CommandError::Undetected { name, binary: false } => format!("no dialect recognises `{name}`"),
-            CommandError::UnclearRole(name, dialect) => {
+            CommandError::UnclearRole { name, dialect, .. } => {
                 format!("cannot tell what role of `{}` `{name}` is", dialect.name)
             }
             CommandError::NothingRead { name, dialect, .. } => {
@@ -258,6 +280,7 @@ impl CommandError {
             }
             CommandError::IsStore(name) => format!("`{name}` holds many sessions"),
             CommandError::Archive(error) => error.to_string(),
+            CommandError::NoTarget => "what to convert to is not said".to_owned(),
             CommandError::JoinsRecords(to) => format!("`--join` makes records, and `{}` is none", to.name),
             CommandError::NeedsOutput => "`--join` needs a file or a directory to write to".to_owned(),
             CommandError::SeveralSessions(count) => {
@@ -275,6 +298,7 @@ impl CommandError {
             CommandError::BadPattern(pattern, at, what) => {
                 format!("`{pattern}` is no pattern: character {}: {what}", at + 1)
             }
+            CommandError::NothingRecognised(0) => "there are no files".to_owned(),
             CommandError::NothingRecognised(1) => "no dialect recognises the one file there".to_owned(),
             CommandError::NothingRecognised(count) => {
                 format!("no dialect recognises any of the {count} files")
@@ -301,7 +325,7 @@ impl CommandError {
         match self {
             CommandError::Empty(_) => "it is empty".to_owned(),
             CommandError::Undetected { .. } => "no dialect recognises it".to_owned(),
-            CommandError::UnclearRole(_, dialect) => format!("its role in `{}` is unclear", dialect.name),
+            CommandError::UnclearRole { dialect, .. } => format!("its role in `{}` is unclear", dialect.name),
             CommandError::NothingRead { dialect, .. } => {
                 format!("nothing in it can be read as `{}`", dialect.name)
             }
@@ -336,7 +360,10 @@ impl CommandError {
             CommandError::Undetected { .. } => {
                 "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
             }
-            CommandError::UnclearRole(_, dialect) => {
+            CommandError::UnclearRole { looks_like: Some(other), .. } => {
+                format!("it looks like `{}`: leave `--from` out, or name that", other.name)
+            }
+            CommandError::UnclearRole { dialect, .. } => {
                 format!("name it with `--role`: {}", roles(dialect, |spec| spec.read.is_some()))
             }
             CommandError::NothingRead { looks_like: Some(other), .. } => {
@@ -354,6 +381,7 @@ impl CommandError {
             }
             CommandError::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
             CommandError::NotAFile(_) => "name the files in it".to_owned(),
+            CommandError::NoTarget => "say it with `--to DIALECT`; `interlingua dialects` lists them".to_owned(),
             CommandError::JoinsRecords(_) => "use `--to record`".to_owned(),
             CommandError::NeedsOutput => "name it with `-o`".to_owned(),
             CommandError::SeveralSessions(_) | CommandError::HoldsSessions(_) => {
@@ -370,6 +398,7 @@ impl CommandError {
             }
             CommandError::OverOutput(_) => "give the report a name of its own".to_owned(),
             CommandError::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
+            CommandError::NothingRecognised(0) => "the directory is empty; name files, or another one".to_owned(),
             CommandError::NothingRecognised(_) => "name the dialect with `--from` to read them all as that".to_owned(),
             CommandError::StdoutTwice => "write one of them to a file: `-o FILE` or `--report FILE`".to_owned(),
             CommandError::UnknownDialect(_, Some(similar)) => {

@@ -10,9 +10,12 @@ use interlingua::dialects::ours::{record, record_v2};
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::ledger::LossPolicy;
 
+/// The version, and the commit it was built from where that is known.
+const VERSION: &str = env!("INTERLINGUA_VERSION");
+
 /// One language between all coding agents and all model APIs.
 #[derive(Debug, Parser)]
-#[command(name = "interlingua", version, max_term_width = 100, after_help = EXITS)]
+#[command(name = "interlingua", version = VERSION, max_term_width = 100, after_help = EXITS)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -211,8 +211,7 @@ impl Unfinished {
             // What it was made of has no permissions: the user's own settings hold.
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
-        let file = builder.tempfile_in(parent)?;
-        let number = open_files().begin(file.path());
+        let (number, file) = open_files().begin(|| builder.tempfile_in(parent), NamedTempFile::path)?;
         Ok(Self { number, file: Some(file), target: target.to_owned(), permissions })
     }
 
@@ -254,8 +253,9 @@ pub(crate) struct PrivateFolder {
 
 impl PrivateFolder {
     pub(crate) fn new() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("interlingua-").tempdir()?;
-        Ok(Self { number: open_files().begin(folder.path()), folder })
+        let make = || tempfile::Builder::new().prefix("interlingua-").tempdir();
+        let (number, folder) = open_files().begin(make, tempfile::TempDir::path)?;
+        Ok(Self { number, folder })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -302,10 +302,17 @@ pub(crate) fn open_files() -> &'static OpenFiles {
 }
 
 impl OpenFiles {
-    fn begin(&self, path: &Path) -> u64 {
+    /// Makes a file or a folder that is known from its first moment on, so that it never stays behind.
+    fn begin<T>(
+        &self,
+        make: impl FnOnce() -> io::Result<T>,
+        path: impl FnOnce(&T) -> &Path,
+    ) -> io::Result<(u64, T)> {
+        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = make()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).insert(number, path.to_owned());
-        number
+        paths.insert(number, path(&new).to_owned());
+        Ok((number, new))
     }
 
     /// So many files will be written.

@@ -297,9 +297,9 @@ fn usage_errors_have_the_form_of_all_others() {
     dir.write("a.jsonl", "{}");
     dir.run("conver a.jsonl")
         .expect(2, "error: unrecognized subcommand `conver`\nhint: a similar subcommand exists: `convert`\n");
-    dir.run("convert a.jsonl").expect(
+    dir.run("check").expect(
         2,
-        "error: the following required arguments were not provided: --to <DIALECT>\n\
+        "error: the following required arguments were not provided: <FILE>...\n\
          hint: `interlingua --help` lists the commands, `interlingua COMMAND --help` their flags\n",
     );
     dir.run("convert a.jsonl a.jsonl --to record -o a.jsonl").expect(

@@ -12,6 +12,7 @@ mod timeline;
 mod words;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use interlingua::dialects::Options;
 use interlingua::json::Output;
@@ -44,7 +45,9 @@ type StoryForm = fn(&Story, &Look<'_>, &mut dyn Write) -> io::Result<()>;
 
 pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
     let input = InputPlace::of(&args.file);
-    outputs::check_places(args.output.as_deref().as_slice(), input.path().as_slice())?;
+    // A dash is stdout, as it is stdin.
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    outputs::check_places(output.as_slice(), input.path().as_slice())?;
     let name = input.name();
     let opened = input.open()?;
     let identity = identify(&opened, &name, &args.source)?;
@@ -75,11 +78,10 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     };
     let is_text = !args.markdown && !args.html;
     let stdout = io::stdout();
-    let to_terminal = args.output.is_none() && stdout.is_terminal();
+    let to_terminal = output.is_none() && stdout.is_terminal();
     let screen = to_terminal.then(|| console::Term::stdout().size_checked()).flatten();
     let width = args.width.or(screen.map(|(_, columns)| columns)).map_or(WIDTH, usize::from);
-    let colour =
-        args.output.is_none() && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+    let colour = output.is_none() && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
     let name = name.as_str();
     let look = Look { name, identity: &identity, full: args.full, width: width.max(NARROWEST), colour };
 
@@ -91,7 +93,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
             Err(error) => Err(CommandError::Output(error)),
         };
     }
-    let sink = match args.output.as_deref() {
+    let sink = match output {
         None => Sink::stdout(),
         Some(path) => Sink::file(path, input.path())?,
     };
@@ -101,7 +103,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     let (SinkWriter(sink), _) = buffer.into_parts();
     sink.finish()?;
     written.map_err(CommandError::Output)?;
-    if let Some(output) = &args.output {
+    if let Some(output) = output {
         talk.say(&render::shown(name, &identity, output));
     }
     Ok(Exit::Done)

@@ -1,0 +1,108 @@
+//! Small things that cost people minutes.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
+
+mod support;
+
+use support::Dir;
+
+const LOG: &str = concat!(
+    r#"{"type":"user","sessionId":"s","uuid":"a","parentUuid":null,"message":{"role":"user","content":"hi"}}"#,
+    "\n"
+);
+
+#[test]
+fn a_dash_is_stdout() {
+    let dir = Dir::new("small_dash");
+    dir.write("x.jsonl", LOG);
+    let plain = dir.run("convert x.jsonl --to record -q");
+    assert_eq!(dir.run("convert x.jsonl --to record -o - -q").stdout(), plain.stdout());
+    assert_eq!(dir.run("show x.jsonl -o -").stdout(), dir.run("show x.jsonl").stdout());
+    assert_eq!(dir.files(), ["x.jsonl"]);
+}
+
+#[test]
+fn stdin_into_a_directory_has_a_name() {
+    let dir = Dir::new("small_stdin");
+    dir.run_with("convert - --to record -o out/ -q", LOG.as_bytes()).expect(0, "");
+    assert_eq!(dir.files(), ["out/stdin.record.json"]);
+}
+
+#[test]
+fn a_missing_directory_is_named() {
+    let dir = Dir::new("small_missing");
+    dir.write("x.jsonl", LOG).write("there/y", "");
+    let said = |path: &str| dir.run(&format!("convert x.jsonl --to record -o {path}")).stderr;
+    assert!(said("no/such/x.json").contains("cannot write `no/such/x.json`: there is no directory `no`"));
+    assert!(said("there/no/x.json").contains("there is no directory `there/no`"));
+}
+
+#[test]
+fn an_empty_directory_is_said_to_be_empty() {
+    let dir = Dir::new("small_empty");
+    std::fs::create_dir(dir.path().join("empty")).expect("a directory can be made");
+    for args in ["convert empty --to record -o out/ -q", "check empty -q", "stats empty -q"] {
+        let ran = dir.run(args);
+        assert_eq!(ran.code, Some(1), "{args}");
+        assert_eq!(
+            ran.stderr,
+            "error: there are no files\nhint: the directory is empty; name files, or another one\n",
+            "{args}"
+        );
+    }
+}
+
+#[test]
+fn a_check_takes_a_directory() {
+    let dir = Dir::new("small_check");
+    dir.write("logs/a.jsonl", LOG).write("logs/deep/b.jsonl", LOG);
+    let ran = dir.run("check logs");
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.stdout().matches("sound: ").count(), 2, "{}", ran.stdout());
+}
+
+#[test]
+fn a_missing_target_points_to_the_list() {
+    let dir = Dir::new("small_target");
+    dir.write("x.jsonl", LOG);
+    dir.run("convert x.jsonl").expect(
+        2,
+        "error: what to convert to is not said\nhint: say it with `--to DIALECT`; `interlingua dialects` lists them\n",
+    );
+    // A name that is near is offered, and none that is not.
+    assert!(dir.run("convert x.jsonl --to gemni").stderr.contains("did you mean `gemini`?"));
+    assert!(!dir.run("convert x.jsonl --to ppt").stderr.contains("did you mean"));
+}
+
+#[test]
+fn a_log_that_is_said_to_be_something_else_is_told_what_it_looks_like() {
+    let dir = Dir::new("small_from");
+    dir.write("x.jsonl", LOG);
+    let ran = dir.run("convert x.jsonl --from anthropic --to record");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("hint: it looks like `claude-code`"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_list_of_dialects_fits_a_terminal() {
+    let dir = Dir::new("small_dialects");
+    let listed = dir.run("dialects");
+    for line in listed.stdout().lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    assert!(dir.run("dialects --json").stdout().contains("\"detected_by\""));
+}
+
+#[test]
+fn the_version_names_the_commit_where_it_is_known() {
+    let dir = Dir::new("small_version");
+    let ran = dir.run("--version");
+    let known = std::process::Command::new("git").args(["rev-parse", "--short=9", "HEAD"]).output();
+    match known {
+        Ok(git) if git.status.success() => {
+            let commit = String::from_utf8_lossy(&git.stdout).trim().to_owned();
+            assert!(ran.stdout().contains(&commit), "{} of {commit}", ran.stdout());
+        }
+        _ => assert!(ran.stdout().starts_with("interlingua ")),
+    }
+}
