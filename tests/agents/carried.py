@@ -146,7 +146,7 @@ def claude_form(text, orphans=0):
             yield f"line {number} is no message"
             continue
         parent = line.get("parentUuid", "missing")
-        if parent is None and uuids:
+        if parent is None and uuids and not line.get("isSidechain"):  # a subagent's lines are a chain of their own
             yield f"line {number} hangs on nothing: everything before it is dropped"
         elif parent is not None and parent not in uuids:
             yield f"line {number} hangs on {parent}, which is not there"

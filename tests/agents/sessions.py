@@ -107,8 +107,8 @@ def read_claude_log(text, meta="user"):
             read_blocks(message.get("content"), role, said)
         elif kind == "attachment":
             attachment = line.get("attachment") or {}
-            if attachment.get("type") == "queued_command" and (attachment.get("origin") or {}).get("kind") == "human":
-                # What a person typed while the agent worked stands nowhere else.
+            if attachment.get("type") == "queued_command":
+                # What came while the agent worked stands nowhere else.
                 read_blocks(attachment.get("prompt"), "user", said)
             elif line.get("rendered"):
                 said.aside["attachment"] += len(line["rendered"])
@@ -191,9 +191,15 @@ def read_codex_log(text):
         payload = item_of(line)
         if payload is not None:
             items.update(set(echoed_as(payload)))
-    said, echoes = Said(), {}
+    said, echoes, instructions = Said(), {}, set()
     for line in lines:
         payload = item_of(line)
+        if line.get("type") == "session_meta":
+            # What the model is told first. A fork has its parent's, too.
+            text = ((line.get("payload") or {}).get("base_instructions") or {}).get("text")
+            if text not in instructions:
+                said.text("system", text)
+            instructions.add(text)
         if payload is not None:
             read_item(payload, said)
         elif line.get("type") == "event_msg" and isinstance(line.get("payload"), dict):
@@ -218,6 +224,8 @@ def item_of(line):
         return line.get("payload") if isinstance(line.get("payload"), dict) else None
     # The oldest rollouts have items without an envelope.
     bare = "payload" not in line and line.get("type") in ("message", "reasoning", "function_call", "function_call_output")
+    if "payload" not in line and "type" not in line and isinstance(line.get("content"), list):
+        return {"type": "message", "role": "assistant", **line}  # a form that is described, and that nobody was seen to write
     return line if bare else None
 
 
@@ -284,6 +292,10 @@ def read_item(item, said):
     elif kind in VENDOR_CALLS:
         action = item.get("action", item.get("arguments"))
         said.call(item.get("call_id"), VENDOR_CALLS[kind], arguments_of(action) if action is not None else {})
+    elif kind == "image_generation_call":
+        said.call(item.get("id"), "image_generation", {})
+        image = item.get("result") and (IMAGE, f"data:image/png;base64,{item['result']}")
+        said.result(item.get("id"), [(TEXT, item["revised_prompt"]) if item.get("revised_prompt") else None, image or None])
     elif kind in OUTPUTS:
         output = next((item[name] for name in ("output", "result", "tools") if name in item), None)
         parts = output if isinstance(output, list) and kind != "tool_search_output" else [output]
@@ -306,6 +318,10 @@ def read_parts(content, role, said):
             said.text(role, text)
         elif isinstance(part, dict) and part.get("type") == "input_image":
             said.image(role, part.get("image_url"))
+        elif isinstance(part, dict) and part.get("type") == "reasoning":
+            said.reasoning(part.get("text"))
+        elif isinstance(part, dict) and part.get("type") == "function_result":
+            said.result(part.get("call_id"), [codex_part(part.get("result"))])
         elif isinstance(part, dict) and (part.get("type") in OUTPUTS or str(part.get("type")).endswith("_call")):
             read_item(part, said)
         else:

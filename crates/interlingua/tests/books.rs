@@ -253,12 +253,6 @@ const LEAVES: &[Excuse] = &[
         "/data/item/content[]/text",
         "an empty text stands where state was that only its issuer reads",
     ),
-    (
-        "universal",
-        "gemini-cli",
-        "/data/item/content[]/text",
-        "an empty text stands where state was that only its issuer reads",
-    ),
     ("*", "claude-code", "/files[]/diff", MADE_OF_A_KEPT_LINE),
     ("*", "claude-code", "/files[]/action", MADE_OF_A_KEPT_LINE),
     ("*", "claude-code", "/duration", MADE_OF_A_KEPT_LINE),

@@ -168,6 +168,8 @@ pub struct LogWriter<F> {
     said_elsewhere: Vec<ItemId>,
     /// Items of subagents that the file has no place for, since the last item that it takes.
     refused: Vec<ItemId>,
+    /// Who spoke first: the agent itself, or the subagent whose log it is.
+    main_agent: Option<Option<Str<'static>>>,
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
@@ -189,6 +191,7 @@ impl<F: LogForm> LogWriter<F> {
             given_back: None,
             said_elsewhere: Vec::new(),
             refused: Vec::new(),
+            main_agent: None,
             now: None,
             queue: OneByOne::default(),
         }
@@ -197,6 +200,7 @@ impl<F: LogForm> LogWriter<F> {
     fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::SessionStarted(session) => {
+                self.main_agent = None;
                 // The first one may be told after its items.
                 if self.file.has_session() {
                     self.end_session(out);
@@ -533,7 +537,12 @@ fn lose_of_head(
                 out.lose_str(field, &Str::escaped(text), Reason::NoSlot);
             }
         });
-    } else if let Some(time) = head.time.as_ref().filter(|time| !is_date(time)) {
+        return;
+    }
+    if rules.one_agent {
+        out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
+    }
+    if let Some(time) = head.time.as_ref().filter(|time| !is_date(time)) {
         out.lose_raw(Field::ItemTime, time, Reason::Refused);
     }
 }
@@ -572,15 +581,23 @@ impl<F: LogForm> Writer for LogWriter<F> {
             self.said_elsewhere.push(head.id);
             return Ok(());
         }
-        let within_refused = head.within.is_some_and(|around| self.refused.contains(&around));
+        let within_refused =
+            head.within.is_some_and(|around| self.refused.iter().rev().any(|known| *known == around));
         // What a subagent reports in the end is the result of a call of the agent itself, which waits for it.
         let is_report = head.within.is_some() && matches!(head.kind, ItemKind::ToolResult(_));
-        if F::RULES.one_agent && (head.agent.is_some() && !is_report || within_refused) {
+        let is_notice = matches!(head.kind, ItemKind::Notice(_));
+        // A log that begins with a subagent's words is that subagent's own.
+        let main = match &self.main_agent {
+            None if !is_notice => self.main_agent.insert(head.agent.clone().map(Str::into_owned)),
+            known => known.as_ref().unwrap_or(&None),
+        };
+        let by_another = head.agent.is_some() && head.agent.as_ref() != main.as_ref();
+        if F::RULES.one_agent && (by_another && !is_report || within_refused) {
             self.refused.push(head.id);
             return Err(Reason::NoSlot);
         }
         self.refused.clear();
-        if matches!(head.kind, ItemKind::Notice(_)) { Err(Reason::NoSlot) } else { Ok(()) }
+        if is_notice { Err(Reason::NoSlot) } else { Ok(()) }
     }
 
     fn kept_lines_follow(&mut self, owner: &str) {

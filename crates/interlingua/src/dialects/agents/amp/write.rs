@@ -5,7 +5,6 @@ use super::date::milliseconds;
 use super::read;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
-use crate::ledger::Reason;
 use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
     NativeValue, text_of,
@@ -14,7 +13,6 @@ use crate::model::{
     Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, Of, Opaque, OpaqueKind, Part,
     issuers,
 };
-use crate::pipe::Target;
 use crate::tape::Val;
 
 #[derive(Default)]
@@ -35,6 +33,8 @@ impl LogForm for AmpForm {
         answers_together: true,
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionTitle, Field::SessionCwd],
         is_session_id: |id| id.starts_with("T-"),
+        // A subagent has a session of its own.
+        one_agent: true,
         ..LogRules::NOTHING
     };
 
@@ -64,12 +64,6 @@ impl LogForm for AmpForm {
         let mut blocks = content.into_iter().flat_map(|content| content.elements());
         let block = blocks.find(|block| block.get("provider").is_some());
         block.map_or(Str::escaped(issuers::ANTHROPIC), read::issuer)
-    }
-
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
-        if around.is_none() {
-            out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
-        }
     }
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {

@@ -26,12 +26,12 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallNamespace => Says::Emulated("before the tool's name"),
         Field::MessageJson | Field::Refusal => Says::Emulated("as text"),
 
+        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
         Field::ItemOrigin
         | Field::ItemId
         | Field::ItemParent
         | Field::ItemTime
         | Field::ItemModel
-        | Field::ItemAgent
         | Field::ItemParentCall
         | Field::ItemStatus
         | Field::EventTime

@@ -15,6 +15,8 @@ impl LogForm for CursorForm {
         dialect: super::DIALECT.name,
         authors: &[Author::User, Author::Assistant],
         calls: &[CallKind::Function, CallKind::FreeText],
+        // A subagent has a session of its own.
+        one_agent: true,
         ..LogRules::NOTHING
     };
 

@@ -36,10 +36,10 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemParent
         | Field::ItemTime
         | Field::ItemModel
-        | Field::ItemAgent
         | Field::ItemParentCall
         | Field::ItemStatus => Says::No(Reason::NoSlot),
 
+        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
         Field::MessageMedia | Field::ResultMedia => Says::Less("pictures, films and sounds"),
         Field::MediaType => Says::Less("only of what is here in base64"),
         Field::MediaName => Says::No(Reason::NoSlot),

@@ -33,12 +33,11 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemId => Says::Less("only of messages"),
         Field::ItemTime => Says::Less("only of a line, in milliseconds"),
         Field::EventTime => Says::Less("only of a line that has no time of its own, in milliseconds"),
-        Field::ItemParent
-        | Field::ItemModel
-        | Field::ItemAgent
-        | Field::ItemParentCall
-        | Field::ItemStatus => Says::No(Reason::NoSlot),
+        Field::ItemParent | Field::ItemModel | Field::ItemParentCall | Field::ItemStatus => {
+            Says::No(Reason::NoSlot)
+        }
 
+        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
         Field::MessageMedia | Field::ResultMedia => Says::Less("pictures, films and sounds"),
         Field::MediaType => Says::Less("only of what is here in base64"),
         Field::MediaName => Says::No(Reason::NoSlot),

@@ -51,8 +51,9 @@ pub(super) const fn says(field: Field) -> Says {
         }
         Field::ItemModel => Says::Less("only of answers"),
         Field::EventTime => Says::Less("only of a message that has no time of its own"),
-        Field::ItemAgent | Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
+        Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
 
+        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
         Field::MessageMedia | Field::ResultMedia => {
             Says::Less("pictures and PDF in base64; none of the assistant")
         }

@@ -36,9 +36,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
         Field::EventTime => Says::Less("only of a line that has no time of its own"),
-        Field::ItemParent | Field::ItemAgent | Field::ItemParentCall | Field::ItemStatus => {
-            Says::No(Reason::NoSlot)
-        }
+        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
+        Field::ItemParent | Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
 
         Field::MessageMedia | Field::ResultMedia => {
             Says::Less("in base64: pictures, sound, film and PDF; none of the assistant")

@@ -46,6 +46,8 @@ impl LogForm for GeminiForm {
         calls_together: true,
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionCwd, Field::SessionTitle],
         session: &[Field::SessionModel],
+        // A subagent has a session of its own.
+        one_agent: true,
         ..LogRules::NOTHING
     };
 

@@ -50,9 +50,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ResultName => Says::No(Reason::Redundant),
         Field::ResultIsError => Says::No(Reason::NoSlot),
 
+        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
-        Field::ItemAgent | Field::ItemParentCall | Field::ResultExitCode | Field::ResultDuration => {
-            Says::No(Reason::NoSlot)
-        }
+        Field::ItemParentCall | Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }
 }

@@ -51,6 +51,8 @@ impl LogForm for CodexForm {
             Field::SessionStart,
         ],
         is_session_id: is_uuid,
+        // A subagent has a session of its own.
+        one_agent: true,
         ..LogRules::NOTHING
     };
 
