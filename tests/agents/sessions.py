@@ -98,11 +98,16 @@ def dialect_of(text):
 
 
 def read_claude_log(text, meta="user"):
-    """`meta`: whose words a line is that the harness wrote (`isMeta`)."""
+    """`meta`: whose words a line is that the harness wrote (`isMeta`). In a log that the program wrote, what a subagent says
+    beside the conversation is no part of it."""
     said = Said()
-    for line in lines_of(text):
+    lines = list(lines_of(text))
+    is_main = any(line.get("type") in ("user", "assistant") and not line.get("isSidechain") for line in lines)
+    for line in lines:
         kind, message = line.get("type"), line.get("message")
-        if kind in ("user", "assistant") and isinstance(message, dict):
+        if line.get("isSidechain") and is_main and meta == "user":
+            said.aside["line of a subagent"] += 1
+        elif kind in ("user", "assistant") and isinstance(message, dict):
             role = meta if kind == "user" and line.get("isMeta") else kind
             read_blocks(message.get("content"), role, said)
         elif kind == "attachment":

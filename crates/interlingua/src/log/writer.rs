@@ -168,8 +168,8 @@ pub struct LogWriter<F> {
     said_elsewhere: Vec<ItemId>,
     /// Items of subagents that the file has no place for, since the last item that it takes.
     refused: Vec<ItemId>,
-    /// Who spoke first: the agent itself, or the subagent whose log it is.
-    main_agent: Option<Option<Str<'static>>>,
+    /// Who spoke first.
+    main: MainAgent,
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
@@ -191,7 +191,7 @@ impl<F: LogForm> LogWriter<F> {
             given_back: None,
             said_elsewhere: Vec::new(),
             refused: Vec::new(),
-            main_agent: None,
+            main: MainAgent::Unknown,
             now: None,
             queue: OneByOne::default(),
         }
@@ -200,7 +200,7 @@ impl<F: LogForm> LogWriter<F> {
     fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::SessionStarted(session) => {
-                self.main_agent = None;
+                self.main = MainAgent::Unknown;
                 // The first one may be told after its items.
                 if self.file.has_session() {
                     self.end_session(out);
@@ -463,6 +463,15 @@ impl<F: LogForm> LogWriter<F> {
     }
 }
 
+/// Whose log it is.
+#[derive(Debug, PartialEq, Eq)]
+enum MainAgent {
+    Unknown,
+    Itself,
+    /// A log that begins with a subagent's words is that subagent's own.
+    Subagent(Str<'static>),
+}
+
 /// The date of a time that the source counts: logs have dates.
 fn dated(time: Option<&Raw<'_>>) -> Option<Raw<'static>> {
     let counted = time.filter(|time| time.as_str().starts_with(|first: char| first.is_ascii_digit()))?;
@@ -586,12 +595,17 @@ impl<F: LogForm> Writer for LogWriter<F> {
         // What a subagent reports in the end is the result of a call of the agent itself, which waits for it.
         let is_report = head.within.is_some() && matches!(head.kind, ItemKind::ToolResult(_));
         let is_notice = matches!(head.kind, ItemKind::Notice(_));
-        // A log that begins with a subagent's words is that subagent's own.
-        let main = match &self.main_agent {
-            None if !is_notice => self.main_agent.insert(head.agent.clone().map(Str::into_owned)),
-            known => known.as_ref().unwrap_or(&None),
+        if self.main == MainAgent::Unknown && !is_notice {
+            self.main = match &head.agent {
+                Some(agent) => MainAgent::Subagent(agent.clone().into_owned()),
+                None => MainAgent::Itself,
+            };
+        }
+        let by_another = match (&head.agent, &self.main) {
+            (Some(agent), MainAgent::Subagent(main)) => agent != main,
+            (Some(_), MainAgent::Itself | MainAgent::Unknown) => true,
+            (None, _) => false,
         };
-        let by_another = head.agent.is_some() && head.agent.as_ref() != main.as_ref();
         if F::RULES.one_agent && (by_another && !is_report || within_refused) {
             self.refused.push(head.id);
             return Err(Reason::NoSlot);
