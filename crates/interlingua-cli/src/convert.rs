@@ -347,7 +347,7 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Resu
         (Some(dialect), _) => (dialect, How::Named),
         (None, Some(guess)) => (guess.dialect, How::Detected),
         (None, None) => {
-            return Err(CommandError::Undetected { name: name.to_owned(), binary: opened.is_binary() });
+            return Err(CommandError::Undetected { name: name.to_owned(), content: opened.content() });
         }
     };
     let guess = opened.guesses.iter().find(|guess| guess.dialect.name == dialect.name);

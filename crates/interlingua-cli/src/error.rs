@@ -36,6 +36,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// What an input seems to be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ContentForm {
+    Text,
+    Utf16,
+    Binary,
+}
+
 /// Why a command, or one file of many, came to nothing.
 #[derive(Debug)]
 pub(crate) enum CommandError {
@@ -51,8 +59,8 @@ pub(crate) enum CommandError {
     Undetected {
         /// The input.
         name: String,
-        /// It does not look like text.
-        binary: bool,
+        /// What it seems to be made of.
+        content: ContentForm,
     },
     /// The dialect was named, but not what it is used for.
     UnclearRole {
@@ -258,10 +266,14 @@ impl CommandError {
             }
             CommandError::Output(error) => format!("cannot write to stdout: {}", reason(error)),
             CommandError::Empty(name) => format!("there is nothing in `{name}`"),
-            CommandError::Undetected { name, binary: true } => {
-                format!("no dialect recognises `{name}`: it is not text")
+            CommandError::Undetected { name, content } => {
+                let why = match content {
+                    ContentForm::Text => "",
+                    ContentForm::Utf16 => ": it is UTF-16, and everything here is UTF-8",
+                    ContentForm::Binary => ": it is not text",
+                };
+                format!("no dialect recognises `{name}`{why}")
             }
-            CommandError::Undetected { name, binary: false } => format!("no dialect recognises `{name}`"),
             CommandError::UnclearRole { name, dialect, .. } => {
                 format!("cannot tell what role of `{}` `{name}` is", dialect.name)
             }
@@ -357,6 +369,9 @@ impl CommandError {
             },
             CommandError::Write(..) | CommandError::Output(_) | CommandError::Archive(_) => return None,
             CommandError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
+            CommandError::Undetected { content: ContentForm::Utf16, .. } => {
+                "make it UTF-8 first: `iconv -f UTF-16 -t UTF-8`".to_owned()
+            }
             CommandError::Undetected { .. } => {
                 "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
             }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::Dialect;
 use interlingua::sniff::{self, Guess};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, ContentForm};
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
 use crate::outputs::{FilePlace, extension, is_temporary, same_place};
@@ -151,10 +151,18 @@ impl Opened {
         self.rest.packing().is_some()
     }
 
-    /// Whether its beginning is no text.
-    pub(crate) fn is_binary(&self) -> bool {
+    /// What its beginning is made of.
+    pub(crate) fn content(&self) -> ContentForm {
         let broken = |error: std::str::Utf8Error| error.error_len().is_some();
-        self.head.contains(&0) || std::str::from_utf8(&self.head).is_err_and(broken)
+        // A mark says so, or every second byte of what is plain JSON.
+        let [marks, halves] = [[&b"\xff\xfe"[..], b"\xfe\xff"], [b"{\0", b"\0{"]];
+        if marks.iter().chain(&halves).any(|begin| self.head.starts_with(begin)) {
+            ContentForm::Utf16
+        } else if self.head.contains(&0) || std::str::from_utf8(&self.head).is_err_and(broken) {
+            ContentForm::Binary
+        } else {
+            ContentForm::Text
+        }
     }
 
     /// The whole input, if it is short enough to be held together with its output.

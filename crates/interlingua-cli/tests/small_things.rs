@@ -106,3 +106,44 @@ fn the_version_names_the_commit_where_it_is_known() {
         _ => assert!(ran.stdout().starts_with("interlingua ")),
     }
 }
+
+/// Things that people have in their folders, and that are no logs.
+#[test]
+fn what_is_no_dialect_is_not_taken_for_one() {
+    let dir = Dir::new("small_others");
+    let markdown = "# Title\n\n- a\n\n```json\n{\"type\":\"user\",\"uuid\":\"x\",\"sessionId\":\"s\"}\n```\n";
+    let printed = concat!(
+        r#"{"type":"init","timestamp":"2026-11-15T08:20:55.191Z","session_id":"a","model":"auto"}"#,
+        "\n",
+        r#"{"type":"message","timestamp":"2026-11-15T08:20:55.192Z","role":"user","content":"hi"}"#,
+        "\n",
+    );
+    let thread = concat!(
+        r#"{"type":"system","subtype":"init","cwd":"/x","session_id":"T-01","tools":[],"mcp_servers":[]}"#,
+        "\n",
+        r#"{"type":"user","message":{"role":"user","content":"hi"},"session_id":"T-01","parent_tool_use_id":null}"#,
+        "\n",
+    );
+    let wide: Vec<u8> = LOG.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let others: [(&str, &[u8]); 12] = [
+        ("code.py", b"import os\nprint({'type': 'user'})\n"),
+        ("notes.md", markdown.as_bytes()),
+        ("table.csv", b"type,uuid\nuser,x\n"),
+        ("package.json", br#"{"name":"x","version":"1.0.0","scripts":{"a":"b"},"dependencies":{}}"#),
+        ("tsconfig.json", br#"{"compilerOptions":{"strict":true},"include":["src"]}"#),
+        ("map.json", br#"{"type":"FeatureCollection","features":[{"type":"Feature"}]}"#),
+        ("schema.json", br#"{"$schema":"x","type":"object","properties":{"role":{"type":"string"}}}"#),
+        ("events.jsonl", b"{\"a\":1}\n{\"type\":\"click\",\"id\":\"x\"}\n"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\x01\x02"),
+        ("printed.jsonl", printed.as_bytes()),
+        ("thread.jsonl", thread.as_bytes()),
+        ("wide.jsonl", &wide),
+    ];
+    for (name, bytes) in others {
+        dir.write(name, bytes);
+        let ran = dir.run(&format!("check {name}"));
+        assert_eq!(ran.code, Some(1), "{name}: {}{}", ran.stdout(), ran.stderr);
+        assert!(ran.stderr.contains("no dialect recognises"), "{name}: {}", ran.stderr);
+    }
+    assert!(dir.run("check wide.jsonl").stderr.contains("it is UTF-16"));
+}

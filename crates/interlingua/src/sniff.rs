@@ -43,16 +43,24 @@ pub fn guesses(head: &[u8], complete: bool) -> Vec<Guess> {
     if !guesses.is_empty() {
         return guesses;
     }
-    let mut seen = 0;
+    let (mut seen, mut looked_at) = (0, 0);
     let mut ask = |frame: Frame<'_>| {
         // Twenty documents are enough; a torn last one is nobody's.
         if seen < 20 && (complete || frame.kind != FrameKind::LastLine) {
+            looked_at += u32::from(!frame.bytes.trim_ascii().is_empty());
             seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
         }
     };
     let mut framer = framing.framer(head.len());
     framer.push(head, &mut ask);
     framer.finish(&mut ask);
+    // A text that shows a line of a log is none; a damaged log still is one.
+    if !guesses.is_empty() && seen * 4 < looked_at {
+        guesses.clear();
+        if !head.trim_ascii_start().starts_with(b"{") {
+            return guesses;
+        }
+    }
     // A document over several lines; some of them may be documents of their own.
     if guesses.is_empty() {
         ask_all(head, FrameKind::Whole, &mut guesses);

@@ -46,8 +46,11 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
     let kind = line.get("type")?.str()?;
     let session = line.get("session_id").is_some();
+    // Amp and Qwen Code print lines of the same form. Amp calls its sessions threads; Qwen says its version.
+    if line.str_or_empty("session_id").starts_with("T-") || line.get("qwen_code_version").is_some() {
+        return None;
+    }
     let score = match kind.as_escaped() {
-        // Amp writes the same `init` without the version.
         "system" if line.get("claude_code_version").is_some() => 10,
         "stream_event" if session => 10,
         "control_request" | "control_response" if line.get("request").or(line.get("response")).is_some() => 6,

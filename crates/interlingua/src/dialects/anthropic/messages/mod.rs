@@ -11,7 +11,7 @@ use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
 use crate::model::{Author, CallKind, FailureClass, Field, Service, Words, issuers};
 use crate::sniff::Head;
-use crate::tape::Val;
+use crate::tape::{Kind, Val};
 use crate::wire;
 use crate::wire::answer::AnswerWriter;
 use crate::wire::backends::{
@@ -299,7 +299,11 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         "error" if doc.get("error")?.get("type").is_some() => {
             Some((if stream { Role::Stream } else { Role::Response }, 8))
         }
-        "message" if doc.get("content").is_some() && doc.get("role").is_some() => {
+        // The API answers with a list of blocks; agents print lines that look like it, with a text.
+        "message"
+            if doc.get("content").is_some_and(|content| content.kind() == Kind::Array)
+                && doc.get("role").is_some() =>
+        {
             // OpenAI's items are called so, too, and have parts of their own; old rollouts of Codex are such lines.
             let is_openai = |part: Val<'_>| {
                 matches!(part.str_or_empty("type"), "input_text" | "output_text" | "input_image")

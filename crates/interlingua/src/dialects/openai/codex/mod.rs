@@ -64,5 +64,8 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let has = |name| head.doc.get(name).is_some();
     // Others have messages and results, too, with ids of their own around them.
     let foreign = ["message", "parentId", "uuid", "sessionId", "model", "usage", "object", "response"];
-    (!foreign.into_iter().any(has)).then_some((Role::Log, weight))
+    // What other agents print has a text where Codex has parts.
+    let is_printed =
+        word == "message" && head.doc.get("content").is_some_and(|content| content.str().is_some());
+    (!is_printed && !foreign.into_iter().any(has)).then_some((Role::Log, weight))
 }
