@@ -13,7 +13,7 @@ def mine(values):
         isinstance(at(v, "message"), dict) and v.get("type") in ("user", "assistant") and "parts" not in v["message"]
         or at(v, "type") in ("queue-operation", "file-history-snapshot", "agent-name", "custom-title", "api-request-shape")
         or {"agentType", "toolUseId"} <= set(v)
-        for v in values[:50] if isinstance(v, dict))
+        for v in values[:50] if isinstance(v, dict) and "session_id" not in v)  # what the program prints has that
 
 
 def read(values):
