@@ -352,12 +352,11 @@ impl<'f> Family<'f> {
         };
         self.read(member, &mut |bytes| joiner.push(bytes, &mut sessions, out))?;
         let mut last = || {
+            following.borrow_mut().append(&mut waiting.borrow_mut());
             let mut entries = Vec::new();
             if depth > 0 {
-                following.borrow_mut().append(&mut waiting.borrow_mut());
                 return entries;
             }
-            following.borrow_mut().append(&mut waiting.borrow_mut());
             // Those that follow may have sessions of their own, which follow, too.
             let mut at = 0;
             while let Some(child) = {
