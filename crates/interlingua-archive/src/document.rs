@@ -1,4 +1,4 @@
-//! PieceReader of a session's document. Values are copied as they are spelled; only the space between them is left out, so that
+//! The pieces of a session's document. Values are copied as they are spelled; only the space between them is left out, so that
 //! a file that was indented and a row that was not give the same document.
 
 use interlingua::json::{Str, escape_into};

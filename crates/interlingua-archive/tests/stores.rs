@@ -70,16 +70,16 @@ CREATE TABLE todo (session_id text, content text, status text, priority text, po
 INSERT INTO account VALUES ('a', 'me@example.org', 'TOPSECRET-access', 'TOPSECRET-refresh');
 INSERT INTO credential VALUES ('c', 'key', 'TOPSECRET-value');
 INSERT INTO session_share VALUES ('ses_1', 'x', 'TOPSECRET-share', 'https://opncd.ai/share/x');
-INSERT INTO project VALUES ('p1', '/work/shop', 'git', NULL, '[]');
+INSERT INTO project VALUES ('p1', '/proj/shop', 'git', NULL, '[]');
 ";
 
 const ROWS: &str = r#"
 INSERT INTO session (id, project_id, slug, directory, title, version, share_url, permission, time_created, time_updated)
-  VALUES ('ses_1', 'p1', 'calm-fox', '/work/shop', 'A "quoted" title', '1.1.44', 'https://opncd.ai/share/x',
+  VALUES ('ses_1', 'p1', 'calm-fox', '/proj/shop', 'A "quoted" title', '1.1.44', 'https://opncd.ai/share/x',
     '[{"permission":"edit","pattern":"*","action":"ask"}]', 1000, 2000),
-  ('ses_0', 'p1', 'old-fox', '/work/shop', 'Older', '1.1.44', NULL, NULL, 500, 600);
+  ('ses_0', 'p1', 'old-fox', '/proj/shop', 'Older', '1.1.44', NULL, NULL, 500, 600);
 INSERT INTO message VALUES
-  ('msg_2', 'ses_1', 1100, '{"role":"assistant","parentID":"msg_1","modelID":"m","providerID":"x","mode":"build","agent":"build","path":{"cwd":"/work/shop","root":"/"},"cost":0.5,"tokens":{"input":1,"output":2,"reasoning":0,"cache":{"read":0,"write":0}},"time":{"created":1100,"completed":1150},"finish":"stop"}'),
+  ('msg_2', 'ses_1', 1100, '{"role":"assistant","parentID":"msg_1","modelID":"m","providerID":"x","mode":"build","agent":"build","path":{"cwd":"/proj/shop","root":"/"},"cost":0.5,"tokens":{"input":1,"output":2,"reasoning":0,"cache":{"read":0,"write":0}},"time":{"created":1100,"completed":1150},"finish":"stop"}'),
   ('msg_1', 'ses_1', 1050, '{"role":"user","time":{"created":1050},"agent":"build","model":{"providerID":"x","modelID":"m"}}');
 INSERT INTO part VALUES
   ('prt_3', 'msg_2', 'ses_1', '{"type":"text","text":"Hello","time":{"start":1120,"end":1130}}'),
@@ -104,18 +104,18 @@ fn database(scratch: &Scratch) -> (PathBuf, Connection) {
 fn tree(scratch: &Scratch) -> PathBuf {
     scratch.write(
         "storage/project/p1.json",
-        "{\n  \"id\": \"p1\",\n  \"worktree\": \"/work/shop\",\n  \"vcs\": \"git\",\n  \"sandboxes\": []\n}",
+        "{\n  \"id\": \"p1\",\n  \"worktree\": \"/proj/shop\",\n  \"vcs\": \"git\",\n  \"sandboxes\": []\n}",
     );
     scratch.write(
         "storage/session/p1/ses_1.json",
         r#"{
-  "id": "ses_1", "slug": "calm-fox", "version": "1.1.44", "projectID": "p1", "directory": "/work/shop",
+  "id": "ses_1", "slug": "calm-fox", "version": "1.1.44", "projectID": "p1", "directory": "/proj/shop",
   "title": "A \"quoted\" title", "time": {"created": 1000, "updated": 2000},
   "permission": [{"permission": "edit", "pattern": "*", "action": "ask"}],
   "share": {"secret": "TOPSECRET-share", "url": "https://opncd.ai/share/x"}
 }"#,
     );
-    scratch.write("storage/session/p1/ses_0.json", r#"{"id": "ses_0", "slug": "old-fox", "version": "1.1.44", "projectID": "p1", "directory": "/work/shop", "title": "Older", "time": {"created": 500, "updated": 600}}"#);
+    scratch.write("storage/session/p1/ses_0.json", r#"{"id": "ses_0", "slug": "old-fox", "version": "1.1.44", "projectID": "p1", "directory": "/proj/shop", "title": "Older", "time": {"created": 500, "updated": 600}}"#);
     scratch.write(
         "storage/message/ses_1/msg_1.json",
         r#"{
@@ -125,7 +125,7 @@ fn tree(scratch: &Scratch) -> PathBuf {
     );
     scratch.write("storage/message/ses_1/msg_2.json", r#"{
   "id": "msg_2", "sessionID": "ses_1", "role": "assistant", "parentID": "msg_1", "modelID": "m", "providerID": "x", "mode": "build",
-  "agent": "build", "path": {"cwd": "/work/shop", "root": "/"}, "cost": 0.5,
+  "agent": "build", "path": {"cwd": "/proj/shop", "root": "/"}, "cost": 0.5,
   "tokens": {"input": 1, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}},
   "time": {"created": 1100, "completed": 1150}, "finish": "stop"
 }"#);
@@ -170,7 +170,7 @@ fn a_database_and_a_tree_give_the_same_sessions_without_credentials() {
     assert_eq!(of_database.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["ses_0", "ses_1"]);
     assert_eq!(of_database, of_tree);
     let (_, document) = &of_database[1];
-    assert!(document.starts_with(r#"{"info":{"id":"ses_1","slug":"calm-fox","projectID":"p1","directory":"/work/shop","title":"A \"quoted\" title""#), "{document}");
+    assert!(document.starts_with(r#"{"info":{"id":"ses_1","slug":"calm-fox","projectID":"p1","directory":"/proj/shop","title":"A \"quoted\" title""#), "{document}");
     assert!(
         document.contains(r#""messages":[{"info":{"id":"msg_1","sessionID":"ses_1","role":"user""#),
         "{document}"

@@ -74,8 +74,15 @@ pub(crate) fn is_joined(path: &Path) -> bool {
             filled = keep;
         }
     };
+    // The name may stand in a conversation; then there is nothing to take apart.
+    let is_found = || {
+        let mut splitter = Splitter::default();
+        read_all(path, &mut |bytes| splitter.push(bytes, &mut |_| {}))?;
+        splitter.finish(&mut |_| {});
+        io::Result::Ok(splitter.has_found())
+    };
     // Whoever opens it next says what is wrong with it.
-    scan().unwrap_or(false)
+    scan().is_ok_and(|named| named && is_found().unwrap_or(false))
 }
 
 /// How much of a file is read to see whether it can be a record.

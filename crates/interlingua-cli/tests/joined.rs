@@ -82,3 +82,32 @@ fn only_records_are_joined() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("`--join` makes records, and `codex` is none"), "{}", ran.stderr);
 }
+
+/// Who talks about joined sessions has none.
+#[test]
+fn a_record_that_only_speaks_of_it_is_one_session() {
+    let dir = Dir::new("joined_words");
+    let line = r#"{"type":"user","sessionId":"s","uuid":"a","parentUuid":null,"message":{"role":"user","content":"what is session-joined?"}}"#;
+    dir.write("x.jsonl", format!("{line}\n"));
+    dir.run("convert x.jsonl --to record -o x.json -q").expect(0, "");
+    dir.run("convert x.json --to claude-code -o y.jsonl -q").expect(0, "");
+    assert_eq!(dir.read("y.jsonl"), dir.read("x.jsonl"));
+}
+
+/// What cannot be read whole, or holds several sessions, is never put into another record.
+#[test]
+fn a_damaged_record_and_one_of_several_sessions_stay_as_they_are() {
+    let dir = Dir::new("joined_alone");
+    dir.write("main.jsonl", fixture(&format!("{CLAUDE}/subagent.jsonl")));
+    dir.write("child.jsonl", fixture(&format!("{CLAUDE}/subagent-child.jsonl")));
+    dir.write("several.jsonl", fixture("agents/opencode/fixtures/2026-02/storage.jsonl"));
+    dir.run("convert child.jsonl --to record -o child.json -q").expect(0, "");
+    let mut torn = dir.read("child.json");
+    let middle = torn.len() / 2;
+    torn[middle..middle + 40].fill(b'{');
+    dir.write("torn.json", &torn);
+    dir.run("convert main.jsonl torn.json several.jsonl --to record --join -o out/ -q").expect(0, "");
+    assert_eq!(dir.read("out/torn.record.json"), torn);
+    dir.run("convert out/several.record.json --to opencode -o back.jsonl -q").expect(0, "");
+    assert_eq!(dir.read("back.jsonl"), dir.read("several.jsonl"));
+}

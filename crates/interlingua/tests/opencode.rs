@@ -71,8 +71,8 @@ fn each_session_of_a_file_is_a_record_of_its_own() {
     assert_eq!(
         facts,
         [
-            json!(["ses_3b7c8b357ffe7WSI65hIZWAtTJ", place("/work/shop"), "Tax in the cart"]),
-            json!(["ses_3b7c76cceffemmR6GNCgYtVBVX", place("/work/blog"), "The picture"]),
+            json!(["ses_3b7c8b357ffe7WSI65hIZWAtTJ", place("/proj/shop"), "Tax in the cart"]),
+            json!(["ses_3b7c76cceffemmR6GNCgYtVBVX", place("/proj/blog"), "The picture"]),
         ]
     );
     // The second project's document begins the second session, although it does not name it.
@@ -150,10 +150,10 @@ fn a_tool_part_is_a_call_and_its_result() {
         results,
         [
             json!(["call_1", false, null, 4, null]),
-            json!(["call_2", false, null, 3, [{"path": "/work/shop/notes.txt", "action": "patch", "diff": diff}]]),
+            json!(["call_2", false, null, 3, [{"path": "/proj/shop/notes.txt", "action": "patch", "diff": diff}]]),
             json!(["call_3", false, 3, 54, null]),
             json!(["call_4", true, null, 1, null]),
-            json!(["call_5", false, null, 1, [{"path": "/work/shop/new.txt", "action": "write"}]]),
+            json!(["call_5", false, null, 1, [{"path": "/proj/shop/new.txt", "action": "write"}]]),
         ]
     );
     let calls = entries.iter().filter_map(|entry| entry["children"].as_array()).flatten();

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Look;
 use super::page_text::{
-    CHUNK_BYTES, CHUNK_LINES, Chunks, cells, clip, escape, lines, lines_of, picture, split_lines,
+    CHUNK_BYTES, CHUNK_LINES, TextChunks, cells, clip, escape, lines, lines_of, picture, split_lines,
 };
 use super::prose::{Block, Inline, blocks, inline};
 use super::safe::{one_line, visible};
@@ -467,7 +467,7 @@ impl HtmlPage<'_> {
                 Block::Code(_, code) => self.chunks("code", code),
                 Block::Table(lines) => self.table(lines),
                 Block::Text(lines) => {
-                    for chunk in Chunks(lines) {
+                    for chunk in TextChunks(lines) {
                         put!(self, "<div class=\"p\">");
                         for (number, line) in chunk.lines().enumerate() {
                             if number > 0 {
@@ -527,7 +527,7 @@ impl HtmlPage<'_> {
     }
 
     fn chunks(&mut self, sort: &str, text: &str) {
-        for chunk in Chunks(text) {
+        for chunk in TextChunks(text) {
             // A browser drops the first line break behind the tag; this one is for it.
             put!(self, "<pre class=\"{sort}\">\n");
             self.text(chunk);

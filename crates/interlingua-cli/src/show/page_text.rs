@@ -90,9 +90,9 @@ pub(crate) fn split_lines(text: &str, most: usize, longest: usize) -> (&str, &st
 }
 
 /// A text in pieces of some lines each.
-pub(crate) struct Chunks<'t>(pub(crate) &'t str);
+pub(crate) struct TextChunks<'t>(pub(crate) &'t str);
 
-impl<'t> Iterator for Chunks<'t> {
+impl<'t> Iterator for TextChunks<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {
@@ -127,7 +127,7 @@ mod tests {
         for text in
             ["", "a", "a\nb\n", &"x\n".repeat(1000), &"é".repeat(100_000), &"y".repeat(CHUNK_BYTES + 1)]
         {
-            let joined: Vec<&str> = Chunks(text).collect();
+            let joined: Vec<&str> = TextChunks(text).collect();
             let glue = if text.contains('\n') { "\n" } else { "" };
             assert_eq!(joined.join(glue).trim_end_matches('\n'), text.trim_end_matches('\n'));
         }

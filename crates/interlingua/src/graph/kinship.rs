@@ -31,6 +31,9 @@ pub struct Kinship {
     pub asked_by_agent: bool,
     /// How large it is.
     pub size: RecordSize,
+    /// Why it cannot be joined to others, or others to it: not everything in it can be read, or it holds several records. Both
+    /// stay as they are.
+    pub stands_alone: bool,
 }
 
 /// How large a record is.
@@ -72,6 +75,9 @@ struct HeardKinship {
     speaker: Option<SoleSpeaker>,
     /// A message of a user has been met.
     asked: bool,
+    /// A record has begun, and one has ended.
+    begun: bool,
+    ended: bool,
 }
 
 enum SoleSpeaker {
@@ -93,6 +99,8 @@ impl KinshipReader {
         let Self { frames, heard } = &mut self;
         frames.finish(|frame, tape| heard.frame(frame, tape));
         let mut facts = self.heard.facts;
+        // A record that was cut off has no end.
+        facts.stands_alone |= !self.heard.ended;
         if let Some(SoleSpeaker::Subagent(agent)) = self.heard.speaker {
             facts.agent = Some(agent);
         }
@@ -102,7 +110,18 @@ impl KinshipReader {
 
 impl HeardKinship {
     fn frame(&mut self, frame: Frame<'_>, tape: Option<&Tape<'_>>) {
-        let Some(tape) = tape else { return };
+        let Some(tape) = tape else {
+            self.facts.stands_alone = true;
+            return;
+        };
+        let again = match frame.kind {
+            FrameKind::Head => std::mem::replace(&mut self.begun, true),
+            FrameKind::Tail => std::mem::replace(&mut self.ended, true),
+            FrameKind::Element { .. } => false,
+            // Not cut: a record without entries, or none at all.
+            _ => true,
+        };
+        self.facts.stands_alone |= again;
         let root = tape.root();
         self.facts.size.leaves += u64::from(root.leaves());
         if let FrameKind::Element { .. } = frame.kind {

@@ -62,7 +62,7 @@ pub struct Link {
 pub fn links(sessions: &[Kinship]) -> Vec<Option<Link>> {
     let mut main = BTreeMap::new();
     for (number, facts) in sessions.iter().enumerate() {
-        if let Some(id) = facts.session.as_ref().filter(|_| facts.agent.is_none()) {
+        if let Some(id) = facts.session.as_ref().filter(|_| facts.agent.is_none() && !facts.stands_alone) {
             main.entry(id.as_str()).or_insert(number);
         }
     }
@@ -83,7 +83,7 @@ pub fn links(sessions: &[Kinship]) -> Vec<Option<Link>> {
 }
 
 fn link(facts: &Kinship, sessions: &[Kinship], main: &BTreeMap<&str, usize>) -> Option<Link> {
-    let own = facts.session.as_deref()?;
+    let own = facts.session.as_deref().filter(|_| !facts.stands_alone)?;
     if let Some(agent) = &facts.agent {
         // A file in which only a subagent speaks is called like the session of its parent.
         let parent = *main.get(own)?;

@@ -43,6 +43,8 @@ struct SplitState {
     /// The record at hand is one that followed.
     following: Option<(usize, String)>,
     begun: bool,
+    /// Something was joined.
+    found: bool,
     /// The record at hand has an entry that was written.
     has_entries: bool,
 }
@@ -59,6 +61,11 @@ impl Splitter {
         let Self { frames, state } = self;
         frames.finish(|frame, tape| state.frame(frame, tape, each));
     }
+
+    /// Whether anything was joined to the record, as far as it has passed.
+    pub const fn has_found(&self) -> bool {
+        self.state.found
+    }
 }
 
 impl SplitState {
@@ -73,6 +80,7 @@ impl SplitState {
         };
         let entry = tape.root();
         if let Some(joined) = joined(entry).filter(|_| begins_session(entry)) {
+            self.found = true;
             self.names.push_back(joined.str_or_empty("file").to_owned());
             return;
         }
@@ -86,6 +94,7 @@ impl SplitState {
             },
             each,
         );
+        self.found |= at > 0;
         kept.push_str(&tape.text()[at..]);
         if std::mem::replace(&mut self.has_entries, true) {
             self.write(b",", each);
@@ -95,9 +104,12 @@ impl SplitState {
 
     fn next_record(&mut self) {
         self.has_entries = false;
-        if std::mem::replace(&mut self.begun, true) {
+        // A record that nobody named belongs to the file of the one before it: some files hold several sessions.
+        if std::mem::replace(&mut self.begun, true)
+            && let Some(name) = self.names.pop_front()
+        {
             let number = self.following.take().map_or(0, |(number, _)| number + 1);
-            self.following = Some((number, self.names.pop_front().unwrap_or_default()));
+            self.following = Some((number, name));
         }
     }
 
