@@ -7,9 +7,10 @@ use interlingua::pipe::Pipe;
 use crate::convert::{Identified, identify, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::Check;
-use crate::sources::{self, FoundFiles, InputPlace};
+use crate::report::ReportWriter;
+use crate::sources::{self, FoundFile, FoundFiles, InputPlace};
 use crate::talk::{self, Talk};
-use crate::{jobs, render, report};
+use crate::{jobs, render};
 
 /// What a file is and what was found in it.
 #[derive(Debug)]
@@ -26,37 +27,84 @@ impl Checked {
 
 pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
     let FoundFiles { files: found, failed, .. } = sources::find(&args.files, None);
-    let results = jobs::each(&found, &args.bulk, |file| check(&file.input, args));
-    let mut files: Vec<(String, Result<Checked, CommandError>)> = Vec::with_capacity(found.len());
+    let mut verdicts = Verdicts {
+        report: args.json.then(|| ReportWriter::new("check", None)).transpose()?,
+        ..Verdicts::default()
+    };
     let mut skipped = Vec::new();
-    for (file, result) in found.iter().zip(results) {
-        match result {
-            Err(error) if error.is_skip() && !file.named => skipped.push((file.input.name(), error)),
-            result => files.push((file.input.name(), result)),
+    let mut written = Ok(());
+    let work = |file: &FoundFile| check(&file.input, args);
+    jobs::each(&found, &args.bulk, work, |file, result| match result {
+        Err(error) if error.is_skip() && !file.named => skipped.push((file.input.name(), error)),
+        result => {
+            let told = verdicts.add(&file.input.name(), result, file.named, talk);
+            if written.is_ok() {
+                written = told;
+            }
         }
+    });
+    written?;
+    for (name, error) in failed {
+        verdicts.add(&name, Err(error), true, talk)?;
     }
-    files.extend(failed.into_iter().map(|(name, error)| (name, Err(error))));
-    if args.json {
-        talk::data(report::check(&files, &skipped).as_bytes())?;
-    } else {
-        for (name, result) in &files {
-            match result {
-                Ok(checked) if talk.quiet && checked.is_sound() => {}
-                Ok(Checked { identity, report }) => talk::text(&render::checked(name, identity, report))?,
-                Err(error) => Talk::error(error),
+    let Verdicts { sound, not_sound, unreadable, exit, report } = verdicts;
+    match report {
+        Some(report) => report.finish(&skipped, None)?,
+        None if found.len() > 1 && !talk.quiet => {
+            talk::text(&render::verdicts(sound, not_sound, unreadable))?;
+        }
+        None => {}
+    }
+    talk.say(&render::skipped(&skipped, talk.verbose));
+    Ok(match exit {
+        Some(exit) => exit,
+        None if sound + not_sound == 0 => return Err(CommandError::NothingRecognised(skipped.len())),
+        None if not_sound == 0 => Exit::Done,
+        None => Exit::Failed,
+    })
+}
+
+/// What was found in files, told as they are done.
+#[derive(Default)]
+struct Verdicts {
+    sound: u64,
+    not_sound: u64,
+    unreadable: u64,
+    /// How a file that could not be read ends the run.
+    exit: Option<Exit>,
+    report: Option<ReportWriter>,
+}
+
+impl Verdicts {
+    fn add(
+        &mut self,
+        name: &str,
+        result: Result<Checked, CommandError>,
+        named: bool,
+        talk: &Talk,
+    ) -> Result<(), CommandError> {
+        match &result {
+            Ok(checked) if checked.is_sound() => self.sound += 1,
+            Ok(_) => self.not_sound += 1,
+            Err(error) => {
+                self.unreadable += 1;
+                self.exit.get_or_insert(error.exit());
+            }
+        }
+        if let Some(report) = &mut self.report {
+            report.checked(name, &result);
+            return Ok(());
+        }
+        match result {
+            // Of a directory, what is not sound is what one wants to know.
+            Ok(checked) if checked.is_sound() && (talk.quiet || !(named || talk.verbose)) => Ok(()),
+            Ok(Checked { identity, report }) => talk::text(&render::checked(name, &identity, &report)),
+            Err(error) => {
+                Talk::error(&error);
+                Ok(())
             }
         }
     }
-    talk.say(&render::skipped(&skipped, talk.verbose));
-    if files.is_empty() {
-        return Err(CommandError::NothingRecognised(skipped.len()));
-    }
-    let unreadable = files.iter().find_map(|(_, result)| result.as_ref().err());
-    Ok(match unreadable {
-        Some(error) => error.exit(),
-        None if files.iter().flat_map(|(_, result)| result).all(Checked::is_sound) => Exit::Done,
-        None => Exit::Failed,
-    })
 }
 
 fn check(input: &InputPlace, args: &Check) -> Result<Checked, CommandError> {

@@ -12,16 +12,16 @@ use interlingua::model::Usage;
 use interlingua::pipe::Pipe;
 use interlingua::tape::Limits;
 
-use interlingua_record::contract::Refusal;
-
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
 use crate::outputs::{self, Sink, Taken};
+use crate::report::ReportWriter;
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
 use crate::stores;
-use crate::talk::{self, Talk};
-use crate::{globs, jobs, joined, render, report};
+use crate::summary::Summary;
+use crate::talk::Talk;
+use crate::{globs, jobs, joined, render};
 
 /// What an input is.
 #[derive(Clone, Copy, Debug)]
@@ -52,22 +52,23 @@ pub(crate) struct Converted {
     pub(crate) report: Report,
 }
 
-/// What became of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Summary {
-    pub(crate) converted: Vec<Converted>,
-    /// Left aside, in a directory.
-    pub(crate) skipped: Vec<(String, CommandError)>,
-    pub(crate) failed: Vec<(String, CommandError)>,
+impl Converted {
+    /// Whether nothing of a conversation is in an output that is about one, and nothing of the source is kept in it.
+    pub(crate) fn has_no_content(&self) -> bool {
+        let is_about_one = match self.to.1 {
+            Role::Request | Role::Response | Role::Stream | Role::Live | Role::Log => true,
+            Role::Count | Role::Counted | Role::Models | Role::Input => false,
+        };
+        is_about_one && !self.is_copy && self.report.content.is_empty() && self.report.kept == 0
+    }
 }
 
 pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let stdin = [PathBuf::from("-")];
     let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
-    let report_to_stdout = args.report.as_deref() == Some(Path::new("-"));
     // A dash is stdout, as it is stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    if report_to_stdout && output.is_none() {
+    if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
         return Err(CommandError::StdoutTwice);
     }
     let summary = match (inputs, output) {
@@ -76,9 +77,7 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
             if into_directory {
                 make_directory(output)?;
             }
-            let summary = joined::join(inputs, output, into_directory, args)?;
-            tell(&summary, talk);
-            summary
+            joined::join(inputs, output, into_directory, args, talk)?
         }
         (_, None) if args.join => return Err(CommandError::NeedsOutput),
         ([one], output) if !is_several(one) && !output.is_some_and(is_directory) => {
@@ -93,36 +92,17 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
         (_, None) => return Err(CommandError::NeedsDirectory),
         (_, Some(output)) => many(inputs, output, args, talk)?,
     };
-    if let Some(path) = &args.report {
-        let json = report::convert(&summary);
-        if report_to_stdout {
-            talk::data(json.as_bytes())?;
-        } else {
-            outputs::write_file(path, json.as_bytes())?;
-        }
-    }
     if let [(_, _), ..] = &summary.failed[..] {
         return Ok(Exit::Unreadable);
     }
     let is_there = |(_, error): &(String, CommandError)| matches!(error, CommandError::Exists(_));
-    if summary.converted.is_empty() && !summary.skipped.iter().any(is_there) {
+    if summary.files == 0 && !summary.skipped.iter().any(is_there) {
         return Err(CommandError::NothingRecognised(summary.skipped.len()));
     }
-    let strict = if args.strict { LossPolicy::strict() } else { LossPolicy::default() };
-    let policy = strict.and(args.policy.clone().unwrap_or_default());
-    // Whoever asks a model is told what to do; a log simply lost something.
-    let tells = |file: &&Converted| args.policy.is_some() || file.to.0.plane == Plane::Wire;
-    for file in summary.converted.iter().filter(tells) {
-        if let Some(row) = policy.failures(&file.report).first() {
-            return Err(CommandError::Refused(Box::new(Refusal::of_loss(
-                row,
-                file.to.0.name,
-                file.report.clone(),
-            ))));
-        }
+    if let Some(refusal) = summary.refusal {
+        return Err(CommandError::Refused(refusal));
     }
-    let unsound = |file: &Converted| file.report.lost > 0 || file.report.errors > 0;
-    let strict_failure = args.strict && summary.converted.iter().any(unsound);
+    let strict_failure = args.strict && summary.unsound;
     if strict_failure {
         talk.say(&render::strict());
     }
@@ -147,10 +127,12 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
     };
     let to = (args.target(), role);
     let options = conversion_options(&input, to, args)?;
+    let mut account = RunAccount::begin(args)?;
     let converted = convert(opened, &input, identity, to, sink, &options, &ProgressBar::hidden())?;
     let converted = Converted { output: output.map(Path::to_owned), ..converted };
     talk.say(&render::converted(&converted, talk.verbose));
-    Ok(Summary { converted: vec![converted], ..Summary::default() })
+    account.add(&converted);
+    account.end()
 }
 
 /// Many files to a directory, so many at once as asked for.
@@ -166,21 +148,61 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
     outputs::check_places(report_file(args).as_slice(), &read)?;
     let taken = Taken::new(&files, args.report.as_deref());
     outputs::open_files().expect(files.len());
+    let mut account = RunAccount::begin(args)?;
+    account.summary = Summary { skipped, failed, ..Summary::default() };
     let bar = progress(&files, talk);
-    let results = jobs::each(&files, &args.bulk, |file| one_of_many(file, output, &taken, args, &bar));
+    let work = |file: &FoundFile| one_of_many(file, output, &taken, args, &bar);
+    jobs::each(&files, &args.bulk, work, |file, result| match result {
+        Ok(converted) => {
+            if talk.verbose {
+                bar.suspend(|| talk.say(&render::converted_line(&converted)));
+            }
+            account.add(&converted);
+        }
+        Err(error) => account.summary.leave_out(file, error),
+    });
     bar.finish_and_clear();
+    tell(&account.summary, talk);
+    account.end()
+}
 
-    let mut summary = Summary { skipped, failed, ..Summary::default() };
-    for (result, file) in results.into_iter().zip(&files) {
-        match result {
-            Ok(converted) => summary.converted.push(converted),
-            Err(error @ CommandError::Exists(_)) => summary.skipped.push((file.input.name(), error)),
-            Err(error) if error.is_skip() && !file.named => summary.skipped.push((file.input.name(), error)),
-            Err(error) => summary.failed.push((file.input.name(), error)),
+/// What is told of a run while it goes on.
+pub(crate) struct RunAccount<'a> {
+    args: &'a Convert,
+    policy: LossPolicy,
+    pub(crate) summary: Summary,
+    report: Option<ReportWriter>,
+}
+
+impl<'a> RunAccount<'a> {
+    /// Opens the report, if one is asked for. Its place has been checked.
+    pub(crate) fn begin(args: &'a Convert) -> Result<Self, CommandError> {
+        let open = |_: &PathBuf| ReportWriter::new("convert", report_file(args));
+        let strict = if args.strict { LossPolicy::strict() } else { LossPolicy::default() };
+        Ok(Self {
+            args,
+            policy: strict.and(args.policy.clone().unwrap_or_default()),
+            summary: Summary::default(),
+            report: args.report.as_ref().map(open).transpose()?,
+        })
+    }
+
+    pub(crate) fn add(&mut self, file: &Converted) {
+        // Whoever asks a model is told what to do; a log simply lost something.
+        let judges = self.args.policy.is_some() || file.to.0.plane == Plane::Wire;
+        self.summary.add(file, judges.then_some(&self.policy));
+        if let Some(report) = &mut self.report {
+            report.converted(file);
         }
     }
-    tell(&summary, talk);
-    Ok(summary)
+
+    pub(crate) fn end(self) -> Result<Summary, CommandError> {
+        let Self { summary, report, .. } = self;
+        if let Some(report) = report {
+            report.finish(&summary.skipped, Some(&summary))?;
+        }
+        Ok(summary)
+    }
 }
 
 /// The file that the report goes to.
@@ -188,11 +210,9 @@ pub(crate) fn report_file(args: &Convert) -> Option<&Path> {
     args.report.as_deref().filter(|path| *path != Path::new("-"))
 }
 
-fn tell(summary: &Summary, talk: &Talk) {
+pub(crate) fn tell(summary: &Summary, talk: &Talk) {
     talk.say(&render::summary(summary, talk.verbose));
-    for (_, error) in &summary.failed {
-        Talk::error(error);
-    }
+    Talk::insist(&render::failed(&summary.failed, talk.verbose));
 }
 
 fn make_directory(path: &Path) -> Result<(), CommandError> {

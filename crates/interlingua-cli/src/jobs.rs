@@ -1,37 +1,100 @@
 //! Many inputs at once: as many threads as asked for, results in the order of the inputs.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use crate::flags::BulkFlags;
 
-/// Does the work for each input, so many at a time. What one thread has done is never seen by another, so nothing
-/// depends on which of them was faster.
+/// How many inputs may be done before the one that is taken next: results wait for it in memory.
+const AHEAD: usize = 1024;
+
+/// Does the work for each input, so many at a time, and hands over what came of it, in order and as soon as it can be. What
+/// one thread has done is never seen by another, so nothing depends on which of them was faster.
 pub(crate) fn each<T: Sync, R: Send>(
     inputs: &[T],
     flags: &BulkFlags,
     work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
+    mut take: impl FnMut(&T, R),
+) {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = flags.jobs.unwrap_or_else(processors).min(inputs.len());
     if jobs <= 1 {
-        return inputs.iter().map(work).collect();
+        return inputs.iter().for_each(|input| take(input, work(input)));
     }
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(inputs.len()));
-    std::thread::scope(|scope| {
+    let (orders, ordered) = mpsc::channel();
+    let (done, finished) = mpsc::channel();
+    let ordered = Mutex::new(ordered);
+    let panicked = std::thread::scope(|scope| {
         for _ in 0..jobs {
-            scope.spawn(|| {
-                while let number = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some(input) = inputs.get(number)
-                {
-                    let result = work(input);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+            let (ordered, work, done) = (&ordered, &work, done.clone());
+            scope.spawn(move || {
+                let next = || ordered.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                while let Ok((number, input)) = next() {
+                    // Whoever waits for this one must not wait for ever.
+                    let result = catch_unwind(AssertUnwindSafe(|| work(input)));
+                    if done.send((number, result)).is_err() {
+                        return;
+                    }
                 }
             });
         }
+        let mut waiting = BTreeMap::new();
+        let mut inputs_left = inputs.iter().enumerate();
+        // So many at first, and one more for each that is taken.
+        inputs_left.by_ref().take(AHEAD).for_each(|order| _ = orders.send(order));
+        for (taken, input) in inputs.iter().enumerate() {
+            let result = loop {
+                match waiting.remove(&taken) {
+                    Some(result) => break result,
+                    None => match finished.recv() {
+                        Ok((number, Ok(result))) => _ = waiting.insert(number, result),
+                        Ok((_, Err(panicked))) => return Err(panicked),
+                        Err(mpsc::RecvError) => return Ok(()),
+                    },
+                }
+            };
+            take(input, result);
+            if let Some(order) = inputs_left.next() {
+                // The threads are there as long as the channel is.
+                _ = orders.send(order);
+            }
+        }
+        drop(orders);
+        Ok::<(), Box<dyn Any + Send>>(())
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(number, _)| *number);
-    results.into_iter().map(|(_, result)| result).collect()
+    if let Err(panicked) = panicked {
+        resume_unwind(panicked);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_whoever_is_fast() {
+        let inputs: Vec<u64> = (0..3000).collect();
+        for jobs in [1, 2, 7] {
+            let mut taken = Vec::new();
+            let slow_first = |input: &u64| {
+                let rounds = if input.is_multiple_of(1000) { 1_000_000 } else { 1 };
+                (0..rounds).for_each(|round| _ = std::hint::black_box(round));
+                input * 2
+            };
+            each(&inputs, &BulkFlags { jobs: Some(jobs) }, slow_first, |input, result| {
+                taken.push((*input, result));
+            });
+            assert!(taken.iter().copied().eq((0..3000).map(|input| (input, input * 2))));
+        }
+    }
+
+    #[test]
+    fn a_panic_is_passed_on_and_nobody_waits_for_ever() {
+        let inputs: Vec<u64> = (0..100).collect();
+        let work = |input: &u64| assert_ne!(*input, 50, "no such input");
+        let run = || each(&inputs, &BulkFlags { jobs: Some(3) }, work, |_, ()| {});
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    }
 }

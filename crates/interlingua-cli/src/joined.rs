@@ -14,12 +14,14 @@ use interlingua::graph::{
 use interlingua::json::Output;
 use interlingua::model::Usage;
 
-use crate::convert::{Converted, Summary, convert_file, report_file};
+use crate::convert::{Converted, RunAccount, convert_file, report_file, tell};
 use crate::error::CommandError;
 use crate::flags::Convert;
 use crate::jobs;
 use crate::outputs::{self, PrivateFolder, Sink, Taken};
 use crate::sources::{self, FoundFile, FoundFiles};
+use crate::summary::Summary;
+use crate::talk::Talk;
 
 /// A session that was joined to others, made a file of its own again.
 #[derive(Clone, Debug)]
@@ -177,6 +179,7 @@ pub(crate) fn join(
     output: &Path,
     into_directory: bool,
     args: &Convert,
+    talk: &Talk,
 ) -> Result<Summary, CommandError> {
     if args.target().name != record::DIALECT.name {
         return Err(CommandError::JoinsRecords(args.target()));
@@ -197,19 +200,14 @@ pub(crate) fn join(
                 .map_err(|error| CommandError::Read(converted.name.clone(), error))?;
             Ok((converted, reader.finish()))
         };
-    let results = jobs::each(&numbers, &args.bulk, |number| to_record(*number, Vec::new()));
-
-    let mut summary = Summary { skipped, failed, ..Summary::default() };
+    let mut account = RunAccount::begin(args)?;
+    account.summary = Summary { skipped, failed, ..Summary::default() };
     let mut family = Family::new(&folder, &files);
-    for (number, result) in results.into_iter().enumerate() {
-        match result {
-            Ok((converted, facts)) => family.add(number, converted, facts),
-            Err(error) if error.is_skip() && !files[number].named => {
-                summary.skipped.push((files[number].input.name(), error));
-            }
-            Err(error) => summary.failed.push((files[number].input.name(), error)),
-        }
-    }
+    let work = |number: &usize| to_record(*number, Vec::new());
+    jobs::each(&numbers, &args.bulk, work, |number, result| match result {
+        Ok((converted, facts)) => family.add(*number, converted, facts),
+        Err(error) => account.summary.leave_out(&files[*number], error),
+    });
     family.link()?;
     // What a parent tells of its subagents' responses is counted there.
     for member in 0..family.members.len() {
@@ -241,8 +239,9 @@ pub(crate) fn join(
         sink.finish()?;
         family.outputs.insert(root, path);
     }
-    summary.converted = family.finish();
-    Ok(summary)
+    family.finish().iter().for_each(|converted| account.add(converted));
+    tell(&account.summary, talk);
+    account.end()
 }
 
 fn record_framing() -> interlingua::framing::Framing {

@@ -16,6 +16,7 @@ mod flags;
 mod globs;
 mod jobs;
 mod joined;
+mod losses;
 mod matrix;
 mod orders;
 mod outputs;
@@ -27,6 +28,7 @@ mod sources;
 mod stats;
 mod stop;
 mod stores;
+mod summary;
 mod talk;
 mod unpack;
 

@@ -3,17 +3,25 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem, Severity};
 use interlingua::framing::Framing;
-use interlingua::ledger::{Report, Row};
+use interlingua::ledger::{Content, Report, Row};
 
 use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
 
-use crate::convert::{Converted, How, Identified, Summary};
+use crate::convert::{Converted, How, Identified};
 use crate::error::CommandError;
+use crate::losses::{Detail, LossTable, UNPARSED};
+use crate::show::safe;
+use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 
 /// How many of a kind are listed before `… and N more`.
 const MOST: usize = 20;
+/// How many files are named that were skipped for the same reason.
+const MOST_SKIPPED: usize = 5;
+/// How many sorts of values are named in a sentence.
+const MOST_FIELDS: usize = 4;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -48,27 +56,82 @@ pub(crate) fn reading(name: &str, identity: &Identified) -> String {
     text
 }
 
-/// The loss table of one file.
+/// What became of one file: a sentence, the counts, what was lost, and what else there is to say.
 pub(crate) fn converted(file: &Converted, verbose: bool) -> String {
     if file.is_copy {
-        return format!("copied unchanged: it is {} ({}) already\n", file.to.0.name, file.to.1.word());
+        return format!("copied unchanged: it is {} already\n", role_of(file.to));
     }
     let report = &file.report;
-    let mut text = format!("{}\n", counts(report));
-    let place = |frame: u64| frame_name(file.from.spec.framing, frame);
-    rows(&mut text, "lost", &report.lost_paths, MOST, place);
+    let place = |row: &Row| row.first.name(report.framing);
+    let (mut lost, mut kept) = (LossTable::default(), LossTable::default());
+    lost.add(&report.lost_paths, place);
+    kept.add(&report.kept_paths, place);
+    let from = (file.from.dialect, file.from.spec.role);
+    let mut text = format!("converted {} to {}", role_of(from), role_of(file.to));
+    text.push_str(&told(&report.content));
+    text.push_str(&missed(&lost, report.lost, file.has_no_content()));
+    let _ = writeln!(text, "\n{}", counts(report));
+    let detail = Detail::of_one(verbose);
+    text.push_str(&lost.text("lost", detail));
     if verbose {
-        rows(&mut text, "kept", &report.kept_paths, usize::MAX, place);
+        text.push_str(&kept.text("kept", detail));
     }
-    notes(&mut text, report);
+    notes(&mut text, &report.notes);
     let title = if kept_damage(report) { "problems, kept as they are" } else { "problems" };
-    problems(&mut text, title, report, file.from.spec.framing, Weight::Unsaid);
+    problems(&mut text, title, report, Weight::Unsaid);
     text
+}
+
+fn role_of((dialect, role): (&Dialect, Role)) -> String {
+    format!("{} ({})", dialect.name, role.word())
+}
+
+/// What the target was told, in numbers.
+fn told(content: &Content) -> String {
+    let Content { messages, reasoning, calls, results, failures } = *content;
+    let sorts = [
+        (messages, "message"),
+        (reasoning, "thought"),
+        (calls, "call"),
+        (results, "result"),
+        (failures, "error"),
+    ];
+    let told: Vec<String> =
+        sorts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| plural(*count, word)).collect();
+    match &told[..] {
+        [] => String::new(),
+        [only] => format!(": {only}"),
+        [most @ .., last] => format!(": {} and {last}", most.join(", ")),
+    }
+}
+
+/// What of the conversation is not in the output.
+fn missed(table: &LossTable, lost: u64, is_empty: bool) -> String {
+    if is_empty {
+        return format!("; {YELLOW}nothing of a conversation is in the output{YELLOW:#}");
+    }
+    let missed = table.missed();
+    if missed.is_empty() {
+        return match (lost, table.has_unknown()) {
+            (0, _) => format!("; {GREEN}nothing was lost{GREEN:#}"),
+            (_, false) => format!("; {GREEN}nothing of the conversation was lost{GREEN:#}"),
+            (_, true) => {
+                format!("; {GREEN}nothing of the conversation was lost, as far as it was understood{GREEN:#}")
+            }
+        };
+    }
+    let most = missed.iter().take(MOST_FIELDS);
+    let most: Vec<String> = most.map(|(what, count)| format!("{what} ({})", number(*count))).collect();
+    let more = match missed.len().saturating_sub(MOST_FIELDS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("; {YELLOW}lost of the conversation: {}{more}{YELLOW:#}", most.join(", "))
 }
 
 /// Whether everything that could not be read is in the output as it was.
 fn kept_damage(report: &Report) -> bool {
-    let unparsed = |rows: &[Row]| rows.iter().any(|row| row.path == "(unparsed)");
+    let unparsed = |rows: &[Row]| rows.iter().any(|row| row.path == UNPARSED);
     unparsed(&report.kept_paths) && !unparsed(&report.lost_paths)
 }
 
@@ -84,32 +147,17 @@ fn counts(report: &Report) -> String {
     )
 }
 
-fn rows(text: &mut String, fate: &str, rows: &[Row], most: usize, place: impl Fn(u64) -> String) {
-    if rows.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "{fate}:");
-    let shown = &rows[..rows.len().min(most)];
-    let width = shown.iter().map(|row| row.path.chars().count()).max().unwrap_or(0).min(60);
-    for Row { path, reason, field: _, count, bytes: _, first_frame } in shown {
-        let reason = reason.map_or(String::new(), |reason| format!("{}, ", reason.word()));
-        let first = place(*first_frame);
-        let _ = writeln!(text, "  {path:width$}  {reason}{}, first in {first}", leaves(*count));
-    }
-    more(text, (rows.len() - shown.len()) as u64);
-}
-
 fn more(text: &mut String, count: u64) {
     if count > 0 {
         let _ = writeln!(text, "  … and {} more", number(count));
     }
 }
 
-fn notes(text: &mut String, report: &Report) {
-    if !report.notes.is_empty() {
+fn notes(text: &mut String, notes: &[(&str, u64)]) {
+    if !notes.is_empty() {
         text.push_str("notes:\n");
     }
-    for (what, count) in &report.notes {
+    for (what, count) in notes {
         let _ = match count {
             1 => writeln!(text, "  {what}"),
             _ => writeln!(text, "  {what} ({} times)", number(*count)),
@@ -126,7 +174,7 @@ enum Weight {
     Said,
 }
 
-fn problems(text: &mut String, title: &str, report: &Report, framing: Framing, weight: Weight) {
+fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
     if report.problems.is_empty() {
         return;
     }
@@ -134,7 +182,7 @@ fn problems(text: &mut String, title: &str, report: &Report, framing: Framing, w
     let shown = &report.problems[..report.problems.len().min(MOST)];
     let mut hinted: Vec<Code> = Vec::new();
     for found in shown {
-        problem(text, found, framing, weight);
+        problem(text, found, report.framing, weight);
         // Once is enough for each kind.
         if let Some(way_out) = found.code.hint().filter(|_| !hinted.contains(&found.code)) {
             hinted.push(found.code);
@@ -152,13 +200,8 @@ fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weigh
         Weight::Unsaid => String::new(),
         Weight::Said => format!("{style}{}{style:#}: ", severity.word()),
     };
-    let mut at = frame_name(framing, place.frame);
-    if let Some(byte) = place.byte {
-        let _ = write!(at, ", byte {byte}");
-    }
-    if let Some(pointer) = place.pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
-        let _ = write!(at, ", at `{pointer}`");
-    }
+    let at = safe::one_line(&place.name(framing));
+    let detail = safe::one_line(detail);
     let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
     let _ = writeln!(text, "  {word}{at}: {} ({}){detail}", code.message(), code.name());
     if !window.is_empty() {
@@ -183,70 +226,138 @@ pub(crate) fn stopped(done: usize, expected: usize) -> String {
     format!("stopped: {what}, and nothing half-written is left\n")
 }
 
-/// What a frame is called in input that is cut this way.
-pub(crate) fn frame_name(framing: Framing, frame: u64) -> String {
-    match (framing, frame) {
-        (_, 0) | (Framing::Whole, _) => "the input".to_owned(),
-        (Framing::Lines, line) => format!("line {line}"),
-        (Framing::LinesOrDocuments(_), part) => format!("part {part}"),
-        (Framing::Sse | Framing::EventsOrArray, event) => format!("event {event}"),
-        (Framing::Documents(_), 1) => "the head".to_owned(),
-        (Framing::Documents(_), part) => format!("entry {}", part - 2),
-    }
+/// One line about one file of many.
+pub(crate) fn converted_line(file: &Converted) -> String {
+    let output = file.output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+    let what = if file.is_copy { "copied unchanged".to_owned() } else { counts(&file.report) };
+    format!("{} -> {}: {what}\n", safe::one_line(&file.name), safe::one_line(&output))
 }
 
-/// What became of many files.
+/// What became of many files: of those that went the same way together, then of all.
 pub(crate) fn summary(summary: &Summary, verbose: bool) -> String {
-    let Summary { converted: files, skipped, failed } = summary;
+    let Summary { files, ways, skipped, failed, total, .. } = summary;
     let mut text = String::new();
-    for file in files {
-        let Converted { name, output, report, .. } = file;
-        if verbose || report.lost > 0 || !report.problems.is_empty() {
-            text.push_str(&reading(name, &file.from));
-            let output = output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
-            let _ = writeln!(text, "writing {output}");
-            for line in converted(file, verbose).lines() {
-                let _ = writeln!(text, "  {line}");
-            }
-        }
+    for way in ways {
+        let detail = if ways.len() == 1 { Detail::of_one(verbose) } else { Detail::of_several(verbose) };
+        text.push_str(&self::way(way, detail));
     }
     text.push_str(&self::skipped(skipped, verbose));
-    let all = total(files);
-    let _ = write!(text, "converted {}", plural(files.len() as u64, "file"));
+    let _ = write!(text, "converted {}", plural(*files, "file"));
     for (count, fate) in [(skipped.len(), "skipped"), (failed.len(), "failed")] {
         if count > 0 {
             let _ = write!(text, ", {fate} {}", number(count as u64));
         }
     }
-    let _ = writeln!(text, "; {}", counts(&all));
+    let _ = writeln!(text, "; {}", counts(total));
     text
 }
 
-/// What was left aside.
+fn way(way: &Way, detail: Detail) -> String {
+    let Way { from, to, files, copies, counts, lost, kept, problems, incomplete, worst, empty } = way;
+    let mut text = format!("{} of {} became {}", plural(*files, "file"), role_of(*from), role_of(*to));
+    if copies == files {
+        text.push_str(", unchanged\n");
+        return text;
+    }
+    text.push_str(&told(&counts.content));
+    text.push_str(&missed(lost, counts.lost, empty.1 == *files));
+    if *incomplete > 0 {
+        let _ = write!(text, ", in {}", plural(*incomplete, "file"));
+    }
+    text.push('\n');
+    text.push_str(&lost.text("lost", detail));
+    if detail == Detail::All {
+        text.push_str(&kept.text("kept", detail));
+    }
+    if *files > 1 && !worst.is_empty() {
+        text.push_str("worst files:\n");
+    }
+    let named = if matches!(detail, Detail::Conversation(_)) { 2 } else { NAMED_FILES };
+    for file in worst.iter().take(named).filter(|_| *files > 1) {
+        let WorstFile { name, conversation, damaged, lost, leaves } = file;
+        let _ =
+            write!(text, "  {}: lost {} of {}", safe::one_line(name), number(*lost), self::leaves(*leaves));
+        if *conversation > 0 {
+            let _ = write!(text, ", {} of the conversation", number(*conversation));
+        }
+        if *damaged > 0 {
+            let _ = write!(text, ", damaged in {}", plural(*damaged, "place"));
+        }
+        text.push('\n');
+    }
+    if empty.1 > 0 && empty.1 < *files {
+        let files_named: Vec<String> = empty.0.iter().map(|name| safe::one_line(name)).collect();
+        let more = if empty.1 > files_named.len() as u64 { ", …" } else { "" };
+        let what = "nothing of a conversation is in the output of";
+        let _ = writeln!(text, "{what} {}: {}{more}", plural(empty.1, "file"), files_named.join(", "));
+    }
+    notes(&mut text, &counts.notes);
+    problem_sorts(&mut text, problems, counts.more_problems);
+    text
+}
+
+/// Problems of many files, a line or two for each sort.
+fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
+    if !sorts.is_empty() {
+        text.push_str("problems:\n");
+    }
+    for ProblemSort { code, count, files, first: (name, framing, problem) } in sorts {
+        let times = match (count, files) {
+            (1, _) => "once".to_owned(),
+            (times, files) => format!("{} times in {}", number(*times), plural(*files, "file")),
+        };
+        let place = format!("{name}, {}", problem.place.name(*framing));
+        let what = code.message();
+        let _ = writeln!(text, "  {what} ({}): {times}, first in {}", code.name(), safe::one_line(&place));
+        if let Some(way_out) = code.hint() {
+            hint(text, "    ", way_out);
+        }
+    }
+    self::more(text, more);
+}
+
+/// What went wrong with some of many files.
+pub(crate) fn failed(files: &[(String, CommandError)], verbose: bool) -> String {
+    let shown = if verbose { files } else { &files[..files.len().min(MOST)] };
+    let mut text: String = shown.iter().map(|(_, error)| self::error(error)).collect();
+    more(&mut text, (files.len() - shown.len()) as u64);
+    text
+}
+
+/// A name that fits into a line with other things: its end tells most.
+pub(crate) fn short_name(name: &str) -> String {
+    const MOST: usize = 48;
+    let length = name.chars().count();
+    if length <= MOST {
+        return name.to_owned();
+    }
+    let end: String = name.chars().skip(length - MOST).collect();
+    // Whole components, if there is one.
+    format!("…{}", end.find('/').map_or(end.as_str(), |at| &end[at..]))
+}
+
+/// What was left aside, by reason.
 pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String {
-    let mut text = String::new();
-    for (name, error) in files.iter().take(if verbose { usize::MAX } else { MOST }) {
-        let _ = writeln!(text, "skipped {name}: {}", error.reason_to_skip());
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, error) in files {
+        let reason = error.reason_to_skip();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
     }
-    if !verbose {
-        more(&mut text, files.len().saturating_sub(MOST) as u64);
+    let mut text = String::new();
+    for (reason, names) in &reasons {
+        let shown =
+            if verbose || names.len() <= MOST_SKIPPED { &names[..] } else { &names[..MOST_SKIPPED - 1] };
+        for name in shown {
+            let _ = writeln!(text, "skipped {}: {reason}", safe::one_line(name));
+        }
+        if let more @ 1.. = names.len() - shown.len() {
+            let _ = writeln!(text, "skipped {} more: {reason} (`-v` lists them)", number(more as u64));
+        }
     }
     text
-}
-
-/// The counts of all files together.
-pub(crate) fn total(files: &[Converted]) -> Report {
-    files.iter().fold(Report::default(), |sum, file| Report {
-        frames: sum.frames + file.report.frames,
-        read: sum.read + file.report.read,
-        leaves: sum.leaves + file.report.leaves,
-        mapped: sum.mapped + file.report.mapped,
-        kept: sum.kept + file.report.kept,
-        lost: sum.lost + file.report.lost,
-        errors: sum.errors + file.report.errors,
-        damaged: sum.damaged + file.report.damaged,
-        ..sum
-    })
 }
 
 pub(crate) fn strict() -> String {
@@ -279,8 +390,23 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
         plural(report.errors, "error"),
         plural(all - report.errors, "warning"),
     );
-    notes(&mut text, report);
-    problems(&mut text, "findings", report, identity.spec.framing, Weight::Said);
+    notes(&mut text, &report.notes);
+    problems(&mut text, "findings", report, Weight::Said);
+    text
+}
+
+/// How many files are sound, after the last of several.
+pub(crate) fn verdicts(sound: u64, not_sound: u64, unreadable: u64) -> String {
+    let mut text = format!("checked {}", plural(sound + not_sound + unreadable, "file"));
+    let (good, bad) = (GREEN, RED);
+    for (count, style, verdict) in
+        [(sound, good, "sound"), (not_sound, bad, "not sound"), (unreadable, bad, "not readable")]
+    {
+        if count > 0 {
+            let _ = write!(text, ", {} {style}{verdict}{style:#}", number(count));
+        }
+    }
+    text.push('\n');
     text
 }
 
@@ -288,7 +414,7 @@ pub(crate) fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
-fn leaves(count: u64) -> String {
+pub(crate) fn leaves(count: u64) -> String {
     format!("{} {}", number(count), if count == 1 { "leaf" } else { "leaves" })
 }
 

@@ -1,25 +1,47 @@
 //! Reports as JSON, for programs. `docs/cli.md` says what the members mean.
 
+use std::path::Path;
+
 use interlingua::error::{Problem, Window};
 use interlingua::framing::Framing;
-use interlingua::json::Str;
-use interlingua::json::{JsonBuffer, JsonWriter};
-use interlingua::ledger::{Report, Row};
+use interlingua::json::{JsonBuffer, JsonWriter, Output as _, Str};
+use interlingua::ledger::{Content, Report, Row};
 
 use crate::check::Checked;
-use crate::convert::{Converted, How, Identified, Summary};
+use crate::convert::{Converted, How, Identified};
 use crate::error::CommandError;
-use crate::render;
+use crate::outputs::Sink;
+use crate::summary::Summary;
 
-/// The report of a conversion.
-pub(crate) fn convert(summary: &Summary) -> String {
-    let Summary { converted, skipped, failed } = summary;
-    document(|json| {
-        json.object().key("files").array();
-        for file in converted {
-            let Converted { name, output, from, to, is_copy, report } = file;
-            json.object().key("input").str(&Str::plain(name));
-            json.key("output");
+/// The version of these documents. A higher one may change what members mean; members may be added without.
+const VERSION: u64 = 1;
+
+/// A report that is written file by file, so that it is never in memory as a whole.
+pub(crate) struct ReportWriter {
+    sink: Sink,
+    has_file: bool,
+}
+
+impl ReportWriter {
+    /// The report of a command, to that file or to stdout.
+    pub(crate) fn new(command: &'static str, path: Option<&Path>) -> Result<Self, CommandError> {
+        let mut sink = match path {
+            None => Sink::stdout(),
+            Some(path) => Sink::file(path, None)?,
+        };
+        let begin = held(|json| {
+            json.object().key("version").u64(VERSION).key("command").literal(command).key("files").array();
+            json.end_array().end_object();
+        });
+        sink.write(begin.strip_suffix("]}").unwrap_or(&begin).as_bytes());
+        Ok(Self { sink, has_file: false })
+    }
+
+    /// One more file that was converted.
+    pub(crate) fn converted(&mut self, file: &Converted) {
+        let Converted { name, output, from, to, is_copy, report } = file;
+        self.file(|json| {
+            json.key("input").str(&Str::plain(name)).key("output");
             match output {
                 Some(path) => json.str(&Str::plain(&path.display().to_string())),
                 None => json.null(),
@@ -34,46 +56,64 @@ pub(crate) fn convert(summary: &Summary) -> String {
                 .end_object();
             json.key("copied").bool(*is_copy);
             counts(report, json);
-            details(report, from.spec.framing, json);
-            json.end_object();
-        }
-        json.end_array();
-        left_out("skipped", skipped, json);
-        left_out("failed", failed, json);
-        json.key("total").object();
-        counts(&render::total(converted), json);
-        json.end_object().end_object();
-    })
-}
+            details(report, json);
+        });
+    }
 
-/// The findings of a check: per file what it is and what is wrong with it, or why it could not be read.
-pub(crate) fn check(
-    files: &[(String, Result<Checked, CommandError>)],
-    skipped: &[(String, CommandError)],
-) -> String {
-    document(|json| {
-        json.object().key("files").array();
-        for (name, result) in files {
-            json.object().key("input").str(&Str::plain(name));
+    /// One more file that was checked: what it is and what is wrong with it, or why it could not be read.
+    pub(crate) fn checked(&mut self, name: &str, result: &Result<Checked, CommandError>) {
+        self.file(|json| {
+            json.key("input").str(&Str::plain(name));
             match result {
                 Ok(checked) => {
                     let Checked { identity: from, report } = checked;
                     identity(from, json);
                     json.key("sound").bool(checked.is_sound());
                     counts(report, json);
-                    details(report, from.spec.framing, json);
+                    details(report, json);
                 }
                 Err(error) => {
                     json.key("sound").bool(false);
                     why(error, json);
                 }
             }
-            json.end_object();
+        });
+    }
+
+    fn file(&mut self, write: impl FnOnce(&mut JsonWriter<'_>)) {
+        if std::mem::replace(&mut self.has_file, true) {
+            self.sink.write(b",");
         }
-        json.end_array();
-        left_out("skipped", skipped, json);
-        json.end_object();
-    })
+        let file = held(|json| {
+            json.object();
+            write(json);
+            json.end_object();
+        });
+        self.sink.write(file.as_bytes());
+    }
+
+    /// All files are told: what was left aside, and of a conversion what failed and the sum.
+    pub(crate) fn finish(
+        mut self,
+        skipped: &[(String, CommandError)],
+        rest: Option<&Summary>,
+    ) -> Result<(), CommandError> {
+        let end = held(|json| {
+            json.object();
+            left_out("skipped", skipped, json);
+            if let Some(Summary { failed, total, .. }) = rest {
+                left_out("failed", failed, json);
+                json.key("total").object();
+                counts(total, json);
+                json.end_object();
+            }
+            json.end_object();
+        });
+        self.sink.write(b"],");
+        self.sink.write(end.strip_prefix('{').unwrap_or(&end).as_bytes());
+        self.sink.write(b"\n");
+        self.sink.finish()
+    }
 }
 
 /// Inputs of which nothing came, with the reason for each.
@@ -89,11 +129,15 @@ pub(crate) fn left_out(fate: &'static str, files: &[(String, CommandError)], jso
 
 /// One JSON document and a newline.
 pub(crate) fn document(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
-    let mut state = JsonBuffer::default();
-    write(&mut state.hold());
-    let mut text = state.held().to_owned();
+    let mut text = held(write);
     text.push('\n');
     text
+}
+
+fn held(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
+    let mut state = JsonBuffer::default();
+    write(&mut state.hold());
+    state.held().to_owned()
 }
 
 fn why(error: &CommandError, json: &mut JsonWriter<'_>) {
@@ -114,6 +158,9 @@ fn identity(identity: &Identified, json: &mut JsonWriter<'_>) {
 }
 
 fn counts(report: &Report, json: &mut JsonWriter<'_>) {
+    let Content { messages, reasoning, calls, results, failures } = report.content;
+    json.key("content").object().key("messages").u64(messages).key("reasoning").u64(reasoning);
+    json.key("calls").u64(calls).key("results").u64(results).key("failures").u64(failures).end_object();
     for (name, count) in [
         ("frames", report.frames),
         ("frames_read", report.read),
@@ -129,10 +176,10 @@ fn counts(report: &Report, json: &mut JsonWriter<'_>) {
     json.key("adds_up").bool(report.adds_up());
 }
 
-fn details(report: &Report, framing: Framing, json: &mut JsonWriter<'_>) {
+fn details(report: &Report, json: &mut JsonWriter<'_>) {
     for (name, rows) in [("lost_paths", &report.lost_paths), ("kept_paths", &report.kept_paths)] {
         json.key(name).array();
-        for Row { path, reason, field, count, bytes, first_frame } in rows {
+        for Row { path, reason, field, count, bytes, first } in rows {
             // Member names stand in a path as the source wrote them, escapes and all.
             json.object().key("path").str(&Str::plain(path));
             if let Some(reason) = reason {
@@ -141,7 +188,8 @@ fn details(report: &Report, framing: Framing, json: &mut JsonWriter<'_>) {
             if let Some(field) = field {
                 json.key("field").literal(field.word());
             }
-            json.key("count").u64(*count).key("bytes").u64(*bytes).key("first_frame").u64(*first_frame);
+            json.key("count").u64(*count).key("bytes").u64(*bytes).key("first_frame").u64(first.number);
+            json.key("place").str(&Str::plain(&first.name(report.framing)));
             json.end_object();
         }
         json.end_array();
@@ -152,7 +200,7 @@ fn details(report: &Report, framing: Framing, json: &mut JsonWriter<'_>) {
     }
     json.end_array().key("problems").array();
     for found in &report.problems {
-        problem(found, framing, json);
+        problem(found, report.framing, json);
     }
     json.end_array().key("more_problems").u64(report.more_problems);
 }
@@ -161,8 +209,8 @@ fn problem(problem: &Problem, framing: Framing, json: &mut JsonWriter<'_>) {
     let Problem { code, place, detail, window } = problem;
     json.object().key("code").literal(code.name()).key("severity").literal(code.severity().word());
     json.key("message").str(&Str::plain(code.message()));
-    json.key("frame").u64(place.frame);
-    json.key("place").str(&Str::plain(&render::frame_name(framing, place.frame)));
+    json.key("frame").u64(place.frame.number);
+    json.key("place").str(&Str::plain(&place.frame.name(framing)));
     json.opt_u64("byte", place.byte.map(|byte| byte as u64));
     if let Some(pointer) = &place.pointer {
         json.key("pointer").str(&Str::plain(pointer));

@@ -28,6 +28,11 @@ impl Talk {
         Self::print(&render::error(error));
     }
 
+    /// Says what went wrong with several, always.
+    pub(crate) fn insist(text: &str) {
+        Self::print(text);
+    }
+
     /// Whether someone is watching a progress bar.
     pub(crate) fn is_watched(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()

@@ -100,7 +100,8 @@ fn torn_last_line() {
         log.as_bytes(),
         "",
         3,
-        r#"8 leaves: 6 mapped, 2 kept, 0 lost
+        r#"converted claude-code (log) to record (log): 1 message; nothing was lost
+8 leaves: 6 mapped, 2 kept, 0 lost
 problems, kept as they are:
   line 2, byte 70: cut off in the middle (torn): expected more
     ,"parentUuid":"a","sessionId":"s","messa
@@ -116,7 +117,8 @@ fn nul_block() {
         "nul_block",
         &[0; 64],
         3,
-        "17 leaves: 14 mapped, 3 kept, 0 lost
+        "converted claude-code (log) to record (log): 2 messages; nothing was lost
+17 leaves: 14 mapped, 3 kept, 0 lost
 problems, kept as they are:
   line 2, byte 0: NUL bytes where text should be (nul-bytes): expected text
     \u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}
@@ -132,7 +134,8 @@ fn invalid_utf8() {
         "invalid_utf8",
         b"{\"type\":\"user\",\"x\":\"caf\xe9\"}",
         3,
-        "17 leaves: 14 mapped, 3 kept, 0 lost
+        "converted claude-code (log) to record (log): 2 messages; nothing was lost
+17 leaves: 14 mapped, 3 kept, 0 lost
 problems, kept as they are:
   line 2, byte 23: not valid UTF-8 (invalid-utf8): expected UTF-8
     {\"type\":\"user\",\"x\":\"caf\u{fffd}\"}
@@ -148,7 +151,8 @@ fn duplicate_keys() {
         "duplicate_keys",
         br#"{"type":"user","uuid":"d","sessionId":"s","uuid":"e","message":{"role":"user","content":"x"}}"#,
         0,
-        r#"22 leaves: 19 mapped, 3 kept, 0 lost
+        r#"converted claude-code (log) to record (log): 3 messages; nothing was lost
+22 leaves: 19 mapped, 3 kept, 0 lost
 problems:
   line 2, byte 42: the same member name twice in one object; the first one is read (duplicate-key)
     type":"user","uuid":"d","sessionId":"s","uuid":"e","message":{"role":"user","con
@@ -164,7 +168,8 @@ fn lone_surrogate() {
         "lone_surrogate",
         br#"{"type":"user","uuid":"d","sessionId":"s","message":{"role":"user","content":"cut \ud83e"}}"#,
         0,
-        r#"21 leaves: 19 mapped, 2 kept, 0 lost
+        r#"converted claude-code (log) to record (log): 3 messages; nothing was lost
+21 leaves: 19 mapped, 2 kept, 0 lost
 problems:
   line 2, byte 82: half a surrogate pair (lone-surrogate)
     "message":{"role":"user","content":"cut \ud83e"}}
@@ -181,7 +186,8 @@ fn depth_10000() {
         "depth_10000",
         line.as_bytes(),
         3,
-        "17 leaves: 14 mapped, 3 kept, 0 lost
+        "converted claude-code (log) to record (log): 2 messages; nothing was lost
+17 leaves: 14 mapped, 3 kept, 0 lost
 problems, kept as they are:
   line 2, byte 138: nested too deeply (too-deep): expected less nesting
     [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
@@ -201,7 +207,13 @@ fn the_deepest_line_that_is_read_comes_back_from_its_record() {
     );
     let other = format!(r#"{{"type":"x","sessionId":"s","y":{}}}"#, nested(119));
     let log = [FIRST, &call, "\n", &other, "\n", LAST].concat();
-    comes_back("the_deepest_line", log.as_bytes(), "", 0, "27 leaves: 24 mapped, 3 kept, 0 lost\n");
+    comes_back(
+        "the_deepest_line",
+        log.as_bytes(),
+        "",
+        0,
+        "converted claude-code (log) to record (log): 3 messages and 1 call; nothing was lost\n27 leaves: 24 mapped, 3 kept, 0 lost\n",
+    );
 }
 
 #[test]
@@ -210,7 +222,8 @@ fn number_overflow() {
         "number_overflow",
         br#"{"type":"assistant","uuid":"d","sessionId":"s","message":{"role":"assistant","content":"x","usage":{"input_tokens":99999999999999999999,"output_tokens":1e999}}}"#,
         0,
-        r#"23 leaves: 19 mapped, 4 kept, 0 lost
+        r#"converted claude-code (log) to record (log): 3 messages; nothing was lost
+23 leaves: 19 mapped, 4 kept, 0 lost
 problems:
   line 2, byte 115: a number beyond 64 bits (number-overflow)
     ","content":"x","usage":{"input_tokens":99999999999999999999,"output_tokens":1e9
@@ -226,7 +239,8 @@ fn a_line_of_another_dialect_in_the_middle() {
         "another_dialect",
         br#"{"version":"3.0.0","id":"r","session":{"session-id":"s","agent-meta":{},"entries":[]}}"#,
         3,
-        "21 leaves: 15 mapped, 6 kept, 0 lost
+        "converted claude-code (log) to record (log): 2 messages; nothing was lost
+21 leaves: 15 mapped, 6 kept, 0 lost
 problems:
   line 2: not a shape this dialect writes (unknown-shape): it looks like `record`
     hint: if the source dialect was guessed wrong, name it with `--from`
@@ -237,7 +251,8 @@ problems:
 #[test]
 fn a_frame_over_the_limit_passes_in_pieces() {
     let oversized = format!(r#"{{"type":"user","sessionId":"s","x":"{}"}}"#, "é\\u0000".repeat(500));
-    let said = r#"24 leaves: 14 mapped, 10 kept, 0 lost
+    let said = r#"converted claude-code (log) to record (log): 2 messages; nothing was lost
+24 leaves: 14 mapped, 10 kept, 0 lost
 problems, kept as they are:
   line 2: too large to read (too-large): the limit is 512 bytes
     {"type":"user","sessionId":"s","x":"é\u
@@ -247,7 +262,8 @@ problems, kept as they are:
     let log = [FIRST, &oversized, "\n", LAST].concat();
     comes_back("over_the_limit", log.as_bytes(), " --max-frame 512", 3, said);
     // Also when it is the last line and has no newline.
-    let said = said.replace("24 leaves: 14 mapped, 10", "15 leaves: 6 mapped, 9");
+    let said =
+        said.replace("24 leaves: 14 mapped, 10", "15 leaves: 6 mapped, 9").replace("2 messages", "1 message");
     comes_back(
         "over_the_limit_last",
         log.trim_end_matches(LAST).trim_end().as_bytes(),

@@ -24,6 +24,7 @@ fn a_sound_log_and_a_sound_record() {
 sound: 2 lines, 12 leaves, 0 errors, 0 warnings
 x.json: record (log), detected by `version` and `session` in one document
 sound: 2 entries, 32 leaves, 0 errors, 0 warnings
+checked 2 files, 2 sound
 "
     );
     assert_eq!(ran.code, Some(0));
@@ -80,9 +81,9 @@ fn a_record_that_breaks_its_schema() {
         "x.json: record (log), detected by `version` and `session` in one document
 not sound: 2 entries, 10 leaves, 2 errors, 0 warnings
 findings:
-  error: the head, at `/session/agent-meta/model-provider`: breaks the schema (schema): expected text
+  error: what stands before `entries`, at `/session/agent-meta/model-provider`: breaks the schema (schema): expected text
     hint: `docs/record.md` and the CDDL beside it say what a record must be
-  error: entry 1, at `/session/entries/1/name`: breaks the schema (schema): expected text
+  error: entries[1], at `/session/entries/1/name`: breaks the schema (schema): expected text
 "
     );
     assert_eq!(ran.code, Some(3));
@@ -96,10 +97,10 @@ fn findings_as_json() {
     assert_eq!(
         ran.stdout(),
         concat!(
-            r#"{"files":[{"input":"x.jsonl","from":{"dialect":"claude-code","role":"log","detected":true},"sound":false,"#,
-            r#""frames":2,"frames_read":1,"leaves":7,"mapped":5,"kept":2,"lost":0,"errors":1,"damaged":1,"adds_up":true,"#,
-            r#""lost_paths":[],"kept_paths":[{"path":"(unparsed)","count":1,"bytes":1,"first_frame":2},"#,
-            r#"{"path":"/parentUuid","count":1,"bytes":4,"first_frame":1}],"notes":[],"#,
+            r#"{"version":1,"command":"check","files":[{"input":"x.jsonl","from":{"dialect":"claude-code","role":"log","detected":true},"sound":false,"#,
+            r#""content":{"messages":1,"reasoning":0,"calls":0,"results":0,"failures":0},"frames":2,"frames_read":1,"leaves":7,"mapped":5,"kept":2,"lost":0,"errors":1,"damaged":1,"adds_up":true,"#,
+            r#""lost_paths":[],"kept_paths":[{"path":"(unparsed)","count":1,"bytes":1,"first_frame":2,"place":"line 2"},"#,
+            r#"{"path":"/parentUuid","count":1,"bytes":4,"first_frame":1,"place":"line 1"}],"notes":[],"#,
             r#""problems":[{"code":"torn","severity":"error","message":"cut off in the middle","frame":2,"place":"line 2","#,
             r#""byte":1,"detail":"expected more","window":{"before":"{","after":""},"#,
             r#""hint":"the program that wrote it was probably stopped; what stands before it is fine"}],"more_problems":0},"#,

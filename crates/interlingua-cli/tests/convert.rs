@@ -16,7 +16,9 @@ fn stdin_to_stdout() {
     let ran = dir.run_with("convert --to record", LOG.as_bytes());
     assert_eq!(
         ran.stderr,
-        format!("reading stdin as claude-code (log), {DETECTED}\n6 leaves: 5 mapped, 1 kept, 0 lost\n")
+        format!(
+            "reading stdin as claude-code (log), {DETECTED}\nconverted claude-code (log) to record (log): 1 message; nothing was lost\n6 leaves: 5 mapped, 1 kept, 0 lost\n"
+        )
     );
     assert_eq!(
         ran.stdout(),
@@ -53,8 +55,8 @@ fn verbose_names_what_was_kept_and_quiet_says_nothing() {
     dir.run("convert x.jsonl --to record -o x.json -v").expect(
         0,
         &format!(
-            "reading x.jsonl as claude-code (log), {DETECTED}\n6 leaves: 5 mapped, 1 kept, 0 lost\n\
-             kept:\n  /new/x[]  1 leaf, first in line 1\n"
+            "reading x.jsonl as claude-code (log), {DETECTED}\nconverted claude-code (log) to record (log): 1 message; nothing was lost\n6 leaves: 5 mapped, 1 kept, 0 lost\n\
+             kept of bookkeeping, and what has no word here: 1 leaf\n  1  /new/x[]  first in line 1\n"
         ),
     );
     dir.run("convert x.jsonl --to record -o x.json -q").expect(0, "");
@@ -70,13 +72,15 @@ fn losses_are_listed_and_fail_only_when_strict() {
         "entries":[{"type":"user","content":"hi","vendor-ext":{"vendor":"other","data":{"mood":"fine","n":[1,2]}}}]}}"#,
     );
     let said = "reading x.json as record (log), detected by `version` and `session` in one document
+converted record (log) to claude-code (log): 1 message; nothing of the conversation was lost, as far as it was understood
 13 leaves: 7 mapped, 0 kept, 6 lost
-lost:
-  /n[]              no-slot, 2 leaves, first in entry 0
-  /id               no-slot, 1 leaf, first in the head
-  /mood             no-slot, 1 leaf, first in entry 0
-  session/model     no-slot, 1 leaf, first in entry 1
-  session/provider  no-slot, 1 leaf, first in entry 1
+lost of settings, session and usage: 2 leaves
+  1  session/model     no-slot, first in the input
+  1  session/provider  no-slot, first in the input
+lost of bookkeeping, and what has no word here: 4 leaves
+  2  /n[]   no-slot, first in entries[0]
+  1  /id    no-slot, first in what stands before `entries`
+  1  /mood  no-slot, first in entries[0]
 notes:
   made up the time of a line
 ";
@@ -108,7 +112,8 @@ fn a_directory_keeps_its_shape_and_no_input_is_overwritten() {
         .write("in/empty", "");
     dir.run("convert in --to record")
         .expect(1, "error: `in` is a directory\nhint: convert it with `-o DIR`, or name the files in it\n");
-    let said = "skipped in/empty: it is empty
+    let said = "3 files of claude-code (log) became record (log): 3 messages; nothing was lost
+skipped in/empty: it is empty
 skipped in/notes.txt: no dialect recognises it
 converted 3 files, skipped 2; 18 leaves: 15 mapped, 3 kept, 0 lost
 ";
@@ -151,7 +156,8 @@ fn of_several_inputs_the_good_ones_are_converted() {
     );
     dir.run("convert a.jsonl b.jsonl --to record -o out").expect(
         1,
-        "converted 1 file, failed 1; 6 leaves: 5 mapped, 1 kept, 0 lost
+        "1 file of claude-code (log) became record (log): 1 message; nothing was lost
+converted 1 file, failed 1; 6 leaves: 5 mapped, 1 kept, 0 lost
 error: cannot read `b.jsonl`: no such file
 hint: is the path right? `-` reads stdin
 ",
@@ -178,15 +184,15 @@ fn the_report_adds_up_and_names_every_path() {
     assert_eq!(
         ran.stdout(),
         concat!(
-            r#"{"files":[{"input":"x.jsonl","output":"x.json","from":{"dialect":"claude-code","role":"log","detected":true},"#,
-            r#""to":{"dialect":"record","role":"log"},"copied":false,"frames":2,"frames_read":1,"leaves":7,"mapped":5,"#,
+            r#"{"version":1,"command":"convert","files":[{"input":"x.jsonl","output":"x.json","from":{"dialect":"claude-code","role":"log","detected":true},"#,
+            r#""to":{"dialect":"record","role":"log"},"copied":false,"content":{"messages":1,"reasoning":0,"calls":0,"results":0,"failures":0},"frames":2,"frames_read":1,"leaves":7,"mapped":5,"#,
             r#""kept":2,"lost":0,"errors":1,"damaged":1,"adds_up":true,"lost_paths":[],"#,
-            r#""kept_paths":[{"path":"(unparsed)","count":1,"bytes":20,"first_frame":2},"#,
-            r#"{"path":"/new/x[]","count":1,"bytes":1,"first_frame":1}],"notes":[],"#,
+            r#""kept_paths":[{"path":"(unparsed)","count":1,"bytes":20,"first_frame":2,"place":"line 2"},"#,
+            r#"{"path":"/new/x[]","count":1,"bytes":1,"first_frame":1,"place":"line 1"}],"notes":[],"#,
             r#""problems":[{"code":"torn","severity":"error","message":"cut off in the middle","frame":2,"place":"line 2","#,
             r#""byte":20,"detail":"expected more","window":{"before":"{\"type\":\"user\",\"uuid","after":""},"#,
             r#""hint":"the program that wrote it was probably stopped; what stands before it is fine"}],"more_problems":0}],"#,
-            r#""skipped":[],"failed":[],"total":{"frames":2,"frames_read":1,"leaves":7,"mapped":5,"kept":2,"lost":0,"#,
+            r#""skipped":[],"failed":[],"total":{"content":{"messages":1,"reasoning":0,"calls":0,"results":0,"failures":0},"frames":2,"frames_read":1,"leaves":7,"mapped":5,"kept":2,"lost":0,"#,
             r#""errors":1,"damaged":1,"adds_up":true}}"#,
             "\n"
         )

@@ -57,8 +57,14 @@ fn a_check_takes_a_directory() {
     let dir = Dir::new("small_check");
     dir.write("logs/a.jsonl", LOG).write("logs/deep/b.jsonl", LOG);
     let ran = dir.run("check logs");
-    assert_eq!(ran.code, Some(0));
-    assert_eq!(ran.stdout().matches("sound: ").count(), 2, "{}", ran.stdout());
+    assert_eq!((ran.code, ran.stdout()), (Some(0), "checked 2 files, 2 sound\n"));
+    // Each of them only if someone wants to know, or if it is not sound.
+    assert_eq!(dir.run("check logs -v").stdout().matches("\nsound: ").count(), 2);
+    dir.write("logs/c.jsonl", [LOG, "{"].concat());
+    let ran = dir.run("check logs");
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stdout().contains("logs/c.jsonl: ") && !ran.stdout().contains("logs/a.jsonl"));
+    assert!(ran.stdout().ends_with("checked 3 files, 2 sound, 1 not sound\n"));
 }
 
 #[test]

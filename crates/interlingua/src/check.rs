@@ -133,11 +133,11 @@ impl CheckWriter {
 
 /// Names that must still turn up, each with where it was first used.
 #[derive(Debug, Default)]
-struct Pending(HashMap<u64, (u64, String), BuildHasherDefault<Identity>>);
+struct Pending(HashMap<u64, (Place, String), BuildHasherDefault<Identity>>);
 
 impl Pending {
     fn expect(&mut self, key: u64, id: &Str<'_>, ledger: &Ledger) {
-        self.0.entry(key).or_insert_with(|| (ledger.frame_number(), quoted(id)));
+        self.0.entry(key).or_insert_with(|| (ledger.place(None, None), quoted(id)));
     }
 
     fn found(&mut self, key: u64) -> bool {
@@ -146,10 +146,10 @@ impl Pending {
 
     /// Books what never turned up, in the order of the input.
     fn report(&mut self, code: Code, ledger: &mut Ledger) {
-        let mut missing: Vec<(u64, String)> = self.0.drain().map(|(_, missing)| missing).collect();
-        missing.sort();
-        for (frame, id) in missing {
-            book(code, Place { frame, byte: None, pointer: None }, &id, ledger);
+        let mut missing: Vec<(Place, String)> = self.0.drain().map(|(_, missing)| missing).collect();
+        missing.sort_by(|(a, one), (b, two)| a.frame.number.cmp(&b.frame.number).then_with(|| one.cmp(two)));
+        for (place, id) in missing {
+            book(code, place, &id, ledger);
         }
     }
 }
@@ -186,7 +186,11 @@ mod tests {
         pipe.push(log.as_bytes(), &mut Vec::new());
         let report = pipe.finish(&mut Vec::new());
         assert!(report.adds_up());
-        report.problems.into_iter().map(|found| (found.code, found.place.frame, found.detail)).collect()
+        report
+            .problems
+            .into_iter()
+            .map(|found| (found.code, found.place.frame.number, found.detail))
+            .collect()
     }
 
     fn line(id: &str, parent: &str, content: &str) -> String {

@@ -1,35 +1,34 @@
 //! What can be wrong, as facts: a stable code, a place, what was expected. Prose and hints live in one table here;
 //! rendering (windows of input, colour) is the caller's.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
+use crate::framing::{FramePlace, Framing};
 use crate::model::FailureClass;
 use crate::tape::Fault;
 
 /// Where in the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The frame (for line-based input: the line), from 1; 0 when it is about the whole input.
-    pub frame: u64,
+    /// The frame.
+    pub frame: FramePlace,
     /// The byte inside that frame.
     pub byte: Option<usize>,
     /// The JSON pointer inside that frame.
     pub pointer: Option<String>,
 }
 
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.frame {
-            0 => f.write_str("input")?,
-            frame => write!(f, "line {frame}")?,
-        }
+impl Place {
+    /// What people call it, in a source that is cut like this.
+    pub fn name(&self, framing: Framing) -> String {
+        let mut name = self.frame.name(framing);
         if let Some(byte) = self.byte {
-            write!(f, ", byte {byte}")?;
+            let _ = write!(name, ", byte {byte}");
         }
-        if let Some(pointer) = &self.pointer {
-            write!(f, ", at `{pointer}`")?;
+        if let Some(pointer) = self.pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
+            let _ = write!(name, ", at `{pointer}`");
         }
-        Ok(())
+        name
     }
 }
 

@@ -394,7 +394,8 @@ fn a_line_of_another_dialect_is_reported_and_kept() {
     let old = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}"#;
     let log = rollout(&[USER]) + old + "\n" + foreign + "\n";
     let (record, report) = convert("codex", "record", log.as_bytes(), usize::MAX);
-    let found: Vec<_> = report.problems.iter().map(|found| (found.code.name(), found.place.frame)).collect();
+    let found: Vec<_> =
+        report.problems.iter().map(|found| (found.code.name(), found.place.frame.number)).collect();
     assert_eq!(found, [("unknown-shape", 3)]);
     assert_eq!(report.lost, 0);
     assert_eq!(convert("record", "codex", record.as_bytes(), usize::MAX).0, log);

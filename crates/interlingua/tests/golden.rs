@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{DIALECTS, Plane, Role};
 use interlingua::framing::Framing;
-use interlingua::ledger::{Report, Row};
+use interlingua::ledger::{Content, Report, Row};
 use support::{Case, Outcome, Way, convert, first_difference, fixture_root, fixtures, other_targets};
 
 const LARGE: usize = 15_000;
@@ -157,7 +157,9 @@ fn indent(json: &[u8]) -> Vec<u8> {
 
 fn report(case: &Case, to: Way, report: &Report) -> String {
     let Report {
+        framing,
         frames,
+        content: Content { messages, reasoning, calls, results, failures },
         read,
         leaves,
         mapped,
@@ -177,13 +179,16 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
     say(format!(
         "{read} of {frames} frames read, {leaves} leaves = {mapped} mapped + {kept} kept + {lost} lost"
     ));
+    say(format!(
+        "told: {messages} messages, {reasoning} reasoning, {calls} calls, {results} results, {failures} failures"
+    ));
     for (title, rows) in [("kept", kept_paths), ("lost", lost_paths)] {
         if !rows.is_empty() {
             say(format!("\n{title}"));
         }
-        for Row { path, reason, field: _, count, bytes, first_frame } in rows {
+        for Row { path, reason, field: _, count, bytes, first } in rows {
             let reason = reason.map(|reason| format!(", {}", reason.word())).unwrap_or_default();
-            say(format!("{count:6}  {path}  ({bytes} bytes, first in frame {first_frame}{reason})"));
+            say(format!("{count:6}  {path}  ({bytes} bytes, first in {}{reason})", first.name(*framing)));
         }
     }
     if !notes.is_empty() {
@@ -196,7 +201,7 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
         say("\nproblems".to_owned());
     }
     for problem in problems {
-        say(format!("  {}: {} {}", problem.place, problem.code.name(), problem.detail));
+        say(format!("  {}: {} {}", problem.place.name(*framing), problem.code.name(), problem.detail));
     }
     if *more_problems > 0 {
         say(format!("  and {more_problems} more"));

@@ -687,7 +687,7 @@ fn what_later_chunks_say_differently_is_not_taken_for_the_same() {
     for path in ["/id", "/model", "/choices[]/finish_reason"] {
         let row = report.lost_paths.iter().find(|row| row.path == path && row.field.is_none());
         assert!(
-            row.is_some_and(|row| row.count == 1 && row.first_frame == 3),
+            row.is_some_and(|row| row.count == 1 && row.first.number == 3),
             "{path}: {:?}",
             report.lost_paths
         );

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use interlingua::dialects::Dialect;
-use interlingua::error::{Place, Problem, Severity, Window};
+use interlingua::error::{Problem, Severity, Window};
 use interlingua::ledger::{Report, Row};
 
 use super::tally::{Counted, Seen, TrialTally, Worst, ratio};
@@ -44,44 +44,35 @@ fn tried(text: &mut String, name: &str, tried: &Tried) {
     }
     // Whatever the dialect cannot build, the lines that it kept say.
     for (way, report) in [("to the record", &tried.there), ("back", &tried.back)] {
-        if let Some(Row { path, reason, first_frame, .. }) = report.lost_paths.first() {
+        if let Some(Row { path, reason, first, .. }) = report.lost_paths.first() {
             let reason = reason.map_or("", |reason| reason.word());
             let _ = writeln!(
                 text,
-                "{name}: {} lost on the way {way}, most often `{}` ({reason}), first in frame {first_frame}",
+                "{name}: {} lost on the way {way}, most often `{}` ({reason}), first in {}",
                 plural(report.lost, "leaf", "leaves"),
                 printable(path),
+                first.name(report.framing),
             );
         }
     }
-    errors(text, &format!("{name}: its record"), "frame", &tried.back);
-    errors(text, name, "line", &tried.there);
+    errors(text, &format!("{name}: its record"), &tried.back);
+    errors(text, name, &tried.there);
 }
 
 /// The first error, and how many there are.
-fn errors(text: &mut String, name: &str, unit: &str, report: &Report) {
+fn errors(text: &mut String, name: &str, report: &Report) {
     let is_error = |problem: &&Problem| problem.code.severity() == Severity::Error;
-    let Some(Problem { code, place: Place { frame, byte, pointer }, detail, window }) =
-        report.problems.iter().find(is_error)
-    else {
+    let Some(Problem { code, place, detail, window }) = report.problems.iter().find(is_error) else {
         return;
     };
-    let mut at = name.to_owned();
-    if *frame > 0 {
-        let _ = write!(at, ": {unit} {frame}");
-    }
-    if let Some(byte) = byte {
-        let _ = write!(at, ", byte {byte}");
-    }
-    if let Some(pointer) = pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
-        let _ = write!(at, ", at `{}`", printable(pointer));
-    }
+    let place = place.name(report.framing);
     let detail = if detail.is_empty() { String::new() } else { format!(": {}", printable(detail)) };
     let more = match report.errors {
         1 => String::new(),
         errors => format!(", the first of {} errors", number(errors)),
     };
-    let _ = writeln!(text, "{at}: {} ({}){detail}{more}", code.message(), code.name());
+    let _ =
+        writeln!(text, "{name}: {}: {} ({}){detail}{more}", printable(&place), code.message(), code.name());
     if !window.is_empty() {
         let _ = writeln!(text, "    {}{}", window.before, window.after);
         caret(text, 4, window);

@@ -84,7 +84,7 @@ impl TrialTally {
         }
         self.add_books(name, there);
         for problem in back.problems.iter().filter(|problem| problem.code.severity() == Severity::Error) {
-            self.problems_back.add(key(problem), 1, 0, || place(name, problem.place.frame));
+            self.problems_back.add(key(problem), 1, 0, || place(name, problem.place.frame.number));
         }
     }
 
@@ -114,14 +114,14 @@ impl TrialTally {
         let blank = report.problems.iter().any(|problem| problem.code == Code::Empty);
         self.damaged += report.damaged - u64::from(blank);
         self.more_problems += report.more_problems;
-        for Row { path, reason: _, field: _, count, bytes, first_frame } in report.kept_paths {
-            self.kept_paths.add(path, count, bytes, || place(name, first_frame));
+        for Row { path, reason: _, field: _, count, bytes, first } in report.kept_paths {
+            self.kept_paths.add(path, count, bytes, || place(name, first.number));
         }
-        for Row { path, reason, field: _, count, bytes, first_frame } in report.lost_paths {
-            self.lost_paths.add((path, reason), count, bytes, || place(name, first_frame));
+        for Row { path, reason, field: _, count, bytes, first } in report.lost_paths {
+            self.lost_paths.add((path, reason), count, bytes, || place(name, first.number));
         }
         for problem in &report.problems {
-            self.problems.add(key(problem), 1, 0, || place(name, problem.place.frame));
+            self.problems.add(key(problem), 1, 0, || place(name, problem.place.frame.number));
         }
     }
 }

@@ -5,7 +5,7 @@ mod markdown;
 mod page_text;
 mod pager;
 mod prose;
-mod safe;
+pub(crate) mod safe;
 mod story;
 mod terminal;
 mod timeline;

@@ -14,7 +14,7 @@ use super::story::{
     Damage, EntryBody, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
 };
 use crate::convert::Identified;
-use crate::render::{frame_name, number, plural};
+use crate::render::{number, plural};
 
 /// Something that happened, on a line of its own.
 #[derive(Debug)]
@@ -150,7 +150,7 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
             line(if entry.is_failure() { Tone::Bad } else { Tone::Break }, "session ended", text)
         }
         EntryBody::Damaged(Damage { frame, why, bytes, start }) => {
-            let label = format!("damaged {}", frame_name(story.framing.unwrap_or(Framing::Lines), *frame));
+            let label = format!("damaged {}", frame.name(story.framing.unwrap_or(Framing::Lines)));
             line(Tone::Bad, &label, format!("{}, {}: {start}", why.replace('-', " "), size(*bytes)))
         }
     }

@@ -19,7 +19,7 @@ use crate::convert::{Identified, identify, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::Stats;
 use crate::prices::Prices;
-use crate::sources::{self, FoundFiles, InputPlace};
+use crate::sources::{self, FoundFile, FoundFiles, InputPlace};
 use crate::talk::{self, Talk};
 use crate::{jobs, render};
 
@@ -50,26 +50,24 @@ struct StatsReport {
 pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
     let prices = Prices::load(args.prices.as_deref())?;
     let FoundFiles { files: found, failed, .. } = sources::find(&args.inputs, None);
-    let counted = jobs::each(&found, &args.bulk, |file| count(&file.input, args));
     let mut overview =
         StatsReport { files: Vec::new(), skipped: Vec::new(), failed, all: Statistics::default(), prices };
-    for (file, counted) in found.iter().zip(counted) {
+    let work = |file: &FoundFile| count(&file.input, args);
+    jobs::each(&found, &args.bulk, work, |file, counted| {
         let name = file.input.name();
         match counted {
             Ok((identity, errors, statistics)) => overview.add(name, identity, errors, statistics),
             Err(error) if error.is_skip() && !file.named => overview.skipped.push((name, error)),
             Err(error) => overview.failed.push((name, error)),
         }
-    }
+    });
     if args.json {
         talk::data(json::write(&overview).as_bytes())?;
     } else if !overview.files.is_empty() {
         talk::text(&table::write(&overview, talk.verbose))?;
     }
     talk.say(&render::skipped(&overview.skipped, talk.verbose));
-    for (_, error) in &overview.failed {
-        Talk::error(error);
-    }
+    Talk::insist(&render::failed(&overview.failed, talk.verbose));
     match (&overview.failed[..], &overview.files[..]) {
         ([(_, error), ..], _) => Ok(error.exit()),
         ([], []) => Err(CommandError::NothingRecognised(overview.skipped.len())),

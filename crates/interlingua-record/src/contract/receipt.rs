@@ -216,7 +216,7 @@ impl Receipt {
             }
         }
         json.key("losses").array();
-        for Row { path, reason, field, count, bytes, first_frame: _ } in losses {
+        for Row { path, reason, field, count, bytes, first: _ } in losses {
             json.object()
                 .key("path")
                 .plain(path)

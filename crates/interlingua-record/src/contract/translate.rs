@@ -3,7 +3,7 @@
 use std::fmt;
 
 use interlingua::dialects::{Options, Role, that_say};
-use interlingua::error::StableCode;
+use interlingua::error::{Problem, StableCode};
 use interlingua::ledger::{Report, Row};
 use interlingua::model::{Field, Says};
 use interlingua::pipe::{CallOutcome, Exchange};
@@ -132,7 +132,9 @@ impl WorkOrder {
         if report.read == 0 || report.errors > 0 {
             let what = report.problems.first().map_or_else(
                 || format!("nothing in the request can be read as `{}`", self.client.name),
-                |problem| format!("{}: {} {}", problem.place, problem.code.message(), problem.detail),
+                |Problem { place, code, detail, .. }| {
+                    format!("{}: {} {detail}", place.name(report.framing), code.message())
+                },
             );
             return Err(Refusal::other(StableCode::IrLoweringFailed, what, report));
         }

@@ -97,8 +97,113 @@ pub enum FrameKind<'f> {
     },
 }
 
+/// Which frame, as people find it in its source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FramePlace {
+    /// Its number, from 1; 0 means the whole input.
+    pub number: u64,
+    /// What it is there.
+    pub part: FramePart,
+}
+
+/// What a frame is in its source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FramePart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The line of that number.
+    Line,
+    /// The event of that number.
+    Event,
+    /// A document, one of those in it, or a piece that is none.
+    Document(u64),
+    /// What stands before the list of a document.
+    Head(u64),
+    /// An element of that list.
+    Element {
+        /// Which document, from 1.
+        document: u64,
+        /// Which element, from 0.
+        index: u64,
+    },
+    /// What stands after the list of a document.
+    Tail(u64),
+}
+
+impl FramePlace {
+    /// Before the first frame.
+    pub(crate) const fn before_the_first(framing: Framing) -> Self {
+        let part = match framing {
+            Framing::Lines => FramePart::Line,
+            Framing::Sse | Framing::EventsOrArray => FramePart::Event,
+            Framing::Whole => FramePart::Whole,
+            Framing::Documents(_) | Framing::LinesOrDocuments(_) => FramePart::Document(0),
+        };
+        Self { number: 0, part }
+    }
+
+    /// What people call it. Lists are called by their name in the framing.
+    pub fn name(self, framing: Framing) -> String {
+        let list = match framing {
+            Framing::Documents(path) | Framing::LinesOrDocuments(path) => path.last().copied(),
+            Framing::Lines | Framing::Sse | Framing::EventsOrArray | Framing::Whole => None,
+        };
+        let list = list.unwrap_or_default();
+        let (place, document) = match self.part {
+            _ if self.number == 0 => return "the input".to_owned(),
+            FramePart::Whole | FramePart::Document(0 | 1) => return "the input".to_owned(),
+            FramePart::Line => return format!("line {}", self.number),
+            FramePart::Event => return format!("event {}", self.number),
+            FramePart::Document(document) => return format!("document {document}"),
+            FramePart::Head(document) => (format!("what stands before `{list}`"), document),
+            FramePart::Element { document, index } => (format!("{list}[{index}]"), document),
+            FramePart::Tail(document) => (format!("what stands after `{list}`"), document),
+        };
+        match document {
+            0 | 1 => place,
+            later => format!("{place} of document {later}"),
+        }
+    }
+
+    /// The place of the next frame.
+    pub(crate) const fn next(self, kind: FrameKind<'_>) -> Self {
+        let part = match (kind, self.part) {
+            (FrameKind::Line | FrameKind::LastLine, _) => FramePart::Line,
+            (FrameKind::Whole, _) => FramePart::Whole,
+            (FrameKind::Sse(_), _) => FramePart::Event,
+            (FrameKind::Document, before) => FramePart::Document(before.document() + 1),
+            (FrameKind::Head, before) => FramePart::Head(before.document() + 1),
+            (FrameKind::Tail, before) => FramePart::Tail(before.document()),
+            // What is too large to be read is one of those that it stands among.
+            (FrameKind::Element { .. } | FrameKind::Piece { .. }, FramePart::Element { document, index }) => {
+                FramePart::Element { document, index: index + 1 }
+            }
+            (FrameKind::Element { .. }, before) => {
+                FramePart::Element { document: before.document(), index: 0 }
+            }
+            (FrameKind::Piece { .. }, FramePart::Head(document)) => FramePart::Element { document, index: 0 },
+            (FrameKind::Piece { .. }, before) => before,
+        };
+        Self { number: self.number + 1, part }
+    }
+}
+
+impl FramePart {
+    /// How many documents have begun.
+    const fn document(self) -> u64 {
+        match self {
+            FramePart::Document(document)
+            | FramePart::Head(document)
+            | FramePart::Tail(document)
+            | FramePart::Element { document, .. } => document,
+            FramePart::Whole | FramePart::Line | FramePart::Event => 0,
+        }
+    }
+}
+
 /// How a dialect's bytes are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
     /// One document a line.
     Lines,
@@ -107,6 +212,7 @@ pub enum Framing {
     /// Server-sent events, or the elements of one array.
     EventsOrArray,
     /// One document.
+    #[default]
     Whole,
     /// Documents one after the other, with or without space between them. A long list at this path is cut into its
     /// elements.

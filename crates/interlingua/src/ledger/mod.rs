@@ -12,12 +12,13 @@ mod report;
 mod settle;
 
 use crate::error::{Code, Place, Problem, Severity};
-use crate::model::{Field, Fields, ItemId, SaysTable, says_everything};
+use crate::framing::{FrameKind, FramePlace, Framing};
+use crate::model::{Event, Field, Fields, ItemId, ItemKind, SaysTable, says_everything};
 use crate::tape::{Tape, Val};
 use paths::{Booking, NOTHING_HASH, Names, Paths, SEED};
 pub(crate) use paths::{Identity, hash};
 pub use policy::{LossPolicy, LossRule, PolicyError};
-pub use report::{Fate, Leaf, Reason, Report, Row};
+pub use report::{Content, Fate, Leaf, Reason, Report, Row};
 pub use settle::is_hole;
 
 /// Stands in a kept line for a value that has a place of its own in the model.
@@ -31,7 +32,10 @@ pub struct Ledger {
     unsaid: Fields,
     /// What it turned out not to say, beyond its table.
     given_up: Vec<(Field, Reason)>,
-    frames: u64,
+    framing: Framing,
+    /// The frame being read.
+    frame: FramePlace,
+    content: Content,
     read: u64,
     leaves: u64,
     mapped: u64,
@@ -69,18 +73,20 @@ struct CurrentFrame {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self::new(says_everything, false)
+        Self::new(says_everything, Framing::Whole, false)
     }
 }
 
 impl Ledger {
-    /// Empty books for a target that says what the table declares.
-    pub fn new(says: SaysTable, trace: bool) -> Self {
+    /// Empty books for a source that is cut like this and a target that says what the table declares.
+    pub fn new(says: SaysTable, framing: Framing, trace: bool) -> Self {
         Self {
             says,
             unsaid: Fields::unsaid(says),
             given_up: Vec::new(),
-            frames: 0,
+            framing,
+            frame: FramePlace::before_the_first(framing),
+            content: Content::default(),
             read: 0,
             leaves: 0,
             mapped: 0,
@@ -103,8 +109,10 @@ impl Ledger {
     }
 
     /// A frame begins, or one that is too large goes on with its next piece.
-    pub(crate) fn frame(&mut self, goes_on: bool) {
-        self.frames += u64::from(!goes_on);
+    pub(crate) fn frame(&mut self, kind: FrameKind<'_>, goes_on: bool) {
+        if !goes_on {
+            self.frame = self.frame.next(kind);
+        }
         self.current = CurrentFrame::default();
     }
 
@@ -130,7 +138,29 @@ impl Ledger {
 
     /// The number of the frame being read.
     pub fn frame_number(&self) -> u64 {
-        self.frames
+        self.frame.number
+    }
+
+    /// What people call it.
+    pub(crate) fn frame_name(&self) -> String {
+        self.frame.name(self.framing)
+    }
+
+    /// The target is told this.
+    #[inline]
+    pub(crate) fn told(&mut self, event: &Event<'_>) {
+        let count = match event {
+            Event::ItemStarted(head) => match head.kind {
+                ItemKind::Message => &mut self.content.messages,
+                ItemKind::Reasoning => &mut self.content.reasoning,
+                ItemKind::ToolCall(_) => &mut self.content.calls,
+                ItemKind::ToolResult(_) => &mut self.content.results,
+                ItemKind::Notice(_) => return,
+            },
+            Event::Error(_) => &mut self.content.failures,
+            _ => return,
+        };
+        *count += 1;
     }
 
     /// A fresh item number.
@@ -155,10 +185,11 @@ impl Ledger {
         }
         self.late += leaves;
         let path = field.word();
-        let row = Booking { reason, field: Some(field), leaves, bytes, frame: self.frames };
+        // Where it stood is not known any more, and this frame is another.
+        let row = Booking { reason, field: Some(field), leaves, bytes, frame: FramePlace::default() };
         self.lost_paths.add(hash(SEED, path.as_bytes()), row, || path.to_owned());
         if let Some(trace) = &mut self.trace {
-            let (frame, fate) = (self.frames, Fate::Lost(reason));
+            let (frame, fate) = (self.frame.number, Fate::Lost(reason));
             trace.push(Leaf { frame, span: None, count: leaves, field: Some(field), fate });
         }
     }
@@ -170,9 +201,11 @@ impl Ledger {
         let leaves = std::mem::take(&mut self.mapped) - late + std::mem::take(&mut self.kept);
         if leaves > 0 {
             self.lost += leaves;
-            let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame: 1 };
+            let frame = FramePlace::default();
+            let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame };
             self.lost_paths.add(NOTHING_HASH, row, || "(nothing was written)".to_owned());
             self.kept_paths = Paths::default();
+            self.content = Content::default();
         }
     }
 
@@ -198,13 +231,15 @@ impl Ledger {
 
     /// The place of `pointer` in the current frame.
     pub fn place(&self, byte: Option<usize>, pointer: Option<String>) -> Place {
-        Place { frame: self.frames, byte, pointer }
+        Place { frame: self.frame, byte, pointer }
     }
 
     /// The counts so far.
     pub fn report(&self) -> Report {
         Report {
-            frames: self.frames,
+            framing: self.framing,
+            frames: self.frame.number,
+            content: self.content,
             read: self.read,
             leaves: self.leaves,
             mapped: self.mapped - self.late.min(self.mapped),

@@ -4,6 +4,7 @@
 use std::hash::Hasher;
 
 use super::{Reason, Row};
+use crate::framing::FramePlace;
 use crate::model::Field;
 use crate::tape::{Name, Val};
 
@@ -89,7 +90,7 @@ pub(super) struct Booking {
     pub(super) field: Option<Field>,
     pub(super) leaves: u64,
     pub(super) bytes: u64,
-    pub(super) frame: u64,
+    pub(super) frame: FramePlace,
 }
 
 /// Paths with their counts. Bounded: past [`Paths::MOST`] distinct ones the rest is counted together.
@@ -132,10 +133,12 @@ impl Paths {
     fn add_row(&mut self, mut key: u64, row: Booking, mut path: String) {
         let Booking { reason, field, leaves, bytes, frame } = row;
         if self.rows.len() >= Self::MOST {
-            (key, path) = (reason as u64, "(other paths)".to_owned());
+            // Not all together: what was lost of the conversation must not pass for bookkeeping.
+            let of_field = field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
+            (key, path) = (reason as u64 ^ of_field, "(other paths)".to_owned());
         }
         let number = self.find(key).unwrap_or_else(|| {
-            let new = Row { path, reason: Some(reason), field, count: 0, bytes: 0, first_frame: frame };
+            let new = Row { path, reason: Some(reason), field, count: 0, bytes: 0, first: frame };
             self.rows.push(new);
             self.insert(key, self.rows.len() as u32 - 1)
         });
@@ -183,7 +186,7 @@ impl Paths {
         rows.sort_by(|a, b| {
             let names = a.path.cmp(&b.path).then(a.reason.cmp(&b.reason));
             // One path may stand for several fields: the one seen first comes first.
-            let seen = a.first_frame.cmp(&b.first_frame).then(a.field.cmp(&b.field));
+            let seen = a.first.number.cmp(&b.first.number).then(a.field.cmp(&b.field));
             b.count.cmp(&a.count).then(names).then(seen)
         });
         rows

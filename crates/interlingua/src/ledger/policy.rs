@@ -144,9 +144,17 @@ impl LossPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framing::FramePlace;
 
     fn row(field: Option<Field>, reason: Reason) -> Row {
-        Row { path: "/x".to_owned(), reason: Some(reason), field, count: 1, bytes: 1, first_frame: 1 }
+        Row {
+            path: "/x".to_owned(),
+            reason: Some(reason),
+            field,
+            count: 1,
+            bytes: 1,
+            first: FramePlace::default(),
+        }
     }
 
     #[test]

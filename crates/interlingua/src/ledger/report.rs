@@ -2,6 +2,7 @@
 //! books nothing itself.
 
 use crate::error::Problem;
+use crate::framing::{FramePlace, Framing};
 use crate::model::Field;
 
 /// Why something was lost on the way to a target.
@@ -52,8 +53,12 @@ impl Reason {
 /// The counts of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
+    /// How the input was cut: places have their names from it.
+    pub framing: Framing,
     /// Frames in the input.
     pub frames: u64,
+    /// What the target was told.
+    pub content: Content,
     /// Frames that were understood: neither blank nor damaged nor of a foreign shape.
     pub read: u64,
     /// Leaves read.
@@ -80,6 +85,28 @@ pub struct Report {
     pub damaged: u64,
     /// What became of each leaf, if [`crate::dialects::Options::trace`] asked for it.
     pub trace: Vec<Leaf>,
+}
+
+/// What the target was told, and takes: of a conversation, or of its failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Messages.
+    pub messages: u64,
+    /// Reasoning, shown or hidden.
+    pub reasoning: u64,
+    /// Calls of tools.
+    pub calls: u64,
+    /// Their results.
+    pub results: u64,
+    /// Errors of a model or a server.
+    pub failures: u64,
+}
+
+impl Content {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One leaf, or a value that was claimed as a whole, and what became of it.
@@ -133,6 +160,6 @@ pub struct Row {
     pub count: u64,
     /// Bytes of them.
     pub bytes: u64,
-    /// The first frame it was seen in, from 1.
-    pub first_frame: u64,
+    /// The first frame it was seen in.
+    pub first: FramePlace,
 }

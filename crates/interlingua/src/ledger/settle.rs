@@ -63,7 +63,7 @@ impl Ledger {
     /// Books every leaf, in one walk, and shows each value with its fate to the watcher: a claimed one is mapped if the
     /// target says it; any other is kept (`None`) or lost.
     fn settle(&mut self, body: LeftoverBody<'_>, reason: Option<Reason>, watcher: &mut impl Watcher) {
-        let frame = self.frames;
+        let frame = self.frame;
         let root = match body {
             LeftoverBody::Frame(tape) => {
                 self.current.settled = true;
@@ -149,7 +149,13 @@ impl Ledger {
     fn book(&mut self, fate: Fate, field: Option<Field>, seen: Visited<'_>) {
         let leaves = seen.leaves();
         if self.trace.is_some() {
-            self.trace_leaf(Leaf { frame: self.frames, span: Some(seen.span()), count: leaves, field, fate });
+            self.trace_leaf(Leaf {
+                frame: self.frame.number,
+                span: Some(seen.span()),
+                count: leaves,
+                field,
+                fate,
+            });
         }
         let (paths, count, reason) = match fate {
             Fate::Mapped => {
@@ -160,7 +166,7 @@ impl Ledger {
             Fate::Lost(reason) => (&mut self.lost_paths, &mut self.lost, reason),
         };
         *count += leaves;
-        let row = Booking { reason, field, leaves, bytes: seen.span().len() as u64, frame: self.frames };
+        let row = Booking { reason, field, leaves, bytes: seen.span().len() as u64, frame: self.frame };
         self.names.go_to(seen.val);
         let (names, key) = (&self.names, self.names.hash_of(seen.name()));
         paths.add(key, row, || names.text_of(seen.val.frame_text(), seen.name()));

@@ -82,6 +82,7 @@ impl Order {
             self.refuse(head, reason);
         }
         if self.refused.is_empty() || !self.lose_refused(event, out) {
+            out.ledger.told(event);
             writer.event(event, out);
         }
     }

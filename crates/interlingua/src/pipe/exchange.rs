@@ -38,6 +38,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Buffers, Pipe, Target, Writer};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
+use crate::framing::Framing;
 use crate::json::{JsonBuffer, Output, Raw, Str};
 use crate::ledger::{Identity, Ledger, Leftover, Reason, Report};
 use crate::model::{
@@ -210,7 +211,7 @@ impl Exchange {
         });
         let WriteSpec { make, says } = writes(self.client, Role::Response)?;
         let options = Options { source: Some(self.backend.name), ..self.options.clone() };
-        let (mut ledger, mut json) = (Ledger::new(*says, false), JsonBuffer::default());
+        let (mut ledger, mut json) = (Ledger::new(*says, Framing::Whole, false), JsonBuffer::default());
         ledger.note("body of an error that is none of its dialect: written as a message");
         let mut target = Target::new(json.emit(out), &mut ledger);
         let mut writer = make(&options);

@@ -231,7 +231,7 @@ impl Pipe {
         };
         Self {
             stages: Some((framer, stages)),
-            ledger: Ledger::new(says, options.trace),
+            ledger: Ledger::new(says, spec.framing, options.trace),
             emit: JsonBuffer::default(),
         }
     }
@@ -303,7 +303,7 @@ impl Stages {
     fn frame(&mut self, frame: Frame<'_>, mut out: Target<'_>) {
         self.order.read(frame.bytes.len());
         let goes_on = self.goes_on.take();
-        out.ledger.frame(goes_on.is_some());
+        out.ledger.frame(frame.kind, goes_on.is_some());
         self.no_final_newline = frame.kind == FrameKind::LastLine;
         // After what is literal no separator is due.
         let literal = frame.is_literal();

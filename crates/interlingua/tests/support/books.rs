@@ -221,7 +221,7 @@ impl Essence {
             problems: problems
                 .iter()
                 .map(|found| {
-                    (found.code, found.place.frame, found.place.pointer.clone(), found.detail.clone())
+                    (found.code, found.place.frame.number, found.place.pointer.clone(), found.detail.clone())
                 })
                 .collect(),
         }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use interlingua::framing::FramePlace;
 use interlingua::json::Str;
 use interlingua::ledger::{Leftover, LeftoverBody, Report};
 use interlingua::model::{
@@ -33,7 +34,7 @@ impl Writer for StoryWriter {
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         if let LeftoverBody::Unparsed { bytes, why, more: _ } = leftover.body {
-            let frame = out.ledger.frame_number();
+            let frame = out.ledger.place(None, None).frame;
             self.0.lock().unwrap_or_else(PoisonError::into_inner).unparsed(bytes, why, frame);
         }
         // It stays in the source, which whoever reads the story has.
@@ -500,7 +501,7 @@ impl Gathering {
         self.line(EntryBody::Compacted { compaction, kept_from });
     }
 
-    fn unparsed(&mut self, bytes: &[u8], why: &'static str, frame: u64) {
+    fn unparsed(&mut self, bytes: &[u8], why: &'static str, frame: FramePlace) {
         if matches!(why, "blank" | "bom") {
             return;
         }

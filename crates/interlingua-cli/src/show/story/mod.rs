@@ -9,7 +9,7 @@ mod tools;
 
 use std::collections::BTreeMap;
 
-use interlingua::framing::Framing;
+use interlingua::framing::{FramePlace, Framing};
 use interlingua::json::{Raw, Str};
 use interlingua::ledger::Report;
 use interlingua::model::{
@@ -198,7 +198,7 @@ pub(crate) enum ToolFate {
 #[derive(Debug)]
 pub(crate) struct Damage {
     /// Its number in the input.
-    pub(crate) frame: u64,
+    pub(crate) frame: FramePlace,
     /// What is wrong with it.
     pub(crate) why: &'static str,
     /// How long it is.

@@ -552,7 +552,7 @@ impl Writer for UniversalWriter {
                 leftover.lose(out.ledger, Reason::Invalid);
             }
             LeftoverBody::Unparsed { bytes, why, more } if !matches!(why, "blank" | "bom") => {
-                let place = out.ledger.place(None, None).to_string();
+                let place = out.ledger.frame_name();
                 let said = self.include_raw && !more;
                 self.say(Made::ByUs, "agent.unparsed", out, |json| {
                     json.object().key("error").literal(why).key("location").literal(&place);

@@ -1,0 +1,330 @@
+//! What was lost, for people: what it was about first, then where, with what is alike under one roof.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use interlingua::ledger::{Reason, Report, Row};
+use interlingua::model::{Field, Group};
+
+use crate::render::{leaves, number};
+use crate::show::safe;
+
+/// What a loss is about, as far as it matters to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// What was said and done, what failed, what was asked and allowed. Also what could not be read: it may have been that.
+    Conversation,
+    /// How, where and by whom it was done, and what it took.
+    Settings,
+    /// What holds a file together, and what the model has no word for.
+    Bookkeeping,
+}
+
+impl Section {
+    const ALL: [Section; 3] = [Section::Conversation, Section::Settings, Section::Bookkeeping];
+
+    const fn title(self) -> &'static str {
+        match self {
+            Section::Conversation => "the conversation",
+            Section::Settings => "settings, session and usage",
+            Section::Bookkeeping => "bookkeeping, and what has no word here",
+        }
+    }
+
+    fn of(path: &str, field: Option<Field>) -> Self {
+        match field.map(Field::group) {
+            // What is allowed to a session; what was allowed in it is another thing.
+            _ if matches!(
+                field,
+                Some(Field::PermissionMode | Field::ApprovalPolicy | Field::SandboxPolicy)
+            ) =>
+            {
+                Section::Settings
+            }
+            Some(Group::Conversation | Group::Failure | Group::Oversight) => Section::Conversation,
+            Some(Group::Settings | Group::Usage | Group::Session) => Section::Settings,
+            Some(Group::Bookkeeping) => Section::Bookkeeping,
+            None if matches!(path, UNPARSED | "(nothing was written)") => Section::Conversation,
+            None => Section::Bookkeeping,
+        }
+    }
+}
+
+/// The path of what is no document.
+pub(crate) const UNPARSED: &str = "(unparsed)";
+
+/// The leaves of a report that were lost of the conversation. What the target says another way is not missed.
+pub(crate) fn of_conversation(report: &Report) -> u64 {
+    report
+        .lost_paths
+        .iter()
+        .filter(|row| is_missed(&row.path, row.reason, row.field))
+        .map(|row| row.count)
+        .sum()
+}
+
+fn is_missed(path: &str, reason: Option<Reason>, field: Option<Field>) -> bool {
+    Section::of(path, field) == Section::Conversation && reason != Some(Reason::Redundant)
+}
+
+/// What was lost (or kept) in one file or in many, path by path.
+#[derive(Debug, Default)]
+pub(crate) struct LossTable {
+    rows: Vec<LossRow>,
+    known: HashMap<(String, Option<Reason>, Option<Field>), usize>,
+}
+
+#[derive(Debug)]
+struct LossRow {
+    path: String,
+    reason: Option<Reason>,
+    field: Option<Field>,
+    count: u64,
+    /// Where it was seen first.
+    place: String,
+}
+
+/// The most paths that are told apart; any more are told together.
+const MOST_PATHS: usize = 20_000;
+/// How much of a table is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Each path in its own line.
+    All,
+    /// At most so many lines in a section: what is alike in one.
+    Lines(usize),
+    /// At most so many lines of the conversation, and the sums of all else.
+    Conversation(usize),
+}
+
+impl Detail {
+    /// One table on a screen, unless all is asked for.
+    pub(crate) const fn of_one(all: bool) -> Self {
+        if all { Detail::All } else { Detail::Lines(9) }
+    }
+
+    /// Several tables on a screen.
+    pub(crate) const fn of_several(all: bool) -> Self {
+        if all { Detail::All } else { Detail::Conversation(4) }
+    }
+}
+
+/// The longest path that is shown whole.
+const LONGEST_PATH: usize = 90;
+
+impl LossTable {
+    /// Adds what a report says; `place` names a frame.
+    pub(crate) fn add(&mut self, rows: &[Row], place: impl Fn(&Row) -> String) {
+        for row in rows {
+            let path = if self.rows.len() < MOST_PATHS { &row.path } else { "(other paths)" };
+            let key = (path.to_owned(), row.reason, row.field);
+            let Row { reason, field, count, .. } = *row;
+            let at = *self.known.entry(key).or_insert_with(|| {
+                self.rows.push(LossRow { path: path.to_owned(), reason, field, count: 0, place: place(row) });
+                self.rows.len() - 1
+            });
+            self.rows[at].count += count;
+        }
+    }
+
+    /// What is missing of the conversation: the values of the model, most first.
+    pub(crate) fn missed(&self) -> Vec<(&str, u64)> {
+        let mut missed: Vec<(&str, u64)> = Vec::new();
+        for row in self.rows.iter().filter(|row| is_missed(&row.path, row.reason, row.field)) {
+            let what = match row.field {
+                Some(field) => field.word(),
+                None if row.path == UNPARSED => "what could not be read",
+                None => "everything",
+            };
+            match missed.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, count)) => *count += row.count,
+                None => missed.push((what, row.count)),
+            }
+        }
+        missed.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        missed
+    }
+
+    /// Whether there is something that nobody had a word for, which may have been anything.
+    pub(crate) fn has_unknown(&self) -> bool {
+        self.rows.iter().any(|row| row.field.is_none())
+    }
+
+    /// A section after the other.
+    pub(crate) fn text(&self, fate: &str, detail: Detail) -> String {
+        let mut text = String::new();
+        for section in Section::ALL {
+            let rows: Vec<&LossRow> =
+                self.rows.iter().filter(|row| Section::of(&row.path, row.field) == section).collect();
+            let count: u64 = rows.iter().map(|row| row.count).sum();
+            if count > 0 {
+                let _ = writeln!(text, "{fate} of {}: {}", section.title(), leaves(count));
+                match detail {
+                    Detail::All => section_text(&mut text, rows, None),
+                    Detail::Lines(most) => section_text(&mut text, rows, Some(most)),
+                    Detail::Conversation(most) if section == Section::Conversation => {
+                        section_text(&mut text, rows, Some(most));
+                    }
+                    Detail::Conversation(_) => {}
+                }
+            }
+        }
+        text
+    }
+}
+
+/// So many lines, or one for each path.
+fn section_text(text: &mut String, rows: Vec<&LossRow>, most: Option<usize>) {
+    let mut roofs = match most {
+        None => rows.into_iter().map(|row| Roof::new(vec![row])).collect(),
+        Some(most) => split(rows, most),
+    };
+    let most = most.unwrap_or(usize::MAX);
+    roofs.sort_by(|a, b| b.count().cmp(&a.count()).then_with(|| a.prefix().cmp(b.prefix())));
+    let shown = if roofs.len() <= most { roofs.len() } else { most - 1 };
+    let digits = roofs.first().map_or(0, |roof| number(roof.count()).len());
+    let width = roofs[..shown].iter().map(|roof| roof.name().chars().count()).max().unwrap_or(0).min(56);
+    for roof in &roofs[..shown] {
+        let _ =
+            writeln!(text, "  {:>digits$}  {:width$}  {}", number(roof.count()), roof.name(), roof.about());
+    }
+    let rest = &roofs[shown..];
+    if !rest.is_empty() {
+        let paths: usize = rest.iter().map(|roof| roof.rows.len()).sum();
+        let count: u64 = rest.iter().map(Roof::count).sum();
+        let _ = writeln!(
+            text,
+            "  … and {} more paths with {} (`-v` lists them)",
+            number(paths as u64),
+            leaves(count)
+        );
+    }
+}
+
+/// Paths that share a beginning.
+struct Roof<'r> {
+    rows: Vec<&'r LossRow>,
+    /// How many segments they share.
+    depth: usize,
+    /// Others with that beginning have roofs of their own.
+    is_rest: bool,
+}
+
+impl<'r> Roof<'r> {
+    fn new(rows: Vec<&'r LossRow>) -> Self {
+        let mut shared = segments(&rows[0].path);
+        for row in &rows[1..] {
+            let same = shared.iter().zip(segments(&row.path)).take_while(|(one, other)| **one == *other);
+            let same = same.count();
+            shared.truncate(same);
+        }
+        let depth = shared.len();
+        Self { rows, depth, is_rest: false }
+    }
+
+    fn count(&self) -> u64 {
+        self.rows.iter().map(|row| row.count).sum()
+    }
+
+    fn prefix(&self) -> &'r str {
+        let path = &self.rows[0].path;
+        let end =
+            segments(path).get(self.depth).map(|segment| segment.as_ptr().addr() - path.as_ptr().addr());
+        // The slash belongs to the next segment.
+        end.map_or(path.as_str(), |end| &path[..end.saturating_sub(1)])
+    }
+
+    /// Whether it stands for paths that are not all the same.
+    fn is_several(&self) -> bool {
+        self.rows.iter().any(|row| row.path != self.rows[0].path)
+    }
+
+    fn name(&self) -> String {
+        let prefix = shortened(self.prefix());
+        match (self.is_several(), self.is_rest) {
+            (false, _) => prefix,
+            (true, false) => format!("{prefix}/…"),
+            (true, true) => format!("{prefix}/… (others)"),
+        }
+    }
+
+    /// Whether there is more to know about its paths one by one. Values that always come together are one thing.
+    fn can_be_split(&self) -> bool {
+        let [first, others @ ..] = &self.rows[..] else { return false };
+        let alike =
+            |row: &&LossRow| (row.count, row.reason, &row.place) == (first.count, first.reason, &first.place);
+        let come_together = others.len() > 1 && self.depth > 0 && others.iter().all(alike);
+        !self.is_rest && self.is_several() && !come_together
+    }
+
+    /// Why, and where.
+    fn about(&self) -> String {
+        let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(row.reason?.word())).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let mut about = reasons.join(" or ");
+        if !about.is_empty() {
+            about.push_str(", ");
+        }
+        let most = self.rows.iter().rev().max_by_key(|row| row.count).unwrap_or(&self.rows[0]);
+        let place = safe::one_line(&most.place);
+        let _ = if self.is_several() {
+            write!(about, "such as {} in {place}", shortened(&most.path[self.prefix().len()..]))
+        } else {
+            write!(about, "first in {place}")
+        };
+        about
+    }
+
+    fn children(&self) -> Vec<Roof<'r>> {
+        let mut children: Vec<Vec<&'r LossRow>> = Vec::new();
+        let mut known = HashMap::new();
+        for row in &self.rows {
+            let next = segments(&row.path).get(self.depth).copied();
+            let at = *known.entry(next).or_insert(children.len());
+            if at == children.len() {
+                children.push(Vec::new());
+            }
+            children[at].push(row);
+        }
+        children.into_iter().map(Roof::new).collect()
+    }
+}
+
+/// The names in a path; what is no path is one name.
+fn segments(path: &str) -> Vec<&str> {
+    match path.strip_prefix('/') {
+        Some(path) => path.split('/').collect(),
+        None => vec![path],
+    }
+}
+
+/// As fine as there is room for, beginning with those that have most in them.
+fn split(rows: Vec<&LossRow>, lines: usize) -> Vec<Roof<'_>> {
+    let mut roofs = Roof { rows, depth: 0, is_rest: false }.children();
+    loop {
+        roofs.sort_by_key(|roof| std::cmp::Reverse(roof.count()));
+        let room = (lines + 1).saturating_sub(roofs.len());
+        let Some(at) = roofs.iter().position(Roof::can_be_split).filter(|_| room > 2) else { return roofs };
+        let mut finer = roofs[at].children();
+        if finer.len() > room {
+            finer.sort_by_key(|roof| std::cmp::Reverse(roof.count()));
+            let rest = finer.split_off(room - 1).into_iter().flat_map(|roof| roof.rows).collect();
+            finer.push(Roof { rows: rest, depth: roofs[at].depth, is_rest: true });
+        }
+        roofs.swap_remove(at);
+        roofs.extend(finer);
+    }
+}
+
+/// A name that may be anything, as it can be shown: names of members are what the source wrote.
+fn shortened(path: &str) -> String {
+    let path = safe::one_line(path);
+    let length = path.chars().count();
+    if length <= LONGEST_PATH {
+        return path;
+    }
+    let begin: String = path.chars().take(LONGEST_PATH / 2).collect();
+    let end: String = path.chars().skip(length - LONGEST_PATH / 2).collect();
+    format!("{begin}…{end}")
+}

@@ -1,0 +1,201 @@
+//! What became of a run, added up file by file: whoever converts a hundred thousand files holds none of their reports.
+
+use interlingua::dialects::{Dialect, Role};
+use interlingua::error::{Code, Problem};
+use interlingua::framing::Framing;
+use interlingua::ledger::{Content, LossPolicy, Report};
+use interlingua_record::contract::Refusal;
+
+use crate::convert::Converted;
+use crate::error::CommandError;
+use crate::losses::{self, LossTable};
+use crate::render;
+use crate::sources::FoundFile;
+
+/// What became of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    /// How many files were converted.
+    pub(crate) files: u64,
+    /// Those of one dialect that became one other, together.
+    pub(crate) ways: Vec<Way>,
+    /// Left aside, in a directory.
+    pub(crate) skipped: Vec<(String, CommandError)>,
+    pub(crate) failed: Vec<(String, CommandError)>,
+    /// The counts of all.
+    pub(crate) total: Report,
+    /// The first loss that the policy forbids.
+    pub(crate) refusal: Option<Box<Refusal>>,
+    /// Whether something was lost, damaged or empty in any of them.
+    pub(crate) unsound: bool,
+}
+
+/// What became of all files that went the same way.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) from: (&'static Dialect, Role),
+    pub(crate) to: (&'static Dialect, Role),
+    pub(crate) files: u64,
+    /// How many of them passed unread, because both sides are the same.
+    pub(crate) copies: u64,
+    pub(crate) counts: Report,
+    pub(crate) lost: LossTable,
+    pub(crate) kept: LossTable,
+    pub(crate) problems: Vec<ProblemSort>,
+    /// How many files lost something of the conversation.
+    pub(crate) incomplete: u64,
+    /// The files that came across worst, worst first.
+    pub(crate) worst: Vec<WorstFile>,
+    /// The first files without content, and how many there are.
+    pub(crate) empty: (Vec<String>, u64),
+}
+
+/// Problems of one sort.
+#[derive(Debug)]
+pub(crate) struct ProblemSort {
+    pub(crate) code: Code,
+    pub(crate) count: u64,
+    /// How many files have it.
+    pub(crate) files: u64,
+    /// The first one: its file, and how that is cut.
+    pub(crate) first: (String, Framing, Problem),
+}
+
+/// A file of which much was lost.
+#[derive(Debug)]
+pub(crate) struct WorstFile {
+    pub(crate) name: String,
+    /// Leaves of the conversation.
+    pub(crate) conversation: u64,
+    pub(crate) damaged: u64,
+    pub(crate) lost: u64,
+    pub(crate) leaves: u64,
+}
+
+/// How many files are named.
+pub(crate) const NAMED_FILES: usize = 5;
+
+impl Summary {
+    /// Adds a file that was converted.
+    pub(crate) fn add(&mut self, file: &Converted, policy: Option<&LossPolicy>) {
+        let Converted { report, from, to, .. } = file;
+        self.files += 1;
+        add_counts(&mut self.total, report);
+        self.unsound |= report.lost > 0 || report.errors > 0 || file.has_no_content();
+        if self.refusal.is_none()
+            && let Some(policy) = policy
+            && let Some(row) = policy.failures(report).first()
+        {
+            self.refusal = Some(Box::new(Refusal::of_loss(row, to.0.name, report.clone())));
+        }
+        let from = (from.dialect, from.spec.role);
+        let same = |way: &Way| {
+            let names = |(dialect, role): (&Dialect, Role)| (dialect.name, role);
+            names(way.from) == names(from) && names(way.to) == names(*to)
+        };
+        let at = self.ways.iter().position(same).unwrap_or_else(|| {
+            self.ways.push(Way::new(from, *to));
+            self.ways.len() - 1
+        });
+        self.ways[at].add(file);
+    }
+
+    /// Adds a file of which nothing came.
+    pub(crate) fn leave_out(&mut self, file: &FoundFile, error: CommandError) {
+        let is_there = matches!(error, CommandError::Exists(_));
+        let skipped = is_there || (error.is_skip() && !file.named);
+        let list = if skipped { &mut self.skipped } else { &mut self.failed };
+        list.push((file.input.name(), error));
+    }
+}
+
+impl Way {
+    fn new(from: (&'static Dialect, Role), to: (&'static Dialect, Role)) -> Self {
+        Self {
+            from,
+            to,
+            files: 0,
+            copies: 0,
+            counts: Report::default(),
+            lost: LossTable::default(),
+            kept: LossTable::default(),
+            problems: Vec::new(),
+            incomplete: 0,
+            worst: Vec::new(),
+            empty: (Vec::new(), 0),
+        }
+    }
+
+    fn add(&mut self, file: &Converted) {
+        let Converted { name, report, .. } = file;
+        self.files += 1;
+        self.copies += u64::from(file.is_copy);
+        add_counts(&mut self.counts, report);
+        for (table, rows) in [(&mut self.lost, &report.lost_paths), (&mut self.kept, &report.kept_paths)] {
+            table
+                .add(rows, |row| format!("{}, {}", render::short_name(name), row.first.name(report.framing)));
+        }
+        for (what, count) in &report.notes {
+            match self.counts.notes.iter_mut().find(|(known, _)| known == what) {
+                Some((_, sum)) => *sum += count,
+                None => self.counts.notes.push((what, *count)),
+            }
+        }
+        self.add_problems(file);
+        if file.has_no_content() {
+            let (names, count) = &mut self.empty;
+            *count += 1;
+            if names.len() < NAMED_FILES {
+                names.push(name.clone());
+            }
+        }
+        let conversation = losses::of_conversation(report);
+        self.incomplete += u64::from(conversation > 0);
+        if report.lost > 0 || report.damaged > 0 {
+            let Report { damaged, lost, leaves, .. } = *report;
+            self.worst.push(WorstFile { name: name.clone(), conversation, damaged, lost, leaves });
+            self.worst.sort_by_key(|file| std::cmp::Reverse((file.conversation, file.damaged, file.lost)));
+            self.worst.truncate(NAMED_FILES);
+        }
+    }
+
+    fn add_problems(&mut self, file: &Converted) {
+        let Converted { name, report, .. } = file;
+        self.counts.more_problems += report.more_problems;
+        let mut seen: Vec<Code> = Vec::new();
+        for problem in &report.problems {
+            let is_new = !seen.contains(&problem.code);
+            seen.push(problem.code);
+            match self.problems.iter_mut().find(|sort| sort.code == problem.code) {
+                Some(sort) => {
+                    sort.count += 1;
+                    sort.files += u64::from(is_new);
+                }
+                None => self.problems.push(ProblemSort {
+                    code: problem.code,
+                    count: 1,
+                    files: 1,
+                    first: (name.clone(), report.framing, problem.clone()),
+                }),
+            }
+        }
+    }
+}
+
+/// Adds the counts of another report, nothing else.
+fn add_counts(sum: &mut Report, report: &Report) {
+    sum.frames += report.frames;
+    sum.read += report.read;
+    sum.leaves += report.leaves;
+    sum.mapped += report.mapped;
+    sum.kept += report.kept;
+    sum.lost += report.lost;
+    sum.errors += report.errors;
+    sum.damaged += report.damaged;
+    let Content { messages, reasoning, calls, results, failures } = report.content;
+    sum.content.messages += messages;
+    sum.content.reasoning += reasoning;
+    sum.content.calls += calls;
+    sum.content.results += results;
+    sum.content.failures += failures;
+}
