@@ -321,3 +321,38 @@ fn names_of_outputs_do_not_depend_on_who_comes_first() {
     let all = ["in/1-2.jsonl", "in/1-2.record.json", "in/1-3.record.json", "in/1.jsonl", "in/1.record.json"];
     assert_eq!(dir.files(), [&all[..], &["in/1.record.record.json"]].concat());
 }
+
+/// The reports of all files together would not fit into the memory that the command may have.
+#[cfg(unix)]
+#[test]
+fn memory_does_not_grow_with_the_number_of_files() {
+    let dir = Dir::new("bulk_memory");
+    let many = std::env::var_os("INTERLINGUA_FULL").is_some();
+    let (files, members) = if many { (100_000, 20) } else { (2_000, 600) };
+    let odd: String = (0..members).map(|member| format!("\"odd member {member}\":{member},")).collect();
+    let log = LOG.replacen('{', &format!("{{{odd}"), 1);
+    for file in 0..files {
+        dir.write(&format!("in/{}/{file}.jsonl", file / 1000), &log);
+    }
+    let ran = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -v 180000; exec \"$0\" convert in --to codex -o out --report report.json --jobs 2",
+        ])
+        .arg(env!("CARGO_BIN_EXE_interlingua"))
+        // Room that is only set aside for threads counts, too.
+        .env("MALLOC_ARENA_MAX", "1")
+        .current_dir(dir.path())
+        .output()
+        .expect("the command starts");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert!(said.contains(&format!("\nconverted {} files; ", grouped(files))), "{said}");
+    let report = dir.read("report.json");
+    assert_eq!(report.windows(9).filter(|bytes| bytes == b"{\"input\":").count(), files);
+}
+
+/// `1,234`
+fn grouped(number: usize) -> String {
+    format!("{},{:03}", number / 1000, number % 1000)
+}
