@@ -337,7 +337,7 @@ fn memory_does_not_grow_with_the_number_of_files() {
     let ran = std::process::Command::new("sh")
         .args([
             "-c",
-            "ulimit -v 180000; exec \"$0\" convert in --to codex -o out --report report.json --jobs 2",
+            "ulimit -v 131072; exec \"$0\" convert in --to codex -o out --report report.json --jobs 2",
         ])
         .arg(env!("CARGO_BIN_EXE_interlingua"))
         // Room that is only set aside for threads counts, too.
