@@ -14,6 +14,7 @@ use serde_json::Value;
 use support::Dir;
 
 const SCHEMA: &str = include_str!("../schema/report-1.schema.json");
+const STATS_SCHEMA: &str = include_str!("../schema/stats-1.schema.json");
 
 /// A Codex rollout with settings, usage and bookkeeping that Claude Code's log has no place for.
 fn rollout(turns: usize) -> String {
@@ -201,16 +202,43 @@ fn reports_are_as_their_schema_says() {
         names(&report, &mut seen);
     }
     assert!(files >= 14, "{files}");
-    // Nothing is written that the schema does not name, and nothing is named that is never written.
-    let known: BTreeSet<String> = schema::members(&schema).into_iter().collect();
-    let unnamed: Vec<&String> = seen.difference(&known).collect();
-    let unseen: Vec<&String> = known.difference(&seen).collect();
-    assert!(unnamed.is_empty(), "{unnamed:?}");
-    assert!(unseen.is_empty(), "{unseen:?}");
+    names_all(&schema, &seen);
     // The checker itself sees a breach.
     let broken = r#"{"version":2,"command":"check","files":[{"input":1}],"skipped":[]}"#;
     let broken: Value = serde_json::from_str(broken).expect("JSON");
     assert_eq!(schema::breaches(&broken, &schema), [": oneOf", "/version: const"]);
+}
+
+#[test]
+fn statistics_are_as_their_schema_says() {
+    let dir = Dir::new("stats_schema");
+    let schema: Value = serde_json::from_str(STATS_SCHEMA).expect("JSON");
+    let patch = concat!(
+        r#"{"type":"user","uuid":"c","sessionId":"s","timestamp":"2026-11-01T10:00:09.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]},"#,
+        r#""toolUseResult":{"filePath":"/w/a","structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":1,"lines":["-a","+b"]}]}}"#,
+    );
+    let call = concat!(
+        r#"{"type":"assistant","uuid":"b","sessionId":"s","timestamp":"2026-11-01T10:00:05.000Z","message":{"id":"msg_0123456789abcdef","role":"assistant","model":"claude-opus-4-6","#,
+        r#""content":[{"type":"tool_use","id":"t1","name":"Edit","input":{}}],"usage":{"input_tokens":3,"output_tokens":4}}}"#,
+    );
+    dir.write("in/a.jsonl", format!("{call}\n{patch}\n"))
+        .write("in/b.jsonl", rollout(2))
+        .write("in/notes.txt", "hello\n");
+    let ran = dir.run("stats in nowhere --json -q");
+    let found: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    assert_eq!(schema::breaches(&found, &schema), Vec::<String>::new());
+    let mut seen = BTreeSet::new();
+    names(&found, &mut seen);
+    names_all(&schema, &seen);
+}
+
+/// Nothing is written that the schema does not name, and nothing is named that is never written.
+fn names_all(schema: &Value, seen: &BTreeSet<String>) {
+    let known: BTreeSet<String> = schema::members(schema).into_iter().collect();
+    let unnamed: Vec<&String> = seen.difference(&known).collect();
+    let unseen: Vec<&String> = known.difference(seen).collect();
+    assert!(unnamed.is_empty(), "{unnamed:?}");
+    assert!(unseen.is_empty(), "{unseen:?}");
 }
 
 fn names(value: &Value, seen: &mut BTreeSet<String>) {

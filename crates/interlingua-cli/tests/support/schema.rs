@@ -90,6 +90,7 @@ fn is_a(value: &Value, word: &Value) -> bool {
         Some("string") => value.is_string(),
         Some("boolean") => value.is_boolean(),
         Some("integer") => value.is_u64(),
+        Some("number") => value.is_number(),
         Some("null") => value.is_null(),
         other => panic!("{other:?} is not known here"),
     }
