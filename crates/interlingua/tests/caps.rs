@@ -102,3 +102,26 @@ fn more_items_than_allowed_are_not_opened() {
         assert!(String::from_utf8(out).unwrap().contains("first"), "{to:?}: those before go on");
     }
 }
+
+#[test]
+fn what_was_begun_is_ended_and_nothing_else_is_begun_when_too_much_was_written() {
+    let side = |name, role| (Dialect::named(name).expect("registered"), role);
+    let input = r#"{"type":"x","uuid":"u","parentUuid":null,"sessionId":"s"}"#.to_owned() + "\n";
+    let input = input.repeat(20_000);
+    let options = Options { limits: Limits { growth: 4, ..Limits::default() }, ..Options::default() };
+    let mut pipe =
+        Pipe::new(side("claude-code", Role::Log), side("universal", Role::Live), &options).unwrap();
+    let mut out = Vec::new();
+    pipe.push(input.as_bytes(), &mut out);
+    let report = pipe.finish(&mut out);
+    assert_eq!(has(&report, Code::Overgrown), 1);
+    assert_eq!(report.leaves, report.mapped + report.kept + report.lost, "{report:?}");
+    assert!(out.len() < 4 * input.len() + (1 << 20) + 4096, "{} of {}", out.len(), input.len());
+    let out = String::from_utf8(out).unwrap();
+    let (before, end) = out.trim_end().rsplit_once('\n').unwrap();
+    assert!(end.contains("session.ended"), "{end}");
+    let count = |kind: &str| before.matches(&format!("\"type\":\"item.{kind}\"")).count();
+    assert!(count("started") > 1_000);
+    assert_eq!(count("started"), count("completed"));
+    assert!(out.len() < 4 * input.len(), "what is read later allows nothing more: {}", out.len());
+}

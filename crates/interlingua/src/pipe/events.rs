@@ -32,11 +32,10 @@ pub(super) struct Order {
     refused: HashMap<ItemId, (Of, Reason), BuildHasherDefault<Identity>>,
     /// The last such items, open or not: a source may tell them again.
     refused_lately: VecDeque<ItemId>,
-    /// How many bytes may be written for each byte that was read, and for all that were read so far.
+    /// How many bytes may be written for each byte that was read, and for all that were read so far. None if more were
+    /// written: nothing is said after that.
     growth: u64,
     most_output: u64,
-    /// Whether more were written. Nothing is said after that.
-    overgrown: bool,
 }
 
 /// What may be written however little was read.
@@ -50,7 +49,6 @@ impl Order {
             refused_lately: VecDeque::new(),
             growth: limits.growth,
             most_output: FREE_OUTPUT,
-            overgrown: false,
         }
     }
 
@@ -74,7 +72,7 @@ impl Order {
     #[inline]
     pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
         if out.json.total() > self.most_output {
-            return self.overgrow(event, out);
+            return self.overgrow(event, writer, out);
         }
         if let Event::ItemStarted(head) = event
             && let Err(reason) = writer.takes(head)
@@ -109,13 +107,24 @@ impl Order {
         true
     }
 
-    /// Gives up an event because too much was written already.
+    /// Gives up an event because too much was written already. Only what was begun before is still ended.
     #[cold]
-    fn overgrow(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
-        out.lose_event(Of::Message, event, Reason::Refused);
-        if !std::mem::replace(&mut self.overgrown, true) {
+    fn overgrow(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+        if self.growth > 0 {
             let how = format!("more than {} times the input; nothing is said from here on", self.growth);
             problem(Code::Overgrown, None, &how, out.ledger);
+            // Whatever is read from here on allows nothing more.
+            (self.growth, self.most_output) = (0, 0);
+        }
+        if let Event::ItemStarted(head) = event {
+            self.refuse(head, Reason::Refused);
+        }
+        if self.lose_refused(event, out) {
+            return;
+        }
+        match event {
+            Event::ItemCompleted(_) => writer.event(event, out),
+            _ => out.lose_event(Of::Message, event, Reason::Refused),
         }
     }
 }
