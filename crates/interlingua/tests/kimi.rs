@@ -404,9 +404,12 @@ fn shuffled(dialect: &str, pool: &[&str]) {
         }
         let (record, report) = convert(dialect, "record", &log);
         assert_eq!(report.lost, 0, "round {round}: {:?}\n{log}", report.lost_paths);
+        // A record wants a name, and a file in which nothing can be read has none: the one that we made up goes again.
+        let made_up: &[&str] = if report.read == 0 { &["session/id"] } else { &[] };
         let (back, report) = convert("record", dialect, &record);
         assert_eq!(back, log, "round {round}: from {record}");
-        assert_eq!(report.lost, 0, "round {round}: {:?}\n{log}\n{record}", report.lost_paths);
+        let lost: Vec<&str> = report.lost_paths.iter().map(|row| row.path.as_str()).collect();
+        assert_eq!(lost, made_up, "round {round}:\n{log}\n{record}");
     }
 }
 

@@ -642,8 +642,14 @@ fn unknown_lines_are_shown_and_end_nothing() {
     let started = of(&events, "item.started");
     let labels: Vec<_> =
         started.iter().filter_map(|event| item(event)["content"][0]["label"].as_str()).collect();
-    assert_eq!(labels, ["rate_limit_event", "never_seen", "unknown", "unknown"]);
-    assert_eq!(of(&events, "agent.unparsed").len(), 1);
+    assert_eq!(labels, ["rate_limit_event", "never_seen", "unknown"]);
+    // A line that is no object is as good as one that is no JSON.
+    let unparsed = of(&events, "agent.unparsed");
+    assert_eq!(unparsed.len(), 1);
+    assert_eq!(
+        unparsed[0]["data"],
+        serde_json::json!({"error": "unparsed", "location": "line 5", "lines": 2})
+    );
     assert_eq!(of(&events, "turn.ended").len(), 1);
     // The result alone has the text.
     let said = of(&events, "item.completed").into_iter().find(|event| item(event)["kind"] == "message");
@@ -1312,4 +1318,41 @@ fn what_the_fixtures_by_hand_say_is_written_again() {
         }
         assert_eq!(once.len(), again.len(), "{name}");
     }
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_one_event_and_lines_again() {
+    let said = r#"{"type":"user","sessionId":"s","uuid":"a","parentUuid":null,"message":{"role":"user","content":"hi"}}"#;
+    let source = format!("{said}\nx\n1\n\n{{}}\n{said}\ny\n{said}\n\u{fffd}\n[1]\n");
+    let side = |name, role| (Dialect::named(name).unwrap(), role);
+    let options = Options { include_raw: true, ..Options::default() };
+    let run = |from, to, input: &[u8]| {
+        let mut pipe = Pipe::new(from, to, &options).unwrap();
+        let mut out = Vec::new();
+        // Cut anywhere, the lines are the same.
+        input.chunks(7).for_each(|piece| pipe.push(piece, &mut out));
+        let report = pipe.finish(&mut out);
+        assert_eq!(report.leaves, report.mapped + report.kept + report.lost, "{report:?}");
+        out
+    };
+    let (log, universal) = (side("claude-code", Role::Log), side("universal", Role::Live));
+    let events = run(log, universal, source.as_bytes());
+    let unparsed: Vec<Value> =
+        of(&parse(&events), "agent.unparsed").into_iter().map(|event| event["data"].clone()).collect();
+    let expected = [
+        serde_json::json!({"error": "unparsed", "location": "line 2", "lines": 3, "text": "x\n1\n{}"}),
+        serde_json::json!({"error": "invalid-json", "location": "line 7", "text": "y"}),
+        serde_json::json!({"error": "unparsed", "location": "line 9", "lines": 2, "text": "\u{fffd}\n[1]"}),
+    ];
+    assert_eq!(unparsed, expected);
+    // In a record they are what they were.
+    let record = run(universal, side("record", Role::Log), &events);
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    let kept: Vec<&str> = record["session"]["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry["data"]["raw"].as_str())
+        .collect();
+    assert_eq!(kept, ["x\n1\n{}", "y", "\u{fffd}\n[1]"]);
 }

@@ -56,6 +56,11 @@ impl<'f> Frame<'f> {
         self.source != Source::Frame
     }
 
+    /// Whether it is a line.
+    pub const fn is_line(&self) -> bool {
+        matches!(self.kind, FrameKind::Line | FrameKind::LastLine)
+    }
+
     /// What stood in the source, if that is not the frame itself.
     pub fn source(&self) -> Option<std::borrow::Cow<'f, [u8]>> {
         match (self.source, self.kind) {

@@ -336,6 +336,10 @@ impl Stages {
             return self.damaged(frame, Code::InvalidUtf8, valid, "UTF-8", out);
         };
         match self.tape.parse(text, &self.limits) {
+            // No agent writes such a line, and many of them may be tiny: they are kept together, like those that are no JSON.
+            Ok(tape) if frame.is_line() && !has_members(tape.root()) => {
+                self.damaged(frame, Code::UnknownShape, 0, "an object with members", out);
+            }
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
                 let span = tape.root().span();
@@ -407,6 +411,11 @@ impl Stages {
         }
         writer.finish(&mut out);
     }
+}
+
+/// Whether a value is an object that says something, whatever it is.
+fn has_members(value: Val<'_>) -> bool {
+    value.members().next().is_some()
 }
 
 /// What stands around a document, where more than its space is needed to put it back: a log that is documents has no

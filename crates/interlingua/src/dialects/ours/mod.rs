@@ -3,6 +3,7 @@
 pub mod record;
 pub mod record_v2;
 pub mod universal;
+mod unreadable_run;
 
 use crate::ledger::Reason;
 use crate::model::{Field, ItemTail};

@@ -7,10 +7,11 @@ use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, put_tail, put_time};
 use super::profile::DraftProfile;
 use super::session::SessionSummary;
-use super::unreadable::UnreadableRun;
+use super::unreadable;
 use super::usage::{KnownResponses, is_some, shrunk, write_counts};
 use super::waiting::{Waiting, WaitingUnit};
 use crate::dialects::ours::lose_tail;
+use crate::dialects::ours::unreadable_run::UnreadableRun;
 use crate::dialects::{Dialect, Options, Plane};
 use crate::json::JsonBuffer;
 use crate::json::{Raw, Str};
@@ -256,7 +257,7 @@ impl Entries {
     }
 
     fn close_entry(&mut self, out: &mut Target<'_>) {
-        self.unreadable.end(&mut out.json);
+        unreadable::end(&mut self.unreadable, &mut out.json);
         while let Some(node) = self.nodes.last() {
             if !node.later {
                 self.cut.insert(node.item, node.kind);
@@ -454,7 +455,7 @@ impl Entries {
 
     fn line(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         if self.entry.is_none() {
-            self.unreadable.end(&mut out.json);
+            unreadable::end(&mut self.unreadable, &mut out.json);
             // A line that said nothing of its own, before any entry.
             out.json.object().key("type").literal("system-event").key("event-type").literal("line");
             out.json.key("data").object().end_object();
@@ -497,7 +498,7 @@ impl Entries {
         }
         if !self.unreadable.joins(owner, bytes, why, more) {
             self.close_entry(out);
-            self.unreadable.begin(owner, bytes, why, more, &mut out.json);
+            unreadable::begin(&mut self.unreadable, owner, bytes, why, more, &mut out.json);
         }
     }
 }

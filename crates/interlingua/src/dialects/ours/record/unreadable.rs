@@ -1,83 +1,36 @@
-//! Bytes that could not be read: kept where they stood, as text if they are. Lines of a run are one entry, so that a file
-//! full of empty lines does not become a hundred times as long.
+//! Bytes that could not be read: kept where they stood, as text if they are. Lines of a run are one entry.
 
 use super::read_entry::ReadEntry;
-use crate::dialects::{Dialect, RoleSpec};
-use crate::framing::Framing;
+use crate::dialects::ours::unreadable_run::{PIECE, UnreadableLines, UnreadableRun};
 use crate::json::{JsonWriter, from_base64};
 use crate::model::Field;
 use crate::pipe::Events;
 use crate::tape::Member as _;
 
-/// The most bytes of unreadable input in one entry. Escapes make text longer, and an entry must not outgrow what a
-/// reader takes.
-const PIECE: usize = 1 << 20;
-
-/// Lines that stand one after the other.
-#[derive(Default)]
-pub(super) struct UnreadableRun {
-    owner: String,
+/// Begins a run, or writes what belongs to none.
+pub(super) fn begin(
+    run: &mut UnreadableRun,
+    owner: &str,
+    bytes: &[u8],
     why: &'static str,
-    bytes: Vec<u8>,
-    lines: u64,
-    /// The line before is longer than the limit, and goes on.
-    goes_on: bool,
+    more: bool,
+    json: &mut JsonWriter<'_>,
+) {
+    if !run.begins(owner, bytes, why, more) {
+        put(&UnreadableLines { owner, why, bytes, lines: 1 }, more, json);
+    }
 }
 
-impl UnreadableRun {
-    /// Adds bytes to the run if they are its next line. If not, the caller ends it and begins anew.
-    pub(super) fn joins(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) -> bool {
-        let fits = self.bytes.len() + bytes.len() < PIECE;
-        if self.lines == 0 || self.owner != owner || more || !fits {
-            return false;
-        }
-        // A line of blanks needs no reason; of several reasons none is that of the run.
-        self.why = match (self.why, why) {
-            ("blank", why) | (why, "blank") => why,
-            (known, why) if known == why => why,
-            _ => "unparsed",
-        };
-        self.bytes.push(b'\n');
-        self.bytes.extend_from_slice(bytes);
-        self.lines += 1;
-        true
-    }
-
-    /// Begins a run, or writes what belongs to none.
-    pub(super) fn begin(
-        &mut self,
-        owner: &str,
-        bytes: &[u8],
-        why: &'static str,
-        more: bool,
-        json: &mut JsonWriter<'_>,
-    ) {
-        let is_lines = |dialect: &Dialect| {
-            let lines =
-                |spec: &RoleSpec| matches!(spec.framing, Framing::Lines | Framing::LinesOrDocuments(_));
-            dialect.roles.iter().any(lines)
-        };
-        let alone = std::mem::replace(&mut self.goes_on, more) || more || bytes.len() > PIECE;
-        if alone || !Dialect::named(owner).is_some_and(is_lines) {
-            return put(owner, bytes, why, 1, more, json);
-        }
-        owner.clone_into(&mut self.owner);
-        self.bytes.clear();
-        self.bytes.extend_from_slice(bytes);
-        (self.why, self.lines) = (why, 1);
-    }
-
-    /// Writes the run as an entry, if there is one.
-    pub(super) fn end(&mut self, json: &mut JsonWriter<'_>) {
-        let lines = std::mem::take(&mut self.lines);
-        if lines > 0 {
-            put(&self.owner, &self.bytes, self.why, lines, false, json);
-        }
+/// Writes a run as an entry, if there is one.
+pub(super) fn end(run: &mut UnreadableRun, json: &mut JsonWriter<'_>) {
+    if let Some(lines) = run.end() {
+        put(&lines, false, json);
     }
 }
 
 /// Writes the bytes of so many lines. `more` tells whether they go on after the last piece.
-fn put(owner: &str, bytes: &[u8], why: &str, lines: u64, more: bool, json: &mut JsonWriter<'_>) {
+fn put(unreadable: &UnreadableLines<'_>, more: bool, json: &mut JsonWriter<'_>) {
+    let UnreadableLines { owner, why, bytes, lines } = *unreadable;
     let mut rest = bytes;
     loop {
         let (piece, tail) = rest.split_at(piece_end(rest, PIECE));

@@ -3,6 +3,7 @@
 
 use super::item::opt_word;
 use super::{inside, note_if};
+use crate::dialects::ours::unreadable_run::UnreadableLines;
 use crate::json::{JsonWriter, Str};
 use crate::model::{Decision, Failure, Field, Neutral as _, Permission, Prompt, Question, Spelling, Turn};
 use crate::tape::Val;
@@ -168,4 +169,18 @@ pub(super) fn read_failure(data: Val<'_>) -> Failure<'_> {
         message: data.take_str("message", Field::ErrorMessage).unwrap_or_default(),
         ..failure
     }
+}
+
+/// What is told of lines that could not be read; their bytes, too, if `said`.
+pub(super) fn put_unreadable(run: &UnreadableLines<'_>, place: &str, said: bool, json: &mut JsonWriter<'_>) {
+    let UnreadableLines { owner: _, why, bytes, lines } = *run;
+    json.object().key("error").literal(why).key("location").literal(place);
+    json.opt_u64("lines", (lines > 1).then_some(lines));
+    if said {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => json.key("text").plain(text),
+            Err(_) => json.key("base64").base64(bytes),
+        };
+    }
+    json.end_object();
 }

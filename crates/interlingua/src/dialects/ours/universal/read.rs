@@ -547,8 +547,15 @@ fn session_ended(data: Val<'_>, out: &mut Events<'_>) {
 
 /// Gives back bytes that could not be read when the event was made.
 fn unparsed(data: Val<'_>, out: &mut Events<'_>) {
-    let damage =
-        [Code::InvalidJson, Code::Torn, Code::InvalidUtf8, Code::NulBytes, Code::TooDeep, Code::TooLarge];
+    let damage = [
+        Code::InvalidJson,
+        Code::Torn,
+        Code::InvalidUtf8,
+        Code::NulBytes,
+        Code::TooDeep,
+        Code::TooLarge,
+        Code::UnknownShape,
+    ];
     let why = damage.into_iter().find(|code| data.str_or_empty("error") == code.name());
     let text = |name: &str| data.get(name).and_then(|text| text.str());
     let bytes = match text("text") {
@@ -556,5 +563,13 @@ fn unparsed(data: Val<'_>, out: &mut Events<'_>) {
         None => text("base64").and_then(|text| from_base64(text.as_escaped())),
     };
     let why = why.map_or("unparsed", Code::name);
-    out.kept_bytes(super::DIALECT.name, &bytes.unwrap_or_default(), why, false);
+    let bytes = bytes.unwrap_or_default();
+    // Without their bytes, several lines are as good as one.
+    if data.get("lines").is_some() {
+        bytes
+            .split(|byte| *byte == b'\n')
+            .for_each(|line| out.kept_bytes(super::DIALECT.name, line, why, false));
+    } else {
+        out.kept_bytes(super::DIALECT.name, &bytes, why, false);
+    }
 }

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
-use super::data::{put_failure, put_permission, put_question, put_turn};
+use super::data::{put_failure, put_permission, put_question, put_turn, put_unreadable};
 use super::item::{ShownItem, item_id, opt_word};
 use super::parts::PartForm;
 use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE};
 use crate::dialects::Options;
 use crate::dialects::ours::lose_tail;
+use crate::dialects::ours::unreadable_run::{UnreadableLines, UnreadableRun};
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
@@ -54,6 +55,9 @@ pub(super) struct UniversalWriter {
     early_raw: Option<String>,
     /// The line being passed over is longer than the limit.
     oversized: bool,
+    /// Lines that could not be read, and where the first of them stands. They are one event, before the next that comes.
+    unreadable: UnreadableRun,
+    unreadable_at: String,
 }
 
 /// Whether the frame's line stands in an event.
@@ -126,6 +130,21 @@ impl UniversalWriter {
             self.raw = RawState::Waiting;
         } else {
             json.null().end_object().frame("\n");
+        }
+    }
+
+    /// Says what could not be read, if there is anything.
+    #[inline]
+    fn end_unreadable(&mut self, out: &mut Target<'_>) {
+        if !self.unreadable.is_empty() {
+            let (mut run, place) =
+                (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.unreadable_at));
+            if let Some(lines) = run.end() {
+                let said = self.include_raw;
+                self.say(Made::ByUs, "agent.unparsed", out, |json| {
+                    put_unreadable(&lines, &place, said, json);
+                });
+            }
         }
     }
 
@@ -464,6 +483,7 @@ impl UniversalWriter {
 
 impl Writer for UniversalWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        self.end_unreadable(out);
         match event {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
             Event::SessionEnded(_) if self.ended.is_some() => {
@@ -521,6 +541,9 @@ impl Writer for UniversalWriter {
     }
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        if !matches!(leftover.body, LeftoverBody::Unparsed { .. }) {
+            self.end_unreadable(out);
+        }
         match leftover.body {
             LeftoverBody::Frame(_) if leftover.owner == super::DIALECT.name => {
                 self.release(None, out);
@@ -552,18 +575,19 @@ impl Writer for UniversalWriter {
                 leftover.lose(out.ledger, Reason::Invalid);
             }
             LeftoverBody::Unparsed { bytes, why, more } if !matches!(why, "blank" | "bom") => {
-                let place = out.ledger.frame_name();
                 let said = self.include_raw && !more;
-                self.say(Made::ByUs, "agent.unparsed", out, |json| {
-                    json.object().key("error").literal(why).key("location").literal(&place);
-                    if said {
-                        match std::str::from_utf8(bytes) {
-                            Ok(text) => json.key("text").literal(Str::plain(text).as_escaped()),
-                            Err(_) => json.key("base64").literal(&crate::json::base64(bytes)),
-                        };
+                let bytes = if said { bytes } else { &[] };
+                if !self.unreadable.joins(leftover.owner, bytes, why, more) {
+                    self.end_unreadable(out);
+                    self.unreadable_at = out.ledger.frame_name();
+                    if !self.unreadable.begins(leftover.owner, bytes, why, more) {
+                        let place = std::mem::take(&mut self.unreadable_at);
+                        let alone = UnreadableLines { owner: leftover.owner, why, bytes, lines: 1 };
+                        self.say(Made::ByUs, "agent.unparsed", out, |json| {
+                            put_unreadable(&alone, &place, said, json);
+                        });
                     }
-                    json.end_object();
-                });
+                }
                 if said { leftover.mark_kept(out.ledger) } else { leftover.lose(out.ledger, Reason::Invalid) }
             }
             LeftoverBody::NoFinalNewline => {}
@@ -574,6 +598,7 @@ impl Writer for UniversalWriter {
     }
 
     fn finish(&mut self, out: &mut Target<'_>) {
+        self.end_unreadable(out);
         self.settle(out);
         let cut = self.cut || self.turn.is_some();
         if self.turn.is_some() {
