@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use interlingua::dialects::{Dialect, Role};
+use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::wire::backends::Backend;
 use interlingua_archive::ArchiveError;
 use interlingua_record::contract::Refusal;
@@ -126,8 +126,8 @@ pub(crate) enum CommandError {
     NothingRecognised(usize),
     /// Both the output and the report would go to stdout.
     StdoutTwice,
-    /// No dialect of that name; perhaps this one was meant.
-    UnknownDialect(String, Option<String>),
+    /// No dialect of that name; perhaps one of these was meant.
+    UnknownDialect(String, Vec<&'static str>),
     /// No command of that name.
     UnknownCommand(String),
     /// No backend of that name speaks that dialect.
@@ -157,7 +157,11 @@ impl CommandError {
             Some(ContextValue::String(text)) => Some(text.clone()),
             _ => None,
         };
-        let is_dialect = || text(ContextKind::InvalidArg).is_some_and(|arg| arg.contains("<DIALECT>"));
+        let is_dialect = || {
+            let takes_one =
+                |arg: String| ["<DIALECT>", "[FROM]", "[TO]"].iter().any(|name| arg.contains(name));
+            text(ContextKind::InvalidArg).is_some_and(takes_one)
+        };
         let name = text(ContextKind::InvalidValue).filter(|name| !name.is_empty());
         let missing = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::Strings(missing)) => missing.concat(),
@@ -168,7 +172,8 @@ impl CommandError {
                 Some(CommandError::NoTarget)
             }
             (ErrorKind::InvalidValue, Some(name)) if is_dialect() => {
-                Some(CommandError::UnknownDialect(name, text(ContextKind::SuggestedValue)))
+                let near = near_dialects(&name);
+                Some(CommandError::UnknownDialect(name, near))
             }
             _ => Some(CommandError::restated(&error.render().to_string())),
         }
@@ -416,10 +421,13 @@ impl CommandError {
             CommandError::NothingRecognised(0) => "the directory is empty; name files, or another one".to_owned(),
             CommandError::NothingRecognised(_) => "name the dialect with `--from` to read them all as that".to_owned(),
             CommandError::StdoutTwice => "write one of them to a file: `-o FILE` or `--report FILE`".to_owned(),
-            CommandError::UnknownDialect(_, Some(similar)) => {
-                format!("did you mean `{similar}`? `interlingua dialects` lists them all")
+            CommandError::UnknownDialect(_, near) if near.is_empty() => {
+                "`interlingua dialects` lists them all".to_owned()
             }
-            CommandError::UnknownDialect(_, None) => "`interlingua dialects` lists them all".to_owned(),
+            CommandError::UnknownDialect(_, near) => {
+                let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+                format!("did you mean {}? `interlingua dialects` lists them all", names.join(" or "))
+            }
             CommandError::UnknownCommand(_) => "`interlingua --help` lists them".to_owned(),
             CommandError::UnknownBackend(_, dialect) => {
                 let speaks = |backend: &&&Backend| backend.dialect == dialect.name;
@@ -441,6 +449,23 @@ impl CommandError {
             }
         })
     }
+}
+
+/// Dialects that may have been meant: those with that word in their names, else those that a slip of the hand is away.
+fn near_dialects(name: &str) -> Vec<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let names = || DIALECTS.iter().map(|dialect| dialect.name);
+    // `claude` begins two names, `chat` ends one, and `codex-cli` says more than one; two letters are no word.
+    let begins =
+        |of: &str, word: &str| of.split('-').any(|part| part.starts_with(word)) || of.starts_with(word);
+    let shares_word = |dialect: &&str| (name.len() > 2 && begins(dialect, &name)) || begins(&name, dialect);
+    let with_word: Vec<&str> = names().filter(shares_word).collect();
+    if !with_word.is_empty() {
+        return with_word;
+    }
+    // One slip for every three letters.
+    let is_slip = |dialect: &&str| strsim::osa_distance(&name, dialect) <= name.len() / 3;
+    names().filter(is_slip).collect()
 }
 
 /// The system's words for an error, without its number and capital.
