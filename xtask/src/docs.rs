@@ -128,24 +128,75 @@ fn says(dialect: &Dialect) -> String {
     text
 }
 
-/// What the program says about itself, one section a command.
+/// What the program says about itself, one section a command. Flags that several commands have stand once, before them.
 fn cli_reference() -> String {
-    let mut text = String::from(
-        "# The command line\n\nMade by `cargo xtask docs` from the program's own definitions; do not edit.\n",
-    );
     let mut command = interlingua_cli::command();
     // Names the subcommands in full, as they are typed.
     command.build();
-    let mut section = |name: &str, help: String| {
-        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let _ = write!(text, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
-    };
-    section(command.get_name().to_owned().as_str(), command.render_long_help().to_string());
-    for subcommand in command.get_subcommands_mut().filter(|subcommand| !subcommand.is_hide_set()) {
-        let name = subcommand.get_bin_name().unwrap_or_default().to_owned();
-        if subcommand.get_name() != "help" {
-            section(&name, subcommand.render_long_help().to_string());
+    let subcommands = subcommands(&command);
+    let mut shared: Vec<(clap::Arg, Vec<String>)> = Vec::new();
+    for subcommand in &subcommands {
+        let name = format!("`{}`", without_program(subcommand));
+        for flag in subcommand.get_arguments().filter(|flag| !flag.is_positional()) {
+            match shared.iter_mut().find(|(known, _)| is_same(known, flag)) {
+                Some((_, commands)) => commands.push(name.clone()),
+                None => shared.push((flag.clone(), vec![name.clone()])),
+            }
         }
     }
+    shared.retain(|(_, commands)| commands.len() > 1);
+
+    let mut text = String::from(
+        "# The command line\n\nMade by `cargo xtask docs` from the program's own definitions; do not edit.\n",
+    );
+    let _ = write!(text, "\n## `interlingua`\n\n{}", block(&mut command));
+    text.push_str("\n## Flags of several commands\n\n");
+    let flags = shared.iter().map(|(flag, _)| flag.clone());
+    let mut page = clap::Command::new("flags").disable_help_flag(true).help_template("{options}").args(flags);
+    text.push_str(&block(&mut page));
+    text.push_str("\n| flag | commands |\n|---|---|\n");
+    for (flag, commands) in &shared {
+        let all = if commands.len() == subcommands.len() { "all".to_owned() } else { commands.join(", ") };
+        let _ = writeln!(text, "| `--{}` | {all} |", flag.get_long().unwrap_or_default());
+    }
+    for mut subcommand in subcommands {
+        let _ = write!(text, "\n## `{}`\n\n", subcommand.get_bin_name().unwrap_or_default());
+        let also: Vec<String> = shared
+            .iter()
+            .filter(|(known, _)| subcommand.get_arguments().any(|flag| is_same(known, flag)))
+            .map(|(flag, _)| flag.get_id().to_string())
+            .collect();
+        for id in also {
+            subcommand = subcommand.mut_arg(id, |flag| flag.hide(true));
+        }
+        text.push_str(&block(&mut subcommand));
+    }
     text
+}
+
+/// Every command below this one that people are meant to see, also those below others.
+fn subcommands(command: &clap::Command) -> Vec<clap::Command> {
+    let visible = |below: &&clap::Command| !below.is_hide_set() && below.get_name() != "help";
+    let with_below = |below: &clap::Command| [vec![below.clone()], subcommands(below)].concat();
+    command.get_subcommands().filter(visible).flat_map(with_below).collect()
+}
+
+fn without_program(command: &clap::Command) -> &str {
+    let name = command.get_bin_name().unwrap_or_default();
+    name.split_once(' ').map_or(name, |(_, rest)| rest)
+}
+
+/// Whether a flag is the same in two commands: it is called the same and does the same. How help is asked for is.
+fn is_same(one: &clap::Arg, other: &clap::Arg) -> bool {
+    let is_help = one.get_id() == "help";
+    let help = |flag: &clap::Arg| flag.get_help().map(ToString::to_string);
+    one.get_id() == other.get_id()
+        && one.get_short() == other.get_short()
+        && (is_help || help(one) == help(other))
+}
+
+fn block(command: &mut clap::Command) -> String {
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    format!("```text\n{}\n```\n", help.join("\n").trim_end())
 }

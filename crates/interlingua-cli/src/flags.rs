@@ -10,6 +10,8 @@ use interlingua::dialects::ours::{record, record_v2};
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::ledger::LossPolicy;
 
+use crate::talk::Talk;
+
 /// The version, and the commit it was built from where that is known.
 const VERSION: &str = env!("INTERLINGUA_VERSION");
 
@@ -19,14 +21,6 @@ const VERSION: &str = env!("INTERLINGUA_VERSION");
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
-
-    /// Say nothing but errors; of a check, only what is not sound
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-
-    /// Also list what was kept verbatim, and every file of a directory
-    #[arg(short, long, global = true)]
-    pub(crate) verbose: bool,
 }
 
 const EXITS: &str = "\
@@ -58,6 +52,26 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// How much to say on stderr: as little or as much as the flags of this command ask for.
+    pub(crate) fn talk(&self) -> Talk {
+        let (quiet, verbose) = match self {
+            Command::Convert(args) => (args.talk.quiet(), args.talk.verbose),
+            Command::Check(args) => (args.talk.quiet(), args.talk.verbose),
+            Command::Stats(args) => (args.talk.quiet(), args.talk.verbose),
+            Command::Show(args) => (args.quiet.quiet, false),
+            Command::Translate(args) => (args.quiet.quiet, false),
+            Command::Receipt(ReceiptCommand::Diff { quiet, .. }) => (quiet.quiet, false),
+            Command::Receipt(ReceiptCommand::Verify { .. })
+            | Command::Dialects(_)
+            | Command::Matrix(_)
+            | Command::Completions { .. }
+            | Command::Man { .. } => (false, false),
+        };
+        Talk::new(quiet, verbose)
+    }
+}
+
 /// Convert logs, streams, requests and records from one dialect to another
 ///
 /// Whatever the target has no place for is kept beside it or reported as lost, never dropped silently. Damaged lines
@@ -70,8 +84,8 @@ pub(crate) struct Convert {
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// The dialect to write
-    #[arg(short, long, value_name = "DIALECT", value_parser = dialect())]
+    /// The dialect to write (`interlingua dialects` lists them)
+    #[arg(short, long, value_name = "DIALECT", value_parser = dialect(), hide_possible_values = true)]
     to: &'static Dialect,
 
     /// The profile of a record: `v3` (open maps), or `v2` (closed maps; the same as `--to record-v2`)
@@ -119,6 +133,9 @@ pub(crate) struct Convert {
     /// Carry the agent's own lines along, in targets that have a place for them
     #[arg(long)]
     pub(crate) raw: bool,
+
+    #[command(flatten)]
+    talk: TalkFlags,
 }
 
 /// A profile of the record.
@@ -154,6 +171,9 @@ pub(crate) struct Check {
     /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    talk: TalkFlags,
 }
 
 /// Show a session as people read it: in the terminal, as Markdown or as one HTML page
@@ -193,6 +213,9 @@ pub(crate) struct ShowSession {
     /// Do not use a pager (`$PAGER`, or `less -R`)
     #[arg(long)]
     pub(crate) no_pager: bool,
+
+    #[command(flatten)]
+    quiet: QuietFlag,
 }
 
 /// Count what happened in sessions: turns, tools, failures, files changed, tokens and what they cost
@@ -219,6 +242,9 @@ pub(crate) struct Stats {
     /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    talk: TalkFlags,
 }
 
 /// List the dialects: where they are spoken, what is read and written, how they are detected
@@ -235,12 +261,12 @@ pub(crate) struct Dialects {
 /// the first says and the second says less well or not at all, which is what a conversion can lose.
 #[derive(Debug, Args)]
 pub(crate) struct Matrix {
-    /// The dialect to read
-    #[arg(value_name = "FROM", value_parser = dialect())]
+    /// The dialect to read (`interlingua dialects` lists them)
+    #[arg(value_name = "FROM", value_parser = dialect(), hide_possible_values = true)]
     pub(crate) from: Option<&'static Dialect>,
 
     /// The dialect to write
-    #[arg(value_name = "TO", value_parser = dialect())]
+    #[arg(value_name = "TO", value_parser = dialect(), hide_possible_values = true)]
     pub(crate) to: Option<&'static Dialect>,
 
     /// Show what backends and their models take instead
@@ -296,6 +322,9 @@ pub(crate) struct Translate {
     /// A file with backends of your own (TOML)
     #[arg(long, value_name = "FILE")]
     pub(crate) backends: Option<PathBuf>,
+
+    #[command(flatten)]
+    quiet: QuietFlag,
 }
 
 #[derive(Debug, Subcommand)]
@@ -329,6 +358,8 @@ pub(crate) enum ReceiptCommand {
         /// Another one
         #[arg(value_name = "OTHER")]
         two: PathBuf,
+        #[command(flatten)]
+        quiet: QuietFlag,
     },
 }
 
@@ -344,11 +375,36 @@ pub(crate) struct BackendFlags {
     pub(crate) backends: Option<PathBuf>,
 }
 
+/// How much is said, by commands with something to say beside their output.
+#[derive(Debug, Args)]
+pub(crate) struct QuietFlag {
+    /// Say nothing but errors; of a check, only what is not sound
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// The same, for commands that may say more.
+#[derive(Debug, Args)]
+pub(crate) struct TalkFlags {
+    #[command(flatten)]
+    quiet: QuietFlag,
+
+    /// Say everything: what was kept verbatim, every row of a table, every file
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+impl TalkFlags {
+    const fn quiet(&self) -> bool {
+        self.quiet.quiet
+    }
+}
+
 /// How inputs are to be read.
 #[derive(Debug, Args)]
 pub(crate) struct SourceFlags {
     /// The dialect to read, instead of detecting it
-    #[arg(short, long, value_name = "DIALECT", value_parser = dialect())]
+    #[arg(short, long, value_name = "DIALECT", value_parser = dialect(), hide_possible_values = true)]
     pub(crate) from: Option<&'static Dialect>,
 
     /// What the input is: for dialects that are used in several ways

@@ -52,8 +52,8 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let talk = Talk::new(cli.quiet, cli.verbose);
-    stop::listen(cli.quiet);
+    let talk = cli.command.talk();
+    stop::listen(talk.quiet);
     let exit = match cli.command {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),

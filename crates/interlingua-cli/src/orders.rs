@@ -75,7 +75,7 @@ pub(crate) fn receipt(command: &ReceiptCommand, talk: &Talk) -> Result<Exit, Com
             talk::text(&render::findings(&receipt.display().to_string(), &found))?;
             Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
         }
-        ReceiptCommand::Diff { one, two } => {
+        ReceiptCommand::Diff { one, two, quiet: _ } => {
             let changes = contract::diff(&read_text(one)?, &read_text(two)?);
             let changes = changes.ok_or_else(|| {
                 CommandError::Order(one.display().to_string(), "one of the two is not JSON".to_owned())
