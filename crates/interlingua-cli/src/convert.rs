@@ -20,7 +20,7 @@ use crate::report::ReportWriter;
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
 use crate::stores;
 use crate::summary::Summary;
-use crate::talk::Talk;
+use crate::talk::{self, Talk};
 use crate::{globs, jobs, joined, render};
 
 /// What an input is.
@@ -400,6 +400,7 @@ fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
         ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
     // The template is a constant; should it ever be wrong, the default bar does.
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    talk::draws(&bar);
     bar
 }
 

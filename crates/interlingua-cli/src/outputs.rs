@@ -47,6 +47,8 @@ impl FilePlace {
         if let Ok(real) = fs::canonicalize(path) {
             return FilePlace::Named(real);
         }
+        // Also where a link leads to that leads to nothing yet.
+        let path = &followed(path).unwrap_or_else(|_| path.to_owned());
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")));
         FilePlace::Named(match (parent, path.file_name()) {
@@ -55,6 +57,20 @@ impl FilePlace {
         })
     }
 }
+
+/// Where a link leads to, whether or not there is anything; the path itself if it is no link.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&path) else { return Ok(path) };
+        // An absolute link takes the place of the whole path.
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    Err(io::Error::other("its links lead in a circle"))
+}
+
+/// As many links as Linux follows.
+const MOST_LINKS: usize = 40;
 
 /// Whether two paths lead to the same thing, also through links.
 pub(crate) fn same_place(one: &Path, other: &Path) -> bool {
@@ -125,9 +141,11 @@ impl Sink {
         Self { target: OutputPlace::Stdout(io::stdout().lock()), failed: None }
     }
 
-    /// A file made of that input. A file that is replaced keeps its permissions; a new one has those of the input.
+    /// A file made of that input. A file that is replaced keeps its permissions; a new one has those of the input. A link
+    /// stays one: what it leads to is written.
     pub(crate) fn file(path: &Path, source: Option<&Path>) -> Result<Self, CommandError> {
         let failed = |error| CommandError::Write(path.to_owned(), error);
+        let path = &followed(path).map_err(failed)?;
         let target = match fs::metadata(path) {
             Ok(meta) if !meta.is_file() => {
                 let file = OpenOptions::new().write(true).open(path).map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use crate::outputs::open_files;
 use crate::render;
-use crate::talk::Talk;
+use crate::talk::{self, Talk};
 
 /// Listens for those who want the command to end, for as long as it runs.
 #[cfg(unix)]
@@ -15,18 +15,30 @@ pub(crate) fn listen(quiet: bool) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+    let ignored = ignored_signals();
+    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let Ok(mut signals) = Signals::new(heard) else { return };
     let listener = std::thread::Builder::new().name("stop".to_owned());
     // Without the thread the command ends as any other would.
     let _ = listener.spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let (done, expected) = open_files().abandon();
             interlingua_archive::remove_copies();
+            talk::clear_bar();
             Talk::new(quiet, false).say(&render::stopped(done, expected));
             // As a shell says it of a program that a signal has ended.
             std::process::exit(128 + signal);
         }
     });
+}
+
+/// The signals that whoever started the command wants it not to hear, one bit each from signal 1 on: `nohup` does that with
+/// HUP, and a script with INT for what it starts in the background. Only Linux tells it as a file; elsewhere none is known.
+#[cfg(unix)]
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
 #[cfg(not(unix))]

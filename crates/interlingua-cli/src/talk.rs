@@ -1,6 +1,9 @@
 //! The one place that writes to the terminal. Colours vanish by themselves where they are not wanted.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::ProgressBar;
 
 use crate::error::{CommandError, Exit};
 use crate::render;
@@ -41,6 +44,21 @@ impl Talk {
     fn print(text: &str) {
         // If stderr is gone there is no one to tell.
         let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// The bar on the terminal, for whoever stops the command.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// A bar is about to be drawn.
+pub(crate) fn draws(bar: &ProgressBar) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+}
+
+/// Takes the bar off the terminal for good, whoever still counts on it.
+pub(crate) fn clear_bar() {
+    if let Some(bar) = BAR.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        bar.finish_and_clear();
     }
 }
 

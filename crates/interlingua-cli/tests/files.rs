@@ -231,3 +231,55 @@ fn a_stopped_run_over_many_files_says_how_far_it_came_and_can_go_on() {
     dir.run("convert logs --to record -o out --skip-existing -q").expect(0, "");
     assert_eq!(dir.files().iter().filter(|file| file.starts_with("out/")).count(), 120);
 }
+
+#[test]
+fn what_the_command_was_told_not_to_hear_does_not_stop_it() {
+    let dir = Dir::new("files_nohup");
+    let mut command = Command::new("nohup");
+    command.args([env!("CARGO_BIN_EXE_interlingua"), "convert", "-", "--to", "record", "-o", "out.json"]);
+    command.current_dir(dir.path()).stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().expect("nohup runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, log(20_000).as_bytes()).expect("it reads");
+    wait_until(|| !dir.files().is_empty());
+    signal(&child, "HUP");
+    // It goes on reading, and has heard nothing.
+    std::io::Write::write_all(&mut stdin, log(20_000).as_bytes()).expect("it still reads");
+    drop(stdin);
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(!said.contains("stopped"), "{said}");
+    assert_eq!(dir.files(), ["out.json"]);
+    dir.run("convert out.json --to claude-code -q -o back.jsonl").expect(0, "");
+    assert_eq!(dir.read("back.jsonl"), log(20_000).repeat(2).into_bytes());
+}
+
+#[test]
+fn a_link_stays_a_link_and_what_it_leads_to_is_written() {
+    let dir = Dir::new("files_link");
+    dir.write("in.jsonl", log(2)).write("real/old.json", "old");
+    set_mode(&dir, "real/old.json", 0o640);
+    let link = |to: &str, name: &str| symlink(to, dir.path().join(name)).expect("a link");
+    link("real/old.json", "old");
+    link("real/new.json", "new");
+    link("new", "twice");
+    link("circle", "circle");
+    let expected = dir.run("convert in.jsonl --to record -q").stdout;
+    for (name, real) in [("old", "real/old.json"), ("twice", "real/new.json")] {
+        dir.run(&format!("convert in.jsonl --to record -o {name} -q")).expect(0, "");
+        assert_eq!(dir.read(real), expected, "{name}");
+        let kept = fs::symlink_metadata(dir.path().join(name)).expect("it is there");
+        assert!(kept.file_type().is_symlink(), "{name}");
+    }
+    assert_eq!(mode(&dir, "real/old.json"), 0o640);
+    assert_eq!(dir.files(), ["circle", "in.jsonl", "new", "old", "real/new.json", "real/old.json", "twice"]);
+    let circle = dir.run("convert in.jsonl --to record -o circle");
+    assert_eq!(circle.code, Some(1), "{}", circle.stderr);
+    assert!(circle.stderr.contains("its links lead in a circle"), "{}", circle.stderr);
+    // Two names for what is not there yet are one place.
+    fs::remove_file(dir.path().join("real/new.json")).expect("it is ours");
+    let both = dir.run("convert in.jsonl --to record -o new --report real/new.json");
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+    assert!(both.stderr.contains("is the output, too"), "{}", both.stderr);
+}

@@ -1,0 +1,202 @@
+//! The command in a real terminal: the progress bar, colours, and Ctrl-C as a key that someone presses.
+
+#![cfg(unix)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
+
+mod support;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use pty_process::Size;
+use pty_process::blocking::{Command, Pty, open};
+
+use support::Dir;
+
+fn log(lines: usize) -> String {
+    let line = |number: usize| {
+        format!(
+            r#"{{"type":"user","sessionId":"s","uuid":"u{number}","parentUuid":null,"message":{{"role":"user","content":"hi {number}"}}}}"#
+        ) + "\n"
+    };
+    (0..lines).map(line).collect()
+}
+
+/// What a terminal was sent, and how the command ended.
+struct Seen {
+    sent: String,
+    code: Option<i32>,
+}
+
+/// Runs the command in a terminal of 80 columns, with these variables; `meanwhile` may press keys.
+fn watch(dir: &Dir, args: &str, variables: &[(&str, &str)], meanwhile: impl FnOnce(&Pty)) -> Seen {
+    let (pty, pts) = open().expect("a terminal can be opened");
+    pty.resize(Size::new(24, 80)).expect("it has a size");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"))
+        .args(args.split(' '))
+        .current_dir(dir.path())
+        .env("TERM", "xterm-256color");
+    for unset in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "PAGER"] {
+        command = command.env_remove(unset);
+    }
+    let mut child = command.envs(variables.iter().copied()).spawn(pts).expect("the command starts");
+    std::thread::scope(|scope| {
+        let screen = scope.spawn(|| {
+            let mut sent = Vec::new();
+            let mut piece = [0; 4096];
+            // A terminal whose last program has ended has no more to say: Linux calls that an error.
+            while let Ok(length @ 1..) = (&pty).read(&mut piece) {
+                sent.extend_from_slice(&piece[..length]);
+            }
+            sent
+        });
+        meanwhile(&pty);
+        let status = child.wait().expect("the command ends");
+        let sent = screen.join().expect("the terminal is read");
+        Seen { sent: String::from_utf8(sent).expect("messages are text"), code: status.code() }
+    })
+}
+
+impl Seen {
+    /// What stands on the screen at the end. Only what we send is understood: anything else is a failure.
+    fn screen(&self) -> String {
+        let mut lines = vec![String::new()];
+        let (mut row, mut column) = (0, 0);
+        let mut rest = self.sent.chars();
+        while let Some(character) = rest.next() {
+            match character {
+                '\r' => column = 0,
+                '\n' => {
+                    row += 1;
+                    if row == lines.len() {
+                        lines.push(String::new());
+                    }
+                }
+                '\x1b' => {
+                    assert_eq!(rest.next(), Some('['), "{:?}", self.sent);
+                    let mut number = String::new();
+                    let order = rest.by_ref().find(|c| {
+                        number.push(*c);
+                        c.is_ascii_alphabetic()
+                    });
+                    match (order, number.trim_end_matches(|c: char| c.is_ascii_alphabetic())) {
+                        (Some('m'), _) => {}
+                        (Some('K'), "2") => lines[row].clear(),
+                        (Some('A'), up) => row = row.saturating_sub(up.parse().unwrap_or(1)),
+                        (order, number) => panic!("the terminal is told {number}{order:?}: {:?}", self.sent),
+                    }
+                }
+                character => {
+                    let line = &mut lines[row];
+                    let mut characters: Vec<char> = line.chars().collect();
+                    characters.resize(characters.len().max(column + 1), ' ');
+                    characters[column] = character;
+                    *line = characters.into_iter().collect();
+                    column += 1;
+                }
+            }
+        }
+        lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn has_colours(&self) -> bool {
+        has_colours(&self.sent)
+    }
+
+    /// The words of the progress bar.
+    fn has_bar(&self) -> bool {
+        self.sent.contains(" left") && self.sent.contains("B/s")
+    }
+}
+
+/// Whether a text has a sequence that sets a colour or a style.
+fn has_colours(text: &str) -> bool {
+    text.split("\x1b[")
+        .skip(1)
+        .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+}
+
+fn many_files(dir: &Dir, files: usize, lines: usize) {
+    let text = log(lines);
+    for number in 0..files {
+        dir.write(&format!("logs/{number:03}.jsonl"), &text);
+    }
+}
+
+#[test]
+fn a_progress_bar_is_drawn_while_files_are_converted_and_gone_after() {
+    let dir = Dir::new("terminal_bar");
+    many_files(&dir, 12, 2_000);
+    let seen = watch(&dir, "convert logs --to record -o out", &[], |_| ());
+    assert_eq!(seen.code, Some(0), "{}", seen.sent);
+    assert!(seen.has_bar(), "{:?}", seen.sent);
+    let screen = seen.screen();
+    assert!(!screen.contains("B/s"), "{screen}");
+    assert!(screen.contains("12 files"), "{screen}");
+    // Whoever asks for quiet, or reads along in a pipe, sees none; nor does a terminal that cannot draw.
+    for (args, variables) in [("-q", &[][..]), ("--jobs 2", &[("TERM", "dumb")][..])] {
+        let seen = watch(&dir, &format!("convert logs --to record -o out {args}"), variables, |_| ());
+        assert_eq!(seen.code, Some(0), "{}", seen.sent);
+        assert!(!seen.has_bar() && !seen.sent.contains('\x1b'), "{args}: {:?}", seen.sent);
+    }
+    assert!(!dir.run("convert logs --to record -o out").stderr.contains("B/s"));
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let dir = Dir::new("terminal_colours");
+    dir.write("a.jsonl", log(2) + "broken\n").write("logs/a.jsonl", log(2));
+    for args in [
+        "convert a.jsonl --to codex -o out",
+        "convert missing.jsonl --to codex",
+        "convert logs --to codex -o outs",
+        "check a.jsonl",
+        "show a.jsonl --no-pager",
+        "dialects",
+        "--help",
+    ] {
+        let seen = watch(&dir, args, &[], |_| ());
+        assert!(seen.has_colours() || args == "dialects", "{args}: {:?}", seen.sent);
+        for off in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+            let seen = watch(&dir, args, &[off], |_| ());
+            assert!(!seen.has_colours(), "{args} with {off:?}: {:?}", seen.sent);
+        }
+        let piped = dir.run(args);
+        assert!(!piped.stderr.contains('\x1b'), "{args}: {:?}", piped.stderr);
+        assert!(!piped.stdout.contains(&0x1b), "{args}: {:?}", piped.stdout());
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file that appears is no event")]
+fn wait_until(what: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !what() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it did not begin to write");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn control_c_leaves_whole_files_and_a_clean_terminal() {
+    let dir = Dir::new("terminal_stop");
+    many_files(&dir, 150, 3_000);
+    let outputs = || fs::read_dir(dir.path().join("out")).map_or(0, Iterator::count);
+    let seen = watch(&dir, "convert logs --to record -o out --jobs 2", &[], |terminal| {
+        wait_until(|| outputs() > 4);
+        let mut terminal = terminal;
+        terminal.write_all(&[0x03]).expect("a key can be pressed");
+    });
+    assert_eq!(seen.code, Some(130), "{:?}", seen.sent);
+    assert!(seen.has_bar(), "{:?}", seen.sent);
+    let written: Vec<String> = dir.files().into_iter().filter(|file| file.starts_with("out/")).collect();
+    assert!(written.iter().all(|file| file.ends_with(".record.json")), "{written:?}");
+    assert!(written.len() < 150, "it was stopped in time");
+    for file in &written {
+        assert!(dir.read(file).ends_with(b"}\n"), "{file} is whole");
+    }
+    // The bar is gone, the line is all that stands there, and the cursor was never hidden.
+    let told =
+        format!("stopped: {} of 150 files are complete, and nothing half-written is left", written.len());
+    assert_eq!(seen.screen().trim(), told, "{:?}", seen.sent);
+}
