@@ -9,7 +9,9 @@ fn main() {
         let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
         (output.status.success() && !text.is_empty()).then_some(text)
     };
-    let commit = git(&["rev-parse", "--short=9", "HEAD"]);
+    // A copy of the source in someone else's repository is of none of its commits.
+    let is_ours = git(&["ls-files", "--error-unmatch", "build.rs"]).is_some();
+    let commit = git(&["rev-parse", "--short=9", "HEAD"]).filter(|_| is_ours);
     let version = commit.map_or_else(|| version.clone(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=INTERLINGUA_VERSION={version}");
     // Only a new commit makes it another one.
