@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem, Severity};
 use interlingua::framing::Framing;
-use interlingua::ledger::{Content, Report, Row};
+use interlingua::ledger::{ContentCounts, Report, Row};
 
 use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
 
@@ -87,8 +87,8 @@ fn role_of((dialect, role): (&Dialect, Role)) -> String {
 }
 
 /// What the target was told, in numbers.
-fn told(content: &Content) -> String {
-    let Content { messages, reasoning, calls, results, failures } = *content;
+fn told(content: &ContentCounts) -> String {
+    let ContentCounts { messages, reasoning, calls, results, failures } = *content;
     let sorts = [
         (messages, "message"),
         (reasoning, "thought"),

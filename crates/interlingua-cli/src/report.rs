@@ -5,7 +5,7 @@ use std::path::Path;
 use interlingua::error::{Problem, Window};
 use interlingua::framing::Framing;
 use interlingua::json::{JsonBuffer, JsonWriter, Output as _, Str};
-use interlingua::ledger::{Content, Report, Row};
+use interlingua::ledger::{ContentCounts, Report, Row};
 
 use crate::check::Checked;
 use crate::convert::{Converted, How, Identified};
@@ -158,7 +158,7 @@ fn identity(identity: &Identified, json: &mut JsonWriter<'_>) {
 }
 
 fn counts(report: &Report, json: &mut JsonWriter<'_>) {
-    let Content { messages, reasoning, calls, results, failures } = report.content;
+    let ContentCounts { messages, reasoning, calls, results, failures } = report.content;
     json.key("content").object().key("messages").u64(messages).key("reasoning").u64(reasoning);
     json.key("calls").u64(calls).key("results").u64(results).key("failures").u64(failures).end_object();
     for (name, count) in [

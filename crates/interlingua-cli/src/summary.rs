@@ -3,7 +3,7 @@
 use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem};
 use interlingua::framing::Framing;
-use interlingua::ledger::{Content, LossPolicy, Report};
+use interlingua::ledger::{ContentCounts, LossPolicy, Report};
 use interlingua_record::contract::Refusal;
 
 use crate::convert::Converted;
@@ -192,7 +192,7 @@ fn add_counts(sum: &mut Report, report: &Report) {
     sum.lost += report.lost;
     sum.errors += report.errors;
     sum.damaged += report.damaged;
-    let Content { messages, reasoning, calls, results, failures } = report.content;
+    let ContentCounts { messages, reasoning, calls, results, failures } = report.content;
     sum.content.messages += messages;
     sum.content.reasoning += reasoning;
     sum.content.calls += calls;

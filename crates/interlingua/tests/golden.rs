@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{DIALECTS, Plane, Role};
 use interlingua::framing::Framing;
-use interlingua::ledger::{Content, Report, Row};
+use interlingua::ledger::{ContentCounts, Report, Row};
 use support::{Case, Outcome, Way, convert, first_difference, fixture_root, fixtures, other_targets};
 
 const LARGE: usize = 15_000;
@@ -159,7 +159,7 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
     let Report {
         framing,
         frames,
-        content: Content { messages, reasoning, calls, results, failures },
+        content: ContentCounts { messages, reasoning, calls, results, failures },
         read,
         leaves,
         mapped,

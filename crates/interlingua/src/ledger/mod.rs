@@ -18,7 +18,7 @@ use crate::tape::{Tape, Val};
 use paths::{Booking, NOTHING_HASH, Names, Paths, SEED};
 pub(crate) use paths::{Identity, hash};
 pub use policy::{LossPolicy, LossRule, PolicyError};
-pub use report::{Content, Fate, Leaf, Reason, Report, Row};
+pub use report::{ContentCounts, Fate, Leaf, Reason, Report, Row};
 pub use settle::is_hole;
 
 /// Stands in a kept line for a value that has a place of its own in the model.
@@ -35,7 +35,7 @@ pub struct Ledger {
     framing: Framing,
     /// The frame being read.
     frame: FramePlace,
-    content: Content,
+    content: ContentCounts,
     read: u64,
     leaves: u64,
     mapped: u64,
@@ -86,7 +86,7 @@ impl Ledger {
             given_up: Vec::new(),
             framing,
             frame: FramePlace::before_the_first(framing),
-            content: Content::default(),
+            content: ContentCounts::default(),
             read: 0,
             leaves: 0,
             mapped: 0,
@@ -205,7 +205,7 @@ impl Ledger {
             let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame };
             self.lost_paths.add(NOTHING_HASH, row, || "(nothing was written)".to_owned());
             self.kept_paths = Paths::default();
-            self.content = Content::default();
+            self.content = ContentCounts::default();
         }
     }
 

@@ -58,7 +58,7 @@ pub struct Report {
     /// Frames in the input.
     pub frames: u64,
     /// What the target was told.
-    pub content: Content,
+    pub content: ContentCounts,
     /// Frames that were understood: neither blank nor damaged nor of a foreign shape.
     pub read: u64,
     /// Leaves read.
@@ -89,7 +89,7 @@ pub struct Report {
 
 /// What the target was told, and takes: of a conversation, or of its failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Content {
+pub struct ContentCounts {
     /// Messages.
     pub messages: u64,
     /// Reasoning, shown or hidden.
@@ -102,7 +102,7 @@ pub struct Content {
     pub failures: u64,
 }
 
-impl Content {
+impl ContentCounts {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
