@@ -70,7 +70,17 @@ fn matrix() -> String {
         Plane::Ours => 3,
     });
     for dialect in dialects {
-        let Dialect { name, module: _, plane, about, detected_by: _, issuer: _, roles, sniff: _ } = dialect;
+        let Dialect {
+            name,
+            module: _,
+            plane,
+            about,
+            detected_by: _,
+            flavour_of: _,
+            issuer: _,
+            roles,
+            sniff: _,
+        } = dialect;
         let list = |can: &dyn Fn(&RoleSpec) -> bool| {
             let words: Vec<&str> =
                 roles.iter().filter(|spec| can(spec)).map(|spec| spec.role.word()).collect();

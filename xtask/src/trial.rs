@@ -234,12 +234,12 @@ fn open(path: &Path, dialect: &Dialect, choice: Choice) -> io::Result<TriedFile>
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
     let mut complete = read_more(&mut file, sniff::HEAD, &mut bytes)?;
-    let mut guesses = sniff::guesses(&bytes, complete);
+    let mut guesses = sniff::candidates(&bytes, complete).guesses;
     // A first document that is longer than that must be seen whole.
     let like_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
     if guesses.is_empty() && !complete && like_json {
         complete = read_more(&mut file, Limits::default().bytes, &mut bytes)?;
-        guesses = sniff::guesses(&bytes, complete);
+        guesses = sniff::candidates(&bytes, complete).guesses;
     }
     let best = guesses.first();
     if choice == Choice::Found && best.is_none_or(|guess| guess.dialect.name != dialect.name) {

@@ -10,6 +10,7 @@ use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
 use interlingua::ledger::{LossPolicy, Report};
 use interlingua::model::Usage;
 use interlingua::pipe::Pipe;
+use interlingua::sniff::{Detection, Guess};
 use interlingua::tape::Limits;
 
 use crate::backends;
@@ -362,16 +363,27 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Resu
     if opened.is_blank() {
         return Err(CommandError::Empty(name.to_owned()));
     }
-    let best = opened.guesses.first();
-    let (dialect, how) = match (flags.from, best) {
-        (Some(dialect), _) => (dialect, How::Named),
-        (None, Some(guess)) => (guess.dialect, How::Detected),
-        (None, None) => {
-            return Err(CommandError::Undetected { name: name.to_owned(), content: opened.content() });
+    let is_named = |guess: &Guess| flags.from.is_none_or(|dialect| dialect.name == guess.dialect.name);
+    let (dialect, how, guess) = match (flags.from, opened.candidates.decide_among(is_named)) {
+        (None, Detection::Clear(guess)) => (guess.dialect, How::Detected, Some(guess)),
+        (Some(dialect), Detection::Clear(guess)) => (dialect, How::Named, Some(guess)),
+        (Some(dialect), Detection::Unknown) => (dialect, How::Named, None),
+        (None, Detection::Unknown) => return Err(opened.undetected(name)),
+        (from, Detection::Unclear(close)) => {
+            // Whoever names the dialect, or the role, may have answered the question.
+            let fits = |guess: &&Guess| flags.role.is_none_or(|role| role == guess.role);
+            match (from, &close.iter().filter(fits).collect::<Vec<_>>()[..]) {
+                (Some(dialect), [guess]) => (dialect, How::Named, Some(**guess)),
+                (None, [guess]) if close.len() > 1 => (guess.dialect, How::Detected, Some(**guess)),
+                (Some(dialect), _) if flags.role.is_some() => (dialect, How::Named, None),
+                _ => return Err(CommandError::Unclear { name: name.to_owned(), close }),
+            }
         }
     };
-    let guess = opened.guesses.iter().find(|guess| guess.dialect.name == dialect.name);
-    let looks_like = best.filter(|_| guess.is_none()).map(|guess| guess.dialect);
+    let looks_like = match opened.candidates.decide() {
+        Detection::Clear(best) if guess.is_none() => Some(best.dialect),
+        Detection::Clear(_) | Detection::Unclear(_) | Detection::Unknown => None,
+    };
     let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
     let spec = match (flags.role, guess) {
         (Some(role), _) => {

@@ -47,7 +47,17 @@ fn json() -> String {
     report::document(|json| {
         json.array();
         for dialect in DIALECTS {
-            let Dialect { name, module: _, plane, about, detected_by, issuer: _, roles, sniff: _ } = dialect;
+            let Dialect {
+                name,
+                module: _,
+                plane,
+                about,
+                detected_by,
+                flavour_of: _,
+                issuer: _,
+                roles,
+                sniff: _,
+            } = dialect;
             json.object().key("name").literal(name).key("plane").literal(plane.word());
             json.key("about").str(&Str::plain(about)).key("detected_by").str(&Str::plain(detected_by));
             json.key("roles").array();

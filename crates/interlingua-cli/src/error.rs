@@ -6,11 +6,13 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{DIALECTS, Dialect, Role};
+use interlingua::sniff::{Guess, UnreadForm};
 use interlingua::wire::backends::Backend;
 use interlingua_archive::ArchiveError;
 use interlingua_record::contract::Refusal;
 
-use crate::unpack::UnpackError;
+use crate::content::ContentForm;
+use crate::unpack::{Packing, UnpackError};
 
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +38,6 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What an input seems to be made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ContentForm {
-    Text,
-    Utf16,
-    Binary,
-}
-
 /// Why a command, or one file of many, came to nothing.
 #[derive(Debug)]
 pub(crate) enum CommandError {
@@ -59,8 +53,19 @@ pub(crate) enum CommandError {
     Undetected {
         /// The input.
         name: String,
+        /// How it was compressed.
+        packing: Option<Packing>,
         /// What it seems to be made of.
         content: ContentForm,
+        /// A form that is known and that no dialect reads.
+        unread: Option<&'static UnreadForm>,
+    },
+    /// It may be each of these, and its content does not decide.
+    Unclear {
+        /// The input.
+        name: String,
+        /// What it may be.
+        close: Vec<Guess>,
     },
     /// The dialect was named, but not what it is used for.
     UnclearRole {
@@ -190,7 +195,8 @@ impl CommandError {
 
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            CommandError::UnclearRole { .. }
+            CommandError::Unclear { .. }
+            | CommandError::UnclearRole { .. }
             | CommandError::CannotRead(..)
             | CommandError::NoTargetRole(..)
             | CommandError::NeedsDirectory
@@ -238,6 +244,7 @@ impl CommandError {
             self,
             CommandError::Empty(_)
                 | CommandError::Undetected { .. }
+                | CommandError::Unclear { .. }
                 | CommandError::UnclearRole { .. }
                 | CommandError::NothingRead { .. }
                 | CommandError::NoTargetRole(..)
@@ -271,13 +278,14 @@ impl CommandError {
             }
             CommandError::Output(error) => format!("cannot write to stdout: {}", reason(error)),
             CommandError::Empty(name) => format!("there is nothing in `{name}`"),
-            CommandError::Undetected { name, content } => {
-                let why = match content {
-                    ContentForm::Text => "",
-                    ContentForm::Utf16 => ": it is UTF-16, and everything here is UTF-8",
-                    ContentForm::Binary => ": it is not text",
-                };
-                format!("no dialect recognises `{name}`{why}")
+            CommandError::Undetected { name, packing, content, unread } => {
+                let unpacked =
+                    packing.map_or_else(String::new, |packing| format!(", unpacked from {}", packing.word()));
+                let why = known_of(*unread, *content).map_or_else(String::new, |known| format!(": {known}"));
+                format!("no dialect recognises `{name}`{unpacked}{why}")
+            }
+            CommandError::Unclear { name, close } => {
+                format!("cannot tell what `{name}` is: it could be {}", candidates(close))
             }
             CommandError::UnclearRole { name, dialect, .. } => {
                 format!("cannot tell what role of `{}` `{name}` is", dialect.name)
@@ -341,7 +349,10 @@ impl CommandError {
     pub(crate) fn reason_to_skip(&self) -> String {
         match self {
             CommandError::Empty(_) => "it is empty".to_owned(),
-            CommandError::Undetected { .. } => "no dialect recognises it".to_owned(),
+            CommandError::Undetected { unread, content, .. } => {
+                known_of(*unread, *content).unwrap_or_else(|| "no dialect recognises it".to_owned())
+            }
+            CommandError::Unclear { close, .. } => format!("it could be {}", candidates(close)),
             CommandError::UnclearRole { dialect, .. } => format!("its role in `{}` is unclear", dialect.name),
             CommandError::NothingRead { dialect, .. } => {
                 format!("nothing in it can be read as `{}`", dialect.name)
@@ -374,8 +385,22 @@ impl CommandError {
             },
             CommandError::Write(..) | CommandError::Output(_) | CommandError::Archive(_) => return None,
             CommandError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
-            CommandError::Undetected { content: ContentForm::Utf16, .. } => {
-                "make it UTF-8 first: `iconv -f UTF-16 -t UTF-8`".to_owned()
+            CommandError::Undetected { content: ContentForm::Wide(encoding), .. } => {
+                format!("make it UTF-8 first: `iconv -f {encoding} -t UTF-8`")
+            }
+            CommandError::Undetected { content: ContentForm::Packed(_, tool), .. } => {
+                format!("unpack it first, with `{tool}`; gzip and zstd are read as they are")
+            }
+            CommandError::Undetected { unread: Some(_), .. } => {
+                "give the log that the agent left on disk; `interlingua dialects` lists what is read".to_owned()
+            }
+            CommandError::Unclear { close, .. } if of_one_dialect(close) => {
+                let flags: Vec<_> = close.iter().map(|guess| format!("`--role {}`", guess.role.word())).collect();
+                format!("say which with {}", flags.join(" or "))
+            }
+            CommandError::Unclear { close, .. } => {
+                let flags: Vec<_> = close.iter().map(|guess| format!("`--from {}`", guess.dialect.name)).collect();
+                format!("say {} with {}", if close.len() == 1 { "so" } else { "which" }, flags.join(" or "))
             }
             CommandError::Undetected { .. } => {
                 "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
@@ -468,6 +493,37 @@ fn near_dialects(name: &str) -> Vec<&'static str> {
     names().filter(is_slip).collect()
 }
 
+/// What is known of something that no dialect recognises.
+fn known_of(unread: Option<&UnreadForm>, content: ContentForm) -> Option<String> {
+    Some(match (unread, content) {
+        (Some(form), _) => format!("it is {}, which is not read", form.about),
+        (None, ContentForm::Text) => return None,
+        (None, ContentForm::Wide(encoding)) => format!("it is {encoding}, and everything here is UTF-8"),
+        (None, ContentForm::Packed(how, _)) => format!("it is packed with {how}, which is not read"),
+        (None, ContentForm::Binary) => "it is not text".to_owned(),
+    })
+}
+
+/// What something may be, in words.
+fn candidates(close: &[Guess]) -> String {
+    let names = |word: &dyn Fn(&Guess) -> &'static str| {
+        let names: Vec<String> = close.iter().map(|guess| format!("`{}`", word(guess))).collect();
+        names.join(" or ")
+    };
+    match close {
+        [first, ..] if of_one_dialect(close) => {
+            format!("a {} of `{}`", names(&|guess| guess.role.word()), first.dialect.name)
+        }
+        [_] => format!("{}, and much else", names(&|guess| guess.dialect.name)),
+        _ => names(&|guess| guess.dialect.name),
+    }
+}
+
+/// Whether several roles of one dialect are meant.
+fn of_one_dialect(close: &[Guess]) -> bool {
+    close.len() > 1 && close.windows(2).all(|two| matches!(two, [a, b] if a.dialect.name == b.dialect.name))
+}
+
 /// The system's words for an error, without its number and capital.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
@@ -476,5 +532,26 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use interlingua::dialects::{Dialect, Role};
+    use interlingua::sniff::Guess;
+
+    use super::CommandError;
+
+    #[test]
+    fn roles_of_one_dialect_are_a_question_of_their_own() {
+        let dialect = Dialect::named("anthropic").expect("registered");
+        let guess = |role| Guess { dialect, role, score: 8, documents: 1, surest: 8 };
+        let close = vec![guess(Role::Response), guess(Role::Stream)];
+        let error = CommandError::Unclear { name: "x".to_owned(), close };
+        assert_eq!(
+            error.message(),
+            "cannot tell what `x` is: it could be a `response` or `stream` of `anthropic`"
+        );
+        assert_eq!(error.hint().as_deref(), Some("say which with `--role response` or `--role stream`"));
     }
 }

@@ -9,6 +9,7 @@
 
 mod backends;
 mod check;
+mod content;
 mod convert;
 mod dialects;
 mod error;

@@ -6,9 +6,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use interlingua::dialects::Dialect;
-use interlingua::sniff::{self, Guess};
+use interlingua::sniff::{self, Candidates, Detection};
 
-use crate::error::{CommandError, ContentForm};
+use crate::content::ContentForm;
+use crate::error::CommandError;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
 use crate::outputs::{FilePlace, extension, is_temporary, same_place};
@@ -75,7 +76,8 @@ impl InputPlace {
             InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
         let rest = Unpacked::new(input).map_err(failed)?;
-        let mut opened = Opened { head: Vec::new(), complete: false, rest, guesses: Vec::new() };
+        let mut opened =
+            Opened { head: Vec::new(), complete: false, rest, candidates: Candidates::default() };
         opened.read_more(sniff::HEAD).map_err(failed)?;
         opened.guess();
         // When the first line is longer than that, it takes the whole line to tell; when there are several and none is
@@ -114,8 +116,8 @@ pub(crate) struct Opened {
     head: Vec<u8>,
     complete: bool,
     rest: Unpacked,
-    /// What it may be, best first.
-    pub(crate) guesses: Vec<Guess>,
+    /// What it may be.
+    pub(crate) candidates: Candidates,
 }
 
 impl Opened {
@@ -128,18 +130,18 @@ impl Opened {
     }
 
     fn guess(&mut self) {
-        self.guesses = sniff::guesses(&self.head, self.complete);
+        self.candidates = sniff::candidates(&self.head, self.complete);
     }
 
     /// Whether there may be a dialect in what has not been read yet.
     fn is_unclear(&self) -> bool {
         let like_json = matches!(self.head.trim_ascii_start().first(), Some(b'{' | b'['));
-        self.guesses.is_empty() && !self.complete && like_json
+        self.candidates.guesses.is_empty() && !self.complete && like_json
     }
 
-    /// Whether it is most likely of that dialect.
+    /// Whether it is clearly of that dialect.
     fn looks_like(&self, dialect: &Dialect) -> bool {
-        self.guesses.first().is_some_and(|guess| guess.dialect.name == dialect.name)
+        matches!(self.candidates.decide(), Detection::Clear(guess) if guess.dialect.name == dialect.name)
     }
 
     pub(crate) fn is_blank(&self) -> bool {
@@ -151,17 +153,13 @@ impl Opened {
         self.rest.packing().is_some()
     }
 
-    /// What its beginning is made of.
-    pub(crate) fn content(&self) -> ContentForm {
-        let broken = |error: std::str::Utf8Error| error.error_len().is_some();
-        // A mark says so, or every second byte of what is plain JSON.
-        let [marks, halves] = [[&b"\xff\xfe"[..], b"\xfe\xff"], [b"{\0", b"\0{"]];
-        if marks.iter().chain(&halves).any(|begin| self.head.starts_with(begin)) {
-            ContentForm::Utf16
-        } else if self.head.contains(&0) || std::str::from_utf8(&self.head).is_err_and(broken) {
-            ContentForm::Binary
-        } else {
-            ContentForm::Text
+    /// Why no dialect recognises it.
+    pub(crate) fn undetected(&self, name: &str) -> CommandError {
+        CommandError::Undetected {
+            name: name.to_owned(),
+            packing: self.rest.packing(),
+            content: ContentForm::of(&self.head),
+            unread: self.candidates.unread,
         }
     }
 

@@ -34,7 +34,7 @@ impl Packing {
         }
     }
 
-    const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Packing::Gzip => "gzip",
             Packing::Zstd => "zstd",

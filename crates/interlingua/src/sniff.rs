@@ -1,4 +1,13 @@
 //! Which dialect is this? Looks at the first documents, never at the whole input.
+//!
+//! Every dialect judges every document by its marks: members of the right type that only it has. Of what they say an
+//! answer comes only if the bytes are cut as that dialect cuts them, a share of the documents agrees, at least one of them
+//! is no weak sign, and nobody else comes close. Otherwise it is a question, and whoever asked must say what it is.
+
+mod unread;
+
+use unread::DocumentPlace;
+pub use unread::UnreadForm;
 
 use crate::dialects::{DIALECTS, Dialect, Role};
 use crate::framing::{Frame, FrameKind, Framing};
@@ -16,98 +25,196 @@ pub struct Head<'h> {
     pub kind: FrameKind<'h>,
 }
 
-/// What the input seems to be.
+/// What the input may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Guess {
     /// The dialect.
     pub dialect: &'static Dialect,
     /// The role.
     pub role: Role,
-    /// How many of the documents looked at speak for it, weighted.
+    /// How much the documents looked at speak for it, together.
     pub score: u32,
+    /// How many of them do.
+    pub documents: u32,
+    /// How much the one does that says most.
+    pub surest: u32,
 }
 
-/// The best of [`guesses`].
+/// Everything that an input may be, best first, and what is known of it besides.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    /// What dialects say, best first.
+    pub guesses: Vec<Guess>,
+    /// A form that is known and that no dialect reads.
+    pub unread: Option<&'static UnreadForm>,
+}
+
+/// What follows from the candidates.
+#[derive(Clone, Debug)]
+pub enum Detection {
+    /// Nobody knows it.
+    Unknown,
+    /// It is this.
+    Clear(Guess),
+    /// It may be each of these, and its content does not decide.
+    Unclear(Vec<Guess>),
+}
+
+impl Candidates {
+    /// Whether the best candidate is far enough before the others.
+    pub fn decide(&self) -> Detection {
+        self.decide_among(|_| true)
+    }
+
+    /// The same among some of the candidates only.
+    pub fn decide_among(&self, wanted: impl Fn(&Guess) -> bool) -> Detection {
+        let mut guesses = self.guesses.iter().filter(|guess| wanted(guess));
+        let Some(best) = guesses.next() else { return Detection::Unknown };
+        let mut close = vec![*best];
+        for guess in guesses {
+            // A rival stands for all flavours of its language.
+            if close.iter().all(|other| guess.is_apart_from(other)) && guess.score * 3 > best.score * 2 {
+                close.push(*guess);
+            }
+        }
+        if close.len() == 1 && best.surest > WEAK {
+            Detection::Clear(*best)
+        } else {
+            Detection::Unclear(close)
+        }
+    }
+}
+
+impl Guess {
+    /// Whether it is another answer than that better one, and not merely another flavour of it.
+    fn is_apart_from(&self, better: &Guess) -> bool {
+        let flavours = [self, better].map(|guess| guess.dialect.flavour_of);
+        let same_language = language(self.dialect) == language(better.dialect) && self.role == better.role;
+        // The flavour whose own marks were seen is meant, and without any its base, as which all of them can be read. The
+        // marks of two flavours are a contradiction.
+        let is_draw = self.score == better.score && self.dialect.name != better.dialect.name;
+        !same_language || is_draw && flavours.iter().all(Option::is_some)
+    }
+}
+
+fn language(dialect: &Dialect) -> &'static str {
+    dialect.flavour_of.unwrap_or(dialect.name)
+}
+
+/// A document that says no more than this agrees with a dialect, and is no reason to think of it.
+const SILENT: u32 = 1;
+
+/// A document that says no more than this may be of many dialects, and of none.
+const WEAK: u32 = 3;
+
+/// From this score on, a single document is enough to say whose it is.
+const SURE: u32 = 5;
+
+/// So many documents are enough.
+const DOCUMENTS: u32 = 20;
+
+/// What the input is, if that is clear.
 pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
-    guesses(head, complete).into_iter().next()
+    match candidates(head, complete).decide() {
+        Detection::Clear(guess) => Some(guess),
+        Detection::Unknown | Detection::Unclear(_) => None,
+    }
 }
 
-/// Asks every dialect in the registry about the first documents; the best answer comes first.
+/// Asks every dialect in the registry about the first documents.
 ///
 /// `head` is the beginning of the input: [`HEAD`] bytes, or more if its first document is longer than that. `complete`
 /// says that it is all of it.
-pub fn guesses(head: &[u8], complete: bool) -> Vec<Guess> {
+pub fn candidates(head: &[u8], complete: bool) -> Candidates {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let framing = if starts_like_sse(head) { Framing::Sse } else { Framing::Lines };
-    let mut guesses = guess_array(head);
-    if !guesses.is_empty() {
-        return guesses;
+    let start = head.trim_ascii_start();
+    if start.starts_with(b"[") {
+        return of_array(head);
     }
-    let (mut seen, mut looked_at) = (0, 0);
-    let mut ask = |frame: Frame<'_>| {
-        // Twenty documents are enough; a torn last one is nobody's.
-        if seen < 20 && (complete || frame.kind != FrameKind::LastLine) {
-            looked_at += u32::from(!frame.bytes.trim_ascii().is_empty());
-            seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
-        }
-    };
-    let mut framer = framing.framer(head.len());
-    framer.push(head, &mut ask);
-    framer.finish(&mut ask);
-    // A text that shows a line of a log is none; a damaged log still is one.
-    if !guesses.is_empty() && seen * 4 < looked_at {
-        guesses.clear();
-        if !head.trim_ascii_start().starts_with(b"{") {
-            return guesses;
+    // Lines of a document over several lines may look like documents of their own.
+    let first_line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if start.starts_with(b"{") && first_line.len() < start.len() && !is_document(first_line) {
+        let mut poll = Poll::default();
+        if poll.ask(head, FrameKind::Whole, |framing| framing != Framing::Lines) {
+            return poll.candidates();
         }
     }
-    // A document over several lines; some of them may be documents of their own.
-    if guesses.is_empty() {
-        ask_all(head, FrameKind::Whole, &mut guesses);
+    let poll = of_frames(head, complete);
+    if !poll.guesses.is_empty() || !start.starts_with(b"{") {
+        return poll.candidates();
     }
-    if guesses.is_empty() {
-        // Documents over several lines, or one with a long list, of which we may only have the beginning.
-        let mut paths = Vec::new();
-        for spec in DIALECTS.iter().flat_map(|dialect| dialect.roles) {
-            if let Framing::Documents(path) | Framing::LinesOrDocuments(path) = spec.framing
-                && !paths.contains(&path)
-            {
-                paths.push(path);
-                let mut seen = 0;
-                Framing::Documents(path).framer(head.len()).push(head, &mut |frame| {
-                    if seen < 20 && matches!(frame.kind, FrameKind::Head | FrameKind::Document) {
-                        seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
-                    }
-                });
-            }
-        }
-    }
-    // The sort is stable: the first dialect in the registry wins a draw.
-    guesses.sort_by_key(|guess| std::cmp::Reverse(guess.score));
-    guesses
+    // Documents over several lines, or one with a long list, of which we may only have the beginning.
+    of_documents(head).unwrap_or(poll).candidates()
 }
 
-/// Whether it is a stream that is an array, of which we may only have the beginning: its lines may look like documents of
-/// their own.
-fn guess_array(head: &[u8]) -> Vec<Guess> {
-    let mut guesses = Vec::new();
-    if head.trim_ascii_start().starts_with(b"[") {
-        ask_all(head, FrameKind::Whole, &mut guesses);
-    }
-    if guesses.is_empty() && head.trim_ascii_start().starts_with(b"[") {
-        let mut seen = 0;
+/// A stream that is an array, or a list of messages; we may only have the beginning.
+fn of_array(head: &[u8]) -> Candidates {
+    let mut poll = Poll::default();
+    if !poll.ask(head, FrameKind::Whole, |framing| framing != Framing::Lines) {
         Framing::EventsOrArray.framer(head.len()).push(head, &mut |frame| {
-            if seen < 20 {
-                seen += u32::from(ask_all(frame.bytes, frame.kind, &mut guesses));
+            if poll.seen < DOCUMENTS {
+                poll.ask(frame.bytes, frame.kind, |framing| framing == Framing::EventsOrArray);
             }
         });
-        let is_array = |guess: &Guess| {
-            guess.dialect.role(guess.role).is_some_and(|spec| spec.framing == Framing::EventsOrArray)
-        };
-        guesses.retain(is_array);
     }
-    guesses.sort_by_key(|guess| std::cmp::Reverse(guess.score));
-    guesses
+    poll.candidates()
+}
+
+/// Lines, or events.
+fn of_frames(head: &[u8], complete: bool) -> Poll {
+    let is_sse = starts_like_sse(head);
+    let framing = if is_sse { Framing::Sse } else { Framing::Lines };
+    let suits = |framing: Framing| match framing {
+        Framing::Sse | Framing::EventsOrArray => is_sse,
+        Framing::Lines | Framing::Whole | Framing::Documents(_) | Framing::LinesOrDocuments(_) => !is_sse,
+    };
+    let (mut poll, mut frames) = (Poll::default(), 0);
+    let mut ask = |frame: Frame<'_>| {
+        // A torn last one is nobody's.
+        if poll.seen < DOCUMENTS && (complete || frame.kind != FrameKind::LastLine) {
+            frames += u32::from(!frame.bytes.trim_ascii().is_empty());
+            poll.ask(frame.bytes, frame.kind, suits);
+        }
+    };
+    let mut cutter = framing.framer(head.len());
+    cutter.push(head, &mut ask);
+    cutter.finish(&mut ask);
+    // A text that shows a line of a log is none; a damaged log still is one.
+    if poll.seen * 4 < frames {
+        poll.guesses.clear();
+    }
+    // What is one document has no second.
+    let is_single = |guess: &Guess| guess.framing() == Some(Framing::Whole);
+    poll.guesses.retain(|guess| frames == 1 || !is_single(guess));
+    poll
+}
+
+fn of_documents(head: &[u8]) -> Option<Poll> {
+    let mut paths = Vec::new();
+    for spec in DIALECTS.iter().flat_map(|dialect| dialect.roles) {
+        if let Framing::Documents(path) | Framing::LinesOrDocuments(path) = spec.framing
+            && !paths.contains(&path)
+        {
+            paths.push(path);
+        }
+    }
+    let polls = paths.into_iter().map(|path| {
+        let mut poll = Poll::default();
+        Framing::Documents(path).framer(head.len()).push(head, &mut |frame| {
+            let is_document = matches!(frame.kind, FrameKind::Head | FrameKind::Document);
+            if poll.seen < DOCUMENTS && is_document {
+                poll.ask(frame.bytes, frame.kind, |framing| {
+                    [Framing::Documents(path), Framing::LinesOrDocuments(path)].contains(&framing)
+                });
+            }
+        });
+        poll
+    });
+    polls.filter(|poll| !poll.guesses.is_empty()).reduce(|mut all, more| {
+        all.guesses.extend(more.guesses);
+        all.seen = all.seen.max(more.seen);
+        all
+    })
 }
 
 /// The dialect that a document belongs to, if it is surely not `own`'s: for readers that meet a line they do not know.
@@ -118,23 +225,67 @@ pub fn foreign(own: &str, doc: Val<'_>, kind: FrameKind<'_>) -> Option<&'static 
     DIALECTS.iter().copied().find(|dialect| !own_line && dialect.name != own && sure(dialect))
 }
 
-/// From this score on, a single document is enough to say whose it is.
-const SURE: u32 = 5;
+/// What dialects said of the documents so far.
+#[derive(Default)]
+struct Poll {
+    guesses: Vec<Guess>,
+    /// How many documents they were asked about.
+    seen: u32,
+    unread: Option<&'static UnreadForm>,
+}
 
-/// Whether the bytes were a document.
-fn ask_all(bytes: &[u8], kind: FrameKind<'_>, guesses: &mut Vec<Guess>) -> bool {
-    let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let mut buf = TapeBuf::default();
-    let Ok(tape) = buf.parse(text, &Limits::default()) else { return false };
-    let head = Head { doc: tape.root(), kind };
-    for &dialect in DIALECTS {
-        let Some((role, score)) = (dialect.sniff)(&head) else { continue };
-        match guesses.iter_mut().find(|guess| guess.dialect.name == dialect.name && guess.role == role) {
-            Some(guess) => guess.score += score,
-            None => guesses.push(Guess { dialect, role, score }),
+impl Poll {
+    /// Asks about some bytes those dialects whose bytes are cut in a way that suits. Whether it was a document.
+    fn ask(&mut self, bytes: &[u8], kind: FrameKind<'_>, suits: impl Fn(Framing) -> bool) -> bool {
+        let Ok(text) = std::str::from_utf8(bytes) else { return false };
+        let mut buf = TapeBuf::default();
+        let Ok(tape) = buf.parse(text, &Limits::default()) else { return false };
+        let head = Head { doc: tape.root(), kind };
+        let place = if self.seen == 0 { DocumentPlace::First } else { DocumentPlace::Later };
+        self.seen += 1;
+        self.unread = self.unread.or_else(|| UnreadForm::of(head.doc, place));
+        for &dialect in DIALECTS {
+            let Some((role, score)) = (dialect.sniff)(&head) else { continue };
+            if !dialect.role(role).is_some_and(|spec| suits(spec.framing)) {
+                continue;
+            }
+            let is_it = |guess: &&mut Guess| guess.dialect.name == dialect.name && guess.role == role;
+            match self.guesses.iter_mut().find(is_it) {
+                Some(guess) => {
+                    guess.score += score;
+                    guess.documents += 1;
+                    guess.surest = guess.surest.max(score);
+                }
+                None => self.guesses.push(Guess { dialect, role, score, documents: 1, surest: score }),
+            }
         }
+        true
     }
-    true
+
+    fn candidates(mut self) -> Candidates {
+        let seen = self.seen;
+        let looks_like =
+            |dialect: &Dialect| self.unread.is_some_and(|form| form.looks_like.contains(&dialect.name));
+        // Logs have lines that say nothing of whose they are; that most do not is no log.
+        self.guesses.retain(|guess| {
+            guess.documents * 3 >= seen && guess.surest > SILENT && !looks_like(guess.dialect)
+        });
+        // A flavour that nothing speaks for but what its base has comes after it.
+        self.guesses
+            .sort_by_key(|guess| (std::cmp::Reverse(guess.score), guess.dialect.flavour_of.is_some()));
+        Candidates { guesses: self.guesses, unread: self.unread }
+    }
+}
+
+impl Guess {
+    fn framing(&self) -> Option<Framing> {
+        self.dialect.role(self.role).map(|spec| spec.framing)
+    }
+}
+
+fn is_document(line: &[u8]) -> bool {
+    let text = std::str::from_utf8(line).ok();
+    text.is_some_and(|text| TapeBuf::default().parse(text, &Limits::default()).is_ok())
 }
 
 fn starts_like_sse(head: &[u8]) -> bool {

@@ -695,23 +695,6 @@ fn real_logs_come_back_and_stay_small() {
 // ---- Order is sound --------------------------------------------------------------------------------------------------
 
 #[test]
-fn every_fixture_is_recognised_as_what_it_is() {
-    let mut law = Law::new("a fixture is detected as its own dialect and role");
-    for case in fixtures_and_ours() {
-        let head = &case.bytes[..case.bytes.len().min(interlingua::sniff::HEAD)];
-        let guess = interlingua::sniff::sniff(head, head.len() == case.bytes.len());
-        // The question how many tokens a request has is said in the words of the request.
-        let (dialect, role) = case.way;
-        let way = (dialect, if role == Role::Count { Role::Request } else { role });
-        let is = |way| guess.is_some_and(|guess| same((guess.dialect, guess.role), way));
-        law.holds(is(way) || is(case.way), || {
-            format!("{case}: {:?}", guess.map(|guess| (guess.dialect.name, guess.role, guess.score)))
-        });
-    }
-    law.end();
-}
-
-#[test]
 fn events_come_in_order() {
     let mut law = Law::new("start < delta < completed, once each, inside what is open");
     for case in fixtures_and_ours() {

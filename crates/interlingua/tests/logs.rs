@@ -149,6 +149,7 @@ const fn thread<const FRAMING: usize>(roles: &'static [RoleSpec]) -> Dialect {
         plane: Plane::Log,
         about: "",
         detected_by: "",
+        flavour_of: None,
         issuer: None,
         roles,
         sniff: |_| None,

@@ -5,7 +5,7 @@ use std::fmt;
 use interlingua::dialects::{Dialect, Role};
 use interlingua::ledger::{LossPolicy, PolicyError};
 use interlingua::model::{Field, Says};
-use interlingua::sniff;
+use interlingua::sniff::{self, Detection};
 use interlingua::tape::{Kind, Limits, TapeBuf, Val};
 
 /// What is to be done.
@@ -213,11 +213,15 @@ fn wire_dialect(name: &str, pointer: &str) -> Result<&'static Dialect, OrderErro
 }
 
 fn detected(request: &str) -> Result<&'static Dialect, OrderError> {
-    let guesses = sniff::guesses(request.as_bytes(), true);
-    let request = guesses.iter().find(|guess| guess.role == Role::Request);
-    request
-        .map(|guess| guess.dialect)
-        .ok_or_else(|| wrong("/dialect", "cannot be told from the request: name it"))
+    let candidates = sniff::candidates(request.as_bytes(), true);
+    match candidates.decide_among(|guess| guess.role == Role::Request) {
+        Detection::Clear(guess) => Ok(guess.dialect),
+        Detection::Unknown => Err(wrong("/dialect", "cannot be told from the request: name it")),
+        Detection::Unclear(close) => {
+            let names: Vec<String> = close.iter().map(|guess| format!("`{}`", guess.dialect.name)).collect();
+            Err(wrong("/dialect", format!("the request could be {}: name it", names.join(" or "))))
+        }
+    }
 }
 
 fn requirements(root: Val<'_>) -> Result<Vec<Requirement>, OrderError> {

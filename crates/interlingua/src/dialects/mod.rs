@@ -61,12 +61,15 @@ pub struct Dialect {
     pub about: &'static str,
     /// By what it is recognised, in a line.
     pub detected_by: &'static str,
+    /// The dialect whose language it speaks with a few members of its own: without those, detection says that one.
+    pub flavour_of: Option<&'static str>,
     /// Who issues the signatures and encrypted reasoning in it, where that is always the same: such state is only ever
     /// sent back there.
     pub issuer: Option<&'static str>,
     /// What it is used for, and how each use is framed, read and written.
     pub roles: &'static [RoleSpec],
-    /// Judges a document: the role it would have, and how sure (1: could be, 10: nothing else looks like this).
+    /// Judges a document: the role it would have, and how sure (1: it does not speak against it; 2 and 3: many could have said
+    /// this, and alone it is a question; 10: nothing else looks like this).
     pub sniff: fn(&Head<'_>) -> Option<(Role, u32)>,
 }
 

@@ -182,6 +182,11 @@ impl<'t> Val<'t> {
         self.get(name).word()
     }
 
+    /// Whether there is a member of that name and kind. Looks without claiming.
+    pub fn has_kind(&self, name: &str, kind: Kind) -> bool {
+        self.get(name).is_some_and(|member| member.kind() == kind)
+    }
+
     /// Whether there is a string member of that name.
     pub fn has_str(&self, name: &str) -> bool {
         self.get(name).is_some_and(|member| member.kind() == Kind::String)

@@ -60,11 +60,16 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
     }
 }
 
-/// Whether these are the messages of a request. Sessions of agents have messages too, but nobody has a role there.
-pub(crate) fn is_conversation(messages: &Val<'_>) -> bool {
-    let mut list = messages.elements();
-    messages.kind() == Kind::Array
-        && (list.next().is_none() || messages.elements().any(|message| message.has_str("role")))
+/// The messages of what may be a request of an API that talks in messages.
+pub(crate) fn conversation(doc: Val<'_>) -> Option<Val<'_>> {
+    const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
+    // What has a name of its own, or tells of a session, is a log that looks like a request.
+    const OF_LOGS: [&str; 7] = ["id", "uuid", "info", "meta", "sessionId", "sessionID", "projectHash"];
+    let messages = doc.get("messages").filter(|messages| messages.kind() == Kind::Array)?;
+    let is_said = |message: Val<'_>| ROLES.contains(&message.str_or_empty("role"));
+    let is_empty = messages.elements().next().is_none();
+    let speaks = if is_empty { doc.has_str("model") } else { messages.elements().any(is_said) };
+    (speaks && OF_LOGS.iter().all(|name| doc.get(name).is_none())).then_some(messages)
 }
 
 /// Notes a member that says only what the values beside it are, if it has the expected value; any other stays where it is.

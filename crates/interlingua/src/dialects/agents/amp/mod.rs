@@ -20,6 +20,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "Amp threads (~/.local/share/amp/threads/T-*.json)",
     detected_by: "a document with `messages`, a number `v`, and an `id` that begins with `T-`",
     // Each block of thoughts names its provider.
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
@@ -40,5 +41,5 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let thread = head.doc;
     let has = |name, kind| thread.get(name).is_some_and(|member| member.kind() == kind);
     let named = thread.str_or_empty("id").starts_with("T-");
-    (named && has("v", Kind::Number) && has("messages", Kind::Array)).then_some((Role::Log, 30))
+    (named && has("v", Kind::Number) && has("messages", Kind::Array)).then_some((Role::Log, 10))
 }

@@ -23,6 +23,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Copilot CLI session logs (~/.copilot/session-state/…/events.jsonl)",
     detected_by: "lines with `data`, `timestamp` and `parentId` whose `type` has a dot, such as `session.start`",
+    flavour_of: None,
     issuer: Some(issuers::COPILOT),
     roles: &[RoleSpec {
         role: Role::Log,
@@ -40,8 +41,10 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
     let has = |name, kind| line.get(name).is_some_and(|member| member.kind() == kind);
     let kind = line.str_or_empty("type");
-    let is_event =
-        has("data", Kind::Object) && has("timestamp", Kind::String) && line.get("parentId").is_some();
+    let is_event = has("data", Kind::Object)
+        && has("timestamp", Kind::String)
+        && has("id", Kind::String)
+        && line.get("parentId").is_some();
     // The last line that is printed has no `data`.
     let is_result = kind == "result" && has("exitCode", Kind::Number) && has("sessionId", Kind::String);
     let named = is_event && (kind.contains('.') || kind == "abort");

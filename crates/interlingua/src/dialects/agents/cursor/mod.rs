@@ -18,6 +18,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Cursor agent transcripts (~/.cursor/projects/…/agent-transcripts/*.jsonl)",
     detected_by: "lines of a `role` and a `message` that has `content` and nothing else, and `turn_ended` lines",
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

@@ -11,7 +11,7 @@ use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
-use crate::tape::Kind;
+use crate::tape::{Kind, Val};
 
 /// Session logs of Kimi CLI.
 pub static DIALECT: Dialect = Dialect {
@@ -19,8 +19,9 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Log,
     about: "Kimi CLI session logs (~/.kimi/sessions/…/wire.jsonl and context.jsonl)",
-    detected_by: "`message` with `type` and `payload` beside a number as `timestamp`, or a `role` that begins with `_`",
+    detected_by: "`message` with `type` and `payload` beside a number as `timestamp`, or a `role` that begins with `_`, or a part of type `think` in `content` beside `role`",
     // It speaks with several providers and names none.
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
@@ -37,13 +38,28 @@ pub static DIALECT: Dialect = Dialect {
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
     let [kind, version, created] = line.get_all(["type", "protocol_version", "created_at"]);
-    let is_wire = read::envelope(line.get("message")).is_some()
-        && line.get("timestamp").is_some_and(|time| time.kind() == Kind::Number);
+    let is_wire = read::envelope(line.get("message")).is_some() && line.has_kind("timestamp", Kind::Number);
     let is_head = kind.is_some_and(|kind| kind.is("metadata")) && version.is_some() && created.is_none();
     let score = match line.str_or_empty("role") {
         _ if is_wire || is_head => 10,
         "_system_prompt" | "_checkpoint" | "_usage" => 10,
+        "user" | "assistant" | "tool" | "system" => context_score(line)?,
         _ => return None,
     };
     Some((Role::Log, score))
+}
+
+/// A message as the model was sent it. Only reasoning has a form that nobody else has.
+fn context_score(line: Val<'_>) -> Option<u32> {
+    const NAMES: [&str; 6] = ["role", "content", "tool_calls", "tool_call_id", "name", "partial"];
+    if line.members().any(|(name, _)| !NAMES.contains(&name.as_escaped())) {
+        return None;
+    }
+    let content = line.get("content")?;
+    let thinks = |part: Val<'_>| part.str_or_empty("type") == "think" && part.has_str("think");
+    match content.kind() {
+        Kind::Array if content.elements().any(thinks) => Some(6),
+        Kind::Array | Kind::String | Kind::Null => Some(2),
+        Kind::Bool | Kind::Number | Kind::Object => None,
+    }
 }

@@ -18,8 +18,9 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Log,
     about: "Kimi Code session logs (~/.kimi-code/sessions/…/agents/*/wire.jsonl)",
-    detected_by: "a `type` with a dot in it beside a number as `time`, or `protocol_version` beside `created_at`",
+    detected_by: "a `type` with a dot beside a number as `time` and an `agentId`, `context.append_message` and the like, `protocol_version` beside `created_at`",
     // It speaks with several providers, and no thought says with which.
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
@@ -36,12 +37,25 @@ pub static DIALECT: Dialect = Dialect {
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let [kind, time, agent, version, created, event] =
         head.doc.get_all(["type", "time", "agentId", "protocol_version", "created_at", "kind"]);
-    let is_head = kind.word() == "metadata" && version.is_some() && created.is_some();
+    let is_head = kind.word() == "metadata"
+        && version.is_some()
+        && created.is_some_and(|time| time.kind() == Kind::Number);
     let is_timed = time.is_some_and(|time| time.kind() == Kind::Number) && kind.word().contains('.');
     match () {
         () if is_head => Some((Role::Log, 10)),
         () if is_timed && (agent.is_some() || event.word() == "event") => Some((Role::Log, 10)),
-        () if is_timed => Some((Role::Log, 5)),
+        // Other logs of events have no more than that.
+        () if is_timed => Some((Role::Log, if OWN.contains(&kind.word()) { 5 } else { 1 })),
         () => None,
     }
 }
+
+/// Types of lines that tell of a conversation.
+const OWN: [&str; 6] = [
+    "context.append_message",
+    "context.append_loop_event",
+    "context.apply_compaction",
+    "turn.prompt",
+    "llm.request",
+    "usage.record",
+];

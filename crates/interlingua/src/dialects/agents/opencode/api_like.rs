@@ -13,10 +13,12 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// How surely a document is of this form.
 pub(super) fn sniff(doc: Val<'_>) -> Option<u32> {
-    let in_metadata = |name| doc.get("metadata").is_some_and(|metadata| metadata.get(name).is_some());
+    let in_metadata = |name| doc.get("metadata").is_some_and(|metadata| metadata.has_str(name));
     if doc.get("meta").is_some_and(|meta| meta.str_or_empty("agent") == "opencode") {
-        Some(12)
-    } else if doc.get("tool_responses").is_some() || in_metadata("thinking") && doc.get("role").is_some() {
+        Some(10)
+    } else if doc.has_kind("tool_responses", Kind::Array)
+        || in_metadata("thinking") && doc.get("role").is_some()
+    {
         Some(8)
     } else if doc.has_str("role") && doc.has_str("content") && in_metadata("finish_reason") {
         Some(6)
@@ -24,7 +26,8 @@ pub(super) fn sniff(doc: Val<'_>) -> Option<u32> {
         && doc.has_str("content")
         && doc.get("timestamp").is_some_and(|time| time.u64().is_some())
     {
-        Some(4)
+        // So are many chats.
+        Some(2)
     } else {
         None
     }

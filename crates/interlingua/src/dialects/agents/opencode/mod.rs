@@ -24,6 +24,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "OpenCode sessions (~/.local/share/opencode: storage/ or opencode.db; opencode export)",
     detected_by: "`info` and `messages`, `messageID` or `role` beside `sessionID`, `slug` beside `projectID`, a `worktree`",
     // Each message names its provider.
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
@@ -42,23 +43,25 @@ const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"]);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    let has = |name| doc.get(name).is_some();
-    let is_object = |name| doc.get(name).is_some_and(|member| member.kind() == Kind::Object);
+    let is_object = |name| doc.has_kind(name, Kind::Object);
     let score = if let Some(info) = doc.get("info").filter(|info| info.kind() == Kind::Object) {
-        let session = has("messages") && (info.has_str("slug") || info.str_or_empty("id").starts_with("ses"));
-        let message = has("parts") && info.has_str("role") && info.has_str("sessionID");
-        if session || message { 12 } else { return None }
-    } else if has("sessionID") {
-        let part = has("messageID") && has("type") && has("id");
-        let message = has("role") && has("id") && is_object("time");
-        let printed = has("timestamp") && has("type") && (is_object("part") || is_object("error"));
-        if part || message || printed { 12 } else { return None }
+        let session = doc.has_kind("messages", Kind::Array)
+            && (info.has_str("slug") || info.str_or_empty("id").starts_with("ses"));
+        let message = doc.has_kind("parts", Kind::Array) && info.has_str("role") && info.has_str("sessionID");
+        if session || message { 10 } else { return None }
+    } else if doc.has_str("sessionID") {
+        let part = doc.has_str("messageID") && doc.has_str("type") && doc.has_str("id");
+        let message = doc.has_str("role") && doc.has_str("id") && is_object("time");
+        let is_timed = doc.has_kind("timestamp", Kind::Number) && doc.has_str("type");
+        let printed = is_timed && (is_object("part") || is_object("error"));
+        if part || message || printed { 10 } else { return None }
     } else if doc.has_str("slug") && doc.has_str("projectID") {
-        12
-    } else if doc.has_str("worktree") && has("id") && is_object("time") {
+        10
+    } else if doc.has_str("worktree") && doc.has_str("id") && is_object("time") {
         8
     } else if doc.has_str("secret") && doc.has_str("url") && doc.has_str("id") {
-        2
+        // A session that was shared; others have secrets and addresses, too.
+        1
     } else {
         return api_like::sniff(doc).map(|score| (Role::Log, score));
     };

@@ -8,6 +8,7 @@ use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
+use crate::tape::Kind;
 
 /// Session logs of Pi.
 pub static DIALECT: Dialect = Dialect {
@@ -17,6 +18,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "Pi session logs (~/.pi/agent/sessions/…/*.jsonl)",
     detected_by: "a `session` line with `cwd`, and lines with `parentId` or a `message` beside their `type`",
     // Each message names its provider.
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
@@ -32,24 +34,21 @@ pub static DIALECT: Dialect = Dialect {
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
-    let has = |name| line.get(name).is_some();
+    let is_timed = line.has_str("id") && line.has_str("timestamp");
+    let is_linked = line.has_str("id") && (line.has_str("parentId") || line.has_kind("parentId", Kind::Null));
     let score = match line.str_or_empty("type") {
-        "session" if has("id") && has("timestamp") && has("cwd") => 10,
-        "model_change"
-        | "thinking_level_change"
-        | "compaction"
-        | "branch_summary"
-        | "custom"
-        | "custom_message"
-        | "label"
-        | "session_info"
-        | "message"
-            if has("id") && has("parentId") =>
+        "session" if is_timed && line.has_str("cwd") => 10,
+        "model_change" | "thinking_level_change" | "branch_summary" | "custom_message" | "session_info"
+            if is_linked =>
         {
             10
         }
-        // Files of the first versions are no trees.
-        "message" if line.get("message").is_some_and(|message| message.get("role").is_some()) => 4,
+        // Other trees have such words.
+        "compaction" | "custom" | "label" if is_linked => 4,
+        "message" if line.get("message").is_some_and(|message| message.has_str("role")) => {
+            // Files of the first versions are no trees.
+            if is_linked { 10 } else { 3 }
+        }
         _ => return None,
     };
     Some((Role::Log, score))

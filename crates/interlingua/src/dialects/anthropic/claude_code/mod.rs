@@ -22,6 +22,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Claude Code session logs (~/.claude/projects/…/*.jsonl)",
     detected_by: "lines with `uuid`, `parentUuid` or `sessionId` beside `type`",
+    flavour_of: None,
     issuer: Some(issuers::ANTHROPIC),
     roles: &[RoleSpec {
         role: Role::Log,
@@ -38,7 +39,9 @@ pub static DIALECT: Dialect = Dialect {
 /// Whether a document is the small one beside the log of a subagent (`agent-….meta.json`).
 fn is_agent_meta(doc: Val<'_>) -> bool {
     let [kind, agent, call] = doc.get_all(["type", "agentType", "toolUseId"]);
-    kind.is_none() && agent.is_some() && call.is_some_and(|call| call.kind() == Kind::String)
+    kind.is_none()
+        && agent.is_some_and(|agent| agent.kind() == Kind::String)
+        && call.is_some_and(|call| call.kind() == Kind::String)
 }
 
 /// Whether a line is of the journal beside the logs of a workflow's agents (`workflows/…/journal.jsonl`).
@@ -53,22 +56,57 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         return Some((Role::Log, 4));
     }
     let kind = line.get("type")?.str()?;
-    let spoken = line.get("message").is_some_and(|message| message.get("role").is_some())
-        && matches!(kind.as_escaped(), "user" | "assistant");
-    let chained = line.get("parentUuid").is_some() && line.get("uuid").is_some();
-    // Live output has `session_id` where the log has `sessionId`; Qwen Code's log has `parts` where this has `content`.
-    let foreign = line.get("message").is_some_and(|message| message.get("parts").is_some());
-    // Its lines without a message have a payload.
-    let foreign = foreign || line.get("systemPayload").is_some() || line.get("toolCallResult").is_some();
-    if foreign || line.get("session_id").is_some() {
+    let word = kind.as_escaped();
+    // Live output has `session_id` where the log has `sessionId`; Qwen Code's log has `parts` where this has `content`, and
+    // a payload on lines without a message; Copilot's ends with the exit code.
+    let foreign = ["session_id", "systemPayload", "toolCallResult", "provenance", "exitCode"];
+    let message = line.get("message");
+    let is_qwen = word == "tool_result" || message.is_some_and(|message| message.get("parts").is_some());
+    if is_qwen || foreign.iter().any(|name| line.get(name).is_some()) {
         return None;
     }
-    match (chained, line.get("sessionId").is_some()) {
-        (true, _) => Some((Role::Log, 10)),
-        (false, true) => Some((Role::Log, 6)),
-        (false, false) if spoken => Some((Role::Log, 3)),
-        (false, false) => {
-            matches!(kind.as_escaped(), "summary" | "file-history-snapshot").then_some((Role::Log, 4))
+    let chained =
+        line.has_str("uuid") && (line.has_str("parentUuid") || line.has_kind("parentUuid", Kind::Null));
+    let score = match word {
+        _ if chained => 10,
+        "user" | "assistant" if message.is_some_and(|message| message.has_str("role")) => {
+            let blocks = message.and_then(|message| message.get("content"));
+            let is_own = |block: Val<'_>| {
+                matches!(block.str_or_empty("type"), "tool_use" | "tool_result" | "thinking")
+            };
+            match () {
+                () if line.has_str("sessionId") => 6,
+                () if blocks.is_some_and(|blocks| blocks.elements().any(is_own)) => 4,
+                // Others have such lines, too.
+                () => 2,
+            }
         }
-    }
+        word if line.has_str("sessionId") && BESIDE.contains(&word) => 6,
+        "summary" if line.has_str("summary") && line.has_str("leafUuid") => 6,
+        "file-history-snapshot" if line.has_kind("snapshot", Kind::Object) => 6,
+        // It has lines of ever more types.
+        _ if line.has_str("sessionId") => 1,
+        _ => return None,
+    };
+    Some((Role::Log, score))
 }
+
+/// Types of lines that are no part of the conversation, with the id of the session.
+const BESIDE: [&str; 16] = [
+    "queue-operation",
+    "last-prompt",
+    "custom-title",
+    "ai-title",
+    "agent-name",
+    "agent-color",
+    "agent-setting",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "tag",
+    "cost-state",
+    "tools-used",
+    "api-request",
+    "content-replacement",
+    "attribution-snapshot",
+];

@@ -12,6 +12,7 @@ use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::issuers;
 use crate::sniff::Head;
+use crate::tape::{Kind, Val};
 
 /// Claude Code, live.
 pub static DIALECT: Dialect = Dialect {
@@ -19,7 +20,8 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Live,
     about: "Claude Code live output (claude -p --output-format stream-json)",
-    detected_by: "lines with `session_id` beside `type`, `stream_event` and `control_request` lines",
+    detected_by: "lines with `session_id` beside `type` and what only Claude Code prints there; `stream_event` and `control_request` lines",
+    flavour_of: None,
     issuer: Some(issuers::ANTHROPIC),
     roles: &[
         RoleSpec {
@@ -45,17 +47,25 @@ pub static DIALECT: Dialect = Dialect {
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
     let kind = line.get("type")?.str()?;
-    let session = line.get("session_id").is_some();
-    // Amp and Qwen Code print lines of the same form. Amp calls its sessions threads; Qwen says its version.
-    if line.str_or_empty("session_id").starts_with("T-") || line.get("qwen_code_version").is_some() {
-        return None;
-    }
+    let session = line.has_str("session_id");
+    let any = |holder: Val<'_>, names: &[&str]| names.iter().any(|name| holder.get(name).is_some());
+    // Amp and Qwen Code print lines of the same form with fewer members, so that few lines are a sign.
     let score = match kind.as_escaped() {
-        "system" if line.get("claude_code_version").is_some() => 10,
-        "stream_event" if session => 10,
-        "control_request" | "control_response" if line.get("request").or(line.get("response")).is_some() => 6,
-        "result" if session && line.get("modelUsage").is_some() => 8,
-        "system" | "assistant" | "user" | "result" if session => 5,
+        "control_request" if line.has_kind("request", Kind::Object) && line.has_str("request_id") => 6,
+        "control_response" if line.has_kind("response", Kind::Object) => 6,
+        _ if !session => return None,
+        "system" if line.has_str("claude_code_version") || line.has_str("apiKeySource") => 10,
+        "system" if line.has_str("subtype") && line.str_or_empty("subtype") != "init" => 4,
+        "stream_event" if line.get("event").is_some_and(|event| event.has_str("type")) => {
+            if any(line, &["api_message_id", "ttft_ms"]) { 10 } else { 4 }
+        }
+        "result" if any(line, &["modelUsage", "total_cost_usd"]) => 8,
+        "assistant" | "user" => {
+            let message = line.get("message")?;
+            let own = ["request_id", "timestamp", "tool_use_result", "isSynthetic", "isReplay"];
+            if any(line, &own) || message.get("stop_sequence").is_some() { 5 } else { 2 }
+        }
+        "system" | "result" => 2,
         _ => return None,
     };
     Some((Role::Live, score))

@@ -35,7 +35,8 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Wire,
     about: "Anthropic Messages API (POST /v1/messages)",
-    detected_by: "`messages` with `max_tokens` and Anthropic's own members; `type` of `message`, `error` or a stream event",
+    detected_by: "`messages` with Anthropic's own members, or `max_tokens` and a Claude model; `type` of `message`, `error` or a stream event",
+    flavour_of: None,
     issuer: Some(issuers::ANTHROPIC),
     roles: &[
         RoleSpec {
@@ -229,64 +230,52 @@ fn is_claude(model: &Str<'_>) -> bool {
 /// How sure it is that a document with messages is a request of this API: each sign counts, and some speak against it.
 /// Without the limit it may be the question how many tokens there are, which is said in the same words.
 fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
-    let has = |name: &str| doc.get(name).is_some_and(|value| !value.is_null());
+    let has = |name: &str, kinds: &[Kind]| kinds.iter().any(|kind| doc.has_kind(name, *kind));
+    let text_or_list = [Kind::String, Kind::Array];
     let blocks =
         ["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use"];
-    let is_own_block =
-        |block: Val<'_>| block.get("type").is_some_and(|kind| blocks.iter().any(|word| kind.is(word)));
+    let is_own_block = |block: Val<'_>| blocks.contains(&block.str_or_empty("type"));
     let mut contents = messages.elements().filter_map(|message| message.get("content"));
     let is_own_tool = |tool: Val<'_>| {
         let own_type = tool
             .get("type")
             .and_then(|kind| kind.str())
             .is_some_and(|kind| BACKEND.own_type(&kind).is_some());
-        tool.get("input_schema").is_some() || own_type
+        tool.has_kind("input_schema", Kind::Object) || own_type
     };
     let mut tools = doc.get("tools").into_iter().flat_map(|tools| tools.elements());
-    let choice = doc.get("tool_choice").and_then(|choice| choice.get("type"));
-    let own_choice = |kind: Val<'_>| ["auto", "any", "tool", "none"].iter().any(|word| kind.is(word));
-    let budget = doc.get("thinking").is_some_and(|thinking| thinking.get("budget_tokens").is_some());
+    let choice = doc.get("tool_choice").map_or("", |choice| choice.str_or_empty("type"));
+    let budget = doc.get("thinking").is_some_and(|thinking| thinking.has_kind("budget_tokens", Kind::Number));
     let model = doc.get("model").and_then(|model| model.str());
+    let limit = has("max_tokens", &[Kind::Number]);
+    let objects = ["output_config", "output_format", "cache_control"];
     let signs = [
-        (
-            8,
-            [
-                "system",
-                "output_config",
-                "output_format",
-                "anthropic_version",
-                "anthropic_beta",
-                "cache_control",
-            ]
-            .iter()
-            .any(|name| has(name)),
-        ),
+        (8, has("system", &text_or_list)),
+        (8, objects.iter().any(|name| has(name, &[Kind::Object]))),
+        (8, has("anthropic_version", &[Kind::String]) || has("anthropic_beta", &text_or_list)),
         (8, contents.any(|content| content.elements().any(is_own_block))),
         (8, tools.any(is_own_tool)),
-        (
-            5,
-            ["stop_sequences", "mcp_servers", "context_management", "container"].iter().any(|name| has(name)),
-        ),
-        (5, budget || doc.get("metadata").is_some_and(|metadata| metadata.get("user_id").is_some())),
-        (3, choice.is_some_and(own_choice)),
+        (5, has("stop_sequences", &[Kind::Array]) || has("mcp_servers", &[Kind::Array])),
+        (5, has("context_management", &[Kind::Object]) || has("container", &[Kind::String, Kind::Object])),
+        (5, budget || doc.get("metadata").is_some_and(|metadata| metadata.has_str("user_id"))),
+        (3, ["auto", "any", "tool", "none"].contains(&choice)),
         // Others serve Claude too; only this API insists on a limit.
-        (3, has("max_tokens") && model.is_some_and(|model| is_claude(&model))),
-        (1, has("max_tokens")),
+        (5, limit && model.is_some_and(|model| is_claude(&model))),
+        (1, limit),
     ];
     let score: u32 = signs.into_iter().filter(|(_, seen)| *seen).map(|(weight, _)| weight).sum();
-    // Chat begins with what the system says.
-    let is_chat =
-        messages.elements().next().and_then(|first| first.get("role")).is_some_and(|role| role.is("system"));
+    // Chat has its instructions at the head of the messages.
+    let is_chat = messages.elements().next().is_some_and(|first| first.str_or_empty("role") == "system");
     let score = if is_chat { score.saturating_sub(4) } else { score };
-    Some(score.min(10)).filter(|score| *score > 0)
+    Some(score).filter(|score| *score > 0)
 }
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    if let Some(messages) = doc.get("messages").filter(wire::is_conversation) {
+    if let Some(messages) = wire::conversation(doc) {
         return request_score(doc, messages).map(|score| (Role::Request, score));
     }
-    let is_model = |model: Val<'_>| model.get("type").is_some_and(|kind| kind.is("model"));
+    let is_model = |model: Val<'_>| model.str_or_empty("type") == "model" && model.has_str("id");
     if doc.get("data").is_some_and(|data| data.elements().next().is_some_and(is_model)) {
         return Some((Role::Models, 9));
     }
@@ -296,13 +285,14 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let kind = doc.get("type")?.str()?;
     let stream = matches!(head.kind, FrameKind::Sse(_));
     match kind.as_escaped() {
-        "error" if doc.get("error")?.get("type").is_some() => {
+        // OpenAI's event of that name has a number.
+        "error" if doc.get("error")?.has_str("type") && doc.get("sequence_number").is_none() => {
             Some((if stream { Role::Stream } else { Role::Response }, 8))
         }
         // The API answers with a list of blocks; agents print lines that look like it, with a text.
         "message"
             if doc.get("content").is_some_and(|content| content.kind() == Kind::Array)
-                && doc.get("role").is_some() =>
+                && doc.str_or_empty("role") == "assistant" =>
         {
             // OpenAI's items are called so, too, and have parts of their own; old rollouts of Codex are such lines.
             let is_openai = |part: Val<'_>| {
@@ -311,7 +301,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
             if doc.get("content")?.elements().any(is_openai) {
                 return None;
             }
-            Some((Role::Response, if doc.get("model").is_some() { 9 } else { 3 }))
+            Some((Role::Response, if doc.has_str("model") { 9 } else { 3 }))
         }
         "message_start"
         | "content_block_start"

@@ -39,6 +39,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Wire,
     about: "Google Gemini API (POST models/{model}:generateContent)",
     detected_by: "`contents` with `parts`; `candidates`, `promptFeedback` or `usageMetadata`; `error` with a `status` in capitals",
+    flavour_of: None,
     issuer: Some(issuers::GOOGLE),
     roles: &[
         RoleSpec {
@@ -256,7 +257,15 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     if TO_COUNT.iter().any(|name| doc.get(name).is_some_and(|request| request.get("contents").is_some())) {
         return Some((Role::Count, 9));
     }
-    if doc.get("totalTokens").is_some_and(|count| count.u64().is_some()) {
+    let counts = [
+        "totalTokens",
+        "totalBillableCharacters",
+        "cachedContentTokenCount",
+        "promptTokensDetails",
+        "cacheTokensDetails",
+    ];
+    let only_counts = || doc.members().all(|(name, _)| counts.contains(&name.as_escaped()));
+    if doc.get("totalTokens").is_some_and(|count| count.u64().is_some()) && only_counts() {
         return Some((Role::Counted, 8));
     }
     let is_model = |model: Val<'_>| {
@@ -269,8 +278,23 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         return Some((Role::Models, 9));
     }
     if let Some(contents) = doc.get("contents") {
-        let parts = contents.elements().any(|content| content.get("parts").is_some());
-        return Some((Role::Request, if parts { 9 } else { 4 }));
+        // One content may stand without its list, and so may one part.
+        let has_parts = |content: Val<'_>| content.get("parts").is_some_and(|parts| !parts.is_null());
+        let parts = has_parts(contents) || contents.elements().any(has_parts);
+        let beside = [
+            "generationConfig",
+            "generation_config",
+            "systemInstruction",
+            "system_instruction",
+            "safetySettings",
+        ];
+        let marked =
+            beside.iter().any(|name| doc.has_kind(name, Kind::Object) || doc.has_kind(name, Kind::Array));
+        return match (parts, marked) {
+            (true, _) => Some((Role::Request, 9)),
+            (false, true) => Some((Role::Request, 5)),
+            (false, false) => None,
+        };
     }
     let (sure, _) = answer(doc)?;
     let stream = matches!(head.kind, FrameKind::Sse(_) | FrameKind::Element { .. });
@@ -280,13 +304,13 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
 /// How sure it is that this is an answer, and whether it is an error.
 fn answer(doc: Val<'_>) -> Option<(u32, bool)> {
     let spelled = [["usageMetadata", "usage_metadata"], ["promptFeedback", "prompt_feedback"]];
-    let beside = spelled.iter().flatten().any(|name| doc.get(name).is_some());
+    let beside = spelled.iter().flatten().any(|name| doc.has_kind(name, Kind::Object));
     if let Some(candidates) = doc.get("candidates").filter(|list| list.kind() == Kind::Array) {
         let own = |candidate: Val<'_>| {
-            let names = ["content", "finishReason", "finish_reason"];
-            names.iter().any(|name| candidate.get(name).is_some())
+            let reason = ["finishReason", "finish_reason"].iter().any(|name| candidate.get(name).is_some());
+            reason || candidate.has_kind("content", Kind::Object)
         };
-        return Some((if beside || candidates.elements().any(own) { 10 } else { 4 }, false));
+        return (beside || candidates.elements().any(own)).then_some((10, false));
     }
     if beside {
         return Some((9, false));
@@ -294,5 +318,5 @@ fn answer(doc: Val<'_>) -> Option<(u32, bool)> {
     let error = doc.get("error").filter(|_| doc.get("type").is_none())?;
     let status = error.get("status")?.str()?;
     let capitals = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
-    (error.get("code").is_some() && status.as_escaped().bytes().all(capitals)).then_some((9, true))
+    (error.has_kind("code", Kind::Number) && status.as_escaped().bytes().all(capitals)).then_some((9, true))
 }

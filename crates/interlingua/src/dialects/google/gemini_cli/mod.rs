@@ -20,6 +20,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Gemini CLI session logs (~/.gemini/tmp/…/chats/session-*.json, *.jsonl)",
     detected_by: "`projectHash` beside `sessionId`, `$set` or `$rewindTo`, messages of type `gemini`",
+    flavour_of: None,
     issuer: Some(issuers::GOOGLE),
     roles: &[RoleSpec {
         role: Role::Log,
@@ -45,26 +46,27 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
 
 fn score(doc: Val<'_>) -> Option<u32> {
     let has = |name| doc.get(name).is_some();
-    if has("sessionId") && has("projectHash") {
+    if doc.has_str("sessionId") && doc.has_str("projectHash") || doc.has_str("$rewindTo") {
         return Some(10);
     }
-    if doc.get("$set").is_some_and(|set| set.kind() == Kind::Object) || doc.has_str("$rewindTo") {
-        return Some(10);
+    // Databases speak so, too: of what is set something must be the session's.
+    if let Some(set) = doc.get("$set").filter(|set| set.kind() == Kind::Object) {
+        let own =
+            set.has_str("lastUpdated") || set.has_kind("messages", Kind::Array) || set.has_str("summary");
+        return Some(if own { 6 } else { 1 });
     }
     // Lines of other agents have these members, too, and more.
     if has("uuid") || has("message") || has("session_id") {
         return None;
     }
-    let is_list = |name| doc.get(name).is_some_and(|list| list.kind() == Kind::Array);
+    let is_said = has("content") && doc.has_str("timestamp");
     match (doc.str_or_empty("type"), doc.str_or_empty("role")) {
         ("gemini", _) if doc.has_str("id") && has("content") => Some(10),
-        ("user" | "info" | "error" | "warning", _)
-            if doc.has_str("id") && has("content") && doc.has_str("timestamp") =>
-        {
-            Some(3)
-        }
+        ("gemini", _) if is_said => Some(6),
+        ("user" | "info" | "error" | "warning", _) if is_said => Some(if doc.has_str("id") { 3 } else { 1 }),
         ("", "user" | "model")
-            if is_list("parts") && (doc.has_str("sessionId") || doc.has_str("timestamp")) =>
+            if doc.has_kind("parts", Kind::Array)
+                && (doc.has_str("sessionId") || doc.has_str("timestamp")) =>
         {
             Some(5)
         }

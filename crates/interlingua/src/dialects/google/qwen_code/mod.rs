@@ -17,6 +17,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "Qwen Code session logs (~/.qwen/projects/…/chats/*.jsonl)",
     detected_by: "lines with `uuid`, `parentUuid` and `sessionId` whose message has `parts`, or with a `systemPayload`",
     // It speaks with any provider, and does not say with which.
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

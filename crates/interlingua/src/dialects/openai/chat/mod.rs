@@ -29,7 +29,8 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Wire,
     about: "OpenAI Chat Completions API (POST /v1/chat/completions)",
-    detected_by: "`messages` without Anthropic's members; `object` of `chat.completion`; `error` without `type`",
+    detected_by: "`messages` with OpenAI's members, or with nobody's; `object` of `chat.completion`; `error` without `type`",
+    flavour_of: None,
     issuer: None,
     roles: &[
         RoleSpec {
@@ -251,54 +252,49 @@ pub(super) static ERRORS: ErrorWords = ErrorWords {
     more: Words(&[]),
 };
 
-/// Judges a document of any flavour.
-/// How sure it is that a document with messages is a request of this API: each sign counts.
+/// How sure it is that a document with messages is a request of this API: what only it has counts, and without any of that
+/// what all have.
 fn request_score(doc: Val<'_>, messages: Val<'_>) -> u32 {
-    let has = |name: &str| doc.get(name).is_some_and(|value| !value.is_null());
-    let says = |message: Val<'_>, role: &str| message.get("role").is_some_and(|said| said.is(role));
+    let is = |name: &str, kind: Kind| doc.has_kind(name, kind);
     let parts = ["image_url", "input_audio", "file", "video_url", "document_url"];
-    let is_own_part =
-        |part: Val<'_>| part.get("type").is_some_and(|kind| parts.iter().any(|word| kind.is(word)));
+    let is_own_part = |part: Val<'_>| parts.contains(&part.str_or_empty("type"));
     let is_own_message = |message: Val<'_>| {
         let content = message.get("content");
-        ["developer", "tool", "function"].iter().any(|role| says(message, role))
-            || message.get("tool_calls").is_some()
-            || message.get("function_call").is_some()
+        ["developer", "tool", "function"].contains(&message.str_or_empty("role"))
+            || message.has_kind("tool_calls", Kind::Array)
+            || message.has_kind("function_call", Kind::Object)
             || content.is_some_and(|content| content.elements().any(is_own_part))
     };
-    let own = [
-        "max_completion_tokens",
-        "response_format",
-        "reasoning_effort",
-        "stream_options",
-        "n",
-        "seed",
-        "logprobs",
-        "frequency_penalty",
-        "presence_penalty",
-        "logit_bias",
-        "functions",
-        "parallel_tool_calls",
-        "modalities",
+    let numbers =
+        ["max_completion_tokens", "n", "seed", "frequency_penalty", "presence_penalty", "top_logprobs"];
+    let objects = ["response_format", "stream_options", "logit_bias", "web_search_options", "prediction"];
+    let own = numbers.iter().any(|name| is(name, Kind::Number))
+        || objects.iter().any(|name| is(name, Kind::Object))
+        || ["functions", "modalities"].iter().any(|name| is(name, Kind::Array))
+        || ["logprobs", "parallel_tool_calls"].iter().any(|name| is(name, Kind::Bool))
+        || is("reasoning_effort", Kind::String);
+    let is_own_tool = |tool: Val<'_>| tool.has_kind("function", Kind::Object);
+    let strong = [
+        doc.get("tools").is_some_and(|tools| tools.elements().any(is_own_tool)),
+        messages.elements().any(is_own_message),
+        own,
+        is("stop", Kind::String) || is("stop", Kind::Array) || is("user", Kind::String),
+        is("tool_choice", Kind::String),
     ];
-    let signs = [
-        (
-            8,
-            doc.get("tools").is_some_and(|tools| tools.elements().any(|tool| tool.get("function").is_some())),
-        ),
-        (8, messages.elements().any(is_own_message)),
-        (6, own.iter().any(|name| has(name))),
-        (4, messages.elements().next().is_some_and(|first| says(first, "system"))),
-        (3, has("stop") || has("user")),
-        (3, doc.get("tool_choice").is_some_and(|choice| choice.str().is_some())),
-    ];
-    let score: u32 = signs.into_iter().filter(|(_, seen)| *seen).map(|(weight, _)| weight).sum();
-    (score + 3).min(10)
+    // A list of messages alone may be anything: a line of a set that a model is trained with, say.
+    let asks = is("model", Kind::String)
+        || is("stream", Kind::Bool)
+        || is("temperature", Kind::Number)
+        || is("max_tokens", Kind::Number);
+    let instructed = messages.elements().next().is_some_and(|first| first.str_or_empty("role") == "system");
+    let common = 3 + u32::from(asks) + if instructed { 4 } else { 0 };
+    strong.into_iter().map(|seen| if seen { 9 } else { 0 }).sum::<u32>().max(common)
 }
 
+/// Judges a document of any flavour.
 pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    if let Some(messages) = doc.get("messages").filter(wire::is_conversation) {
+    if let Some(messages) = wire::conversation(doc) {
         return Some((Role::Request, request_score(doc, messages)));
     }
     let is_model = |model: Val<'_>| model.get("object").is_some_and(|object| object.is("model"));
@@ -314,22 +310,27 @@ pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         Some(_) | None => {}
     }
     if let Some(choices) = doc.get("choices") {
-        let has = |name: &str| choices.elements().any(|choice| choice.get(name).is_some());
+        let has = |name: &str| choices.elements().any(|choice| choice.has_kind(name, Kind::Object));
         return match (has("message"), has("delta")) {
             (true, _) if !stream => Some((Role::Response, 8)),
             (_, true) => Some((Role::Stream, 8)),
             // The first or the last chunk of a stream.
-            _ if stream => Some((Role::Stream, 4)),
+            _ if stream && choices.kind() == Kind::Array => Some((Role::Stream, 4)),
             _ => None,
         };
     }
     let role = if stream { Role::Stream } else { Role::Response };
     if let Some(error) = doc.get("error").filter(|_| doc.get("type").is_none()) {
-        let score = if error.kind() == Kind::String { 2 } else { 5 };
-        return (error.kind() == Kind::String || error.get("message").is_some()).then_some((role, score));
+        // Every server says so that something failed; one that says nothing else may well be this.
+        let score = match doc.members().count() {
+            _ if error.kind() == Kind::Object => 5,
+            1 => 4,
+            _ => 2,
+        };
+        return (error.kind() == Kind::String || error.has_str("message")).then_some((role, score));
     }
     // What servers built with FastAPI say of a request that they cannot read.
     let detail = doc.get("detail").filter(|_| doc.members().count() == 1)?;
     let is_error = detail.kind() == Kind::String || detail.elements().any(|one| one.get("msg").is_some());
-    is_error.then_some((role, 2))
+    is_error.then_some((role, 4))
 }

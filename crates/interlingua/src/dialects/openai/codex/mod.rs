@@ -18,6 +18,7 @@ use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::issuers;
 use crate::sniff::Head;
+use crate::tape::Kind;
 
 /// Codex rollouts.
 pub static DIALECT: Dialect = Dialect {
@@ -25,7 +26,8 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Log,
     about: "Codex CLI rollouts (~/.codex/sessions/…/rollout-*.jsonl)",
-    detected_by: "lines with `timestamp`, `type` and a `payload`",
+    detected_by: "lines with a `payload` and a `type` such as `response_item`; bare items of OpenAI's API with a head",
+    flavour_of: None,
     issuer: Some(issuers::OPENAI),
     roles: &[RoleSpec {
         role: Role::Log,
@@ -42,7 +44,7 @@ pub static DIALECT: Dialect = Dialect {
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let kind = head.doc.get("type").and_then(|kind| kind.str());
     let word = kind.as_ref().map_or("", |kind| kind.as_escaped());
-    if head.doc.get("payload").is_some() {
+    if head.doc.has_kind("payload", Kind::Object) {
         let known = matches!(
             word,
             "session_meta"
@@ -53,6 +55,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
                 | "world_state"
                 | "token_usage_record"
         );
+        // It has lines of ever more types.
         return kind.as_ref().map(|_| (Role::Log, if known { 10 } else { 1 }));
     }
     // The oldest rollouts have no envelopes.

@@ -7,7 +7,7 @@ use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{Field, issuers};
 use crate::sniff::Head;
-use crate::tape::Val;
+use crate::tape::{Kind, Val};
 use crate::wire::backends::copilot::COPILOT;
 use crate::wire::listing::{ListWords, ModelListReader, ModelListWriter, says_of_models};
 use crate::wire::profile::{FreeText, OpaquePolicy, Profile, Refusals};
@@ -19,6 +19,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Wire,
     about: "GitHub Copilot's chat API (POST /chat/completions)",
     detected_by: "as `openai-chat`, with members that begin with `copilot_`, or `reasoning_opaque`",
+    flavour_of: Some(chat::DIALECT.name),
     issuer: Some(issuers::COPILOT),
     roles: &[
         RoleSpec {
@@ -105,13 +106,14 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     };
     let elements = |name: &str| doc.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
     let own = is_own(doc)
-        || elements("data").any(|model| model.get("vendor").is_some() && model.get("capabilities").is_some())
+        || elements("data")
+            .any(|model| model.has_str("vendor") && model.has_kind("capabilities", Kind::Object))
         || elements("messages").any(is_own)
         || elements("choices")
             .flat_map(|choice| [choice.get("message"), choice.get("delta")].into_iter().flatten())
             .any(is_own);
     match chat::sniff(head) {
-        Some((role, score)) => Some((role, if own { score + 2 } else { score })),
+        Some((role, score)) => Some((role, if own { score + 8 } else { score })),
         // Chunks that hold nothing but what the client is told besides.
         None if own && doc.get("choices").is_some() => Some((Role::Stream, 9)),
         None => None,

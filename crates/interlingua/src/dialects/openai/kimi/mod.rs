@@ -7,7 +7,7 @@ use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{CallKind, Field, Service};
 use crate::sniff::Head;
-use crate::tape::Val;
+use crate::tape::{Kind, Val};
 use crate::wire::backends::builtin::{KIMI, KIMI_COUNT};
 use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::listing::{
@@ -23,7 +23,8 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Wire,
     about: "Kimi's chat API (Moonshot AI, POST /v1/chat/completions)",
-    detected_by: "as `openai-chat`, with `partial`, a `builtin_function`, `ms://` files, `thinking.keep` or `cached_tokens` in `usage` itself",
+    detected_by: "as `openai-chat`, with `partial`, a `builtin_function`, `ms://` files, `thinking.keep` or, of a Kimi model, `cached_tokens` in `usage` itself",
+    flavour_of: Some(chat::DIALECT.name),
     issuer: None,
     roles: &[
         RoleSpec {
@@ -157,7 +158,7 @@ const SETTINGS: &[Setting] = &[
 
 /// Whatever the chat dialect is, it may be: what nobody else has decides.
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
-    if head.doc.get("data").is_some_and(|data| data.get("total_tokens").is_some()) {
+    if head.doc.get("data").is_some_and(|data| data.has_kind("total_tokens", Kind::Number)) {
         return Some((Role::Counted, 9));
     }
     let (role, score) = chat::sniff(head)?;
@@ -173,17 +174,21 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
             elements("tools").any(|tool| tool.get("type").is_some_and(|kind| kind.is("builtin_function")))
                 || doc.get("thinking").is_some_and(|thinking| thinking.get("keep").is_some())
                 || elements("messages").any(|message| {
-                    message.get("partial").is_some()
+                    message.has_kind("partial", Kind::Bool)
                         || message.get("content").is_some_and(|content| content.elements().any(is_file))
                 })
         }
         Role::Response | Role::Stream => {
-            let tells = |usage: Val<'_>| usage.get("cached_tokens").is_some();
-            doc.get("usage").is_some_and(tells)
-                || elements("choices").any(|choice| choice.get("usage").is_some_and(tells))
+            let tells = |usage: Val<'_>| usage.has_kind("cached_tokens", Kind::Number);
+            // Others count them there, too.
+            let model = doc.str_or_empty("model");
+            let is_kimi = model.contains("kimi") || model.contains("moonshot");
+            let counted = doc.get("usage").is_some_and(tells)
+                || elements("choices").any(|choice| choice.get("usage").is_some_and(tells));
+            is_kimi && counted
         }
-        Role::Models => elements("data").any(|model| model.get("context_length").is_some()),
+        Role::Models => elements("data").any(|model| model.has_kind("context_length", Kind::Number)),
         Role::Count | Role::Counted | Role::Live | Role::Input | Role::Log => false,
     };
-    Some((role, if is_own { score + 2 } else { score }))
+    Some((role, if is_own { score + 8 } else { score }))
 }

@@ -33,7 +33,8 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Wire,
     about: "OpenAI Responses API (POST /v1/responses)",
-    detected_by: "`input` without `messages`; `object` of `response`; events called `response.…`",
+    detected_by: "`input` without `messages`, with a `model` or items; `object` of `response`; events called `response.…`",
+    flavour_of: None,
     issuer: Some(issuers::OPENAI),
     roles: &[
         RoleSpec {
@@ -244,38 +245,65 @@ const fn word(kind: OpaqueKind) -> &'static str {
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
     if let Some(input) = doc.get("input").filter(|_| doc.get("messages").is_none()) {
-        let own = ["instructions", "max_output_tokens", "reasoning", "store", "text", "include", "tools"];
-        let more = ["previous_response_id", "conversation", "prompt", "truncation", "background", "stream"];
-        let marked = own.iter().chain(&more).any(|name| doc.get(name).is_some());
-        let is_item = |item: &Val<'_>| item.get("role").is_some() || item.get("type").is_some();
-        return match input.kind() {
-            Kind::Array if input.elements().any(|item| is_item(&item)) => {
-                Some((Role::Request, if marked { 9 } else { 6 }))
-            }
-            Kind::String | Kind::Array if doc.get("model").is_some() || marked => {
-                Some((Role::Request, if marked { 8 } else { 4 }))
-            }
-            Kind::Null | Kind::Bool | Kind::Number | Kind::String | Kind::Array | Kind::Object => None,
-        };
+        return request_score(doc, input).map(|score| (Role::Request, score));
     }
-    if doc.get("object").is_some_and(|object| object.is("response")) {
+    if doc.str_or_empty("object") == "response" {
         return Some((Role::Response, 10));
     }
-    if doc.get("object").is_some_and(|object| object.is("response.input_tokens")) {
+    if doc.str_or_empty("object") == "response.input_tokens" {
         return Some((Role::Counted, 10));
     }
-    let is_typed = |item: Val<'_>| item.get("type").is_some();
-    if doc.get("status").is_some() && doc.get("output").is_some_and(|items| items.elements().any(is_typed)) {
+    let answered = |output: Val<'_>| output.elements().any(is_item);
+    if doc.has_str("status") && doc.get("output").is_some_and(answered) {
         return Some((Role::Response, 8));
     }
     let stream = matches!(head.kind, FrameKind::Sse(_));
     let kind = doc.get("type").and_then(|kind| kind.str()).filter(|_| stream)?;
     match kind.as_escaped() {
-        "error" if doc.get("message").is_some() => Some((Role::Stream, 8)),
-        // Anthropic has such an event, too, but does not number it.
-        "error" if doc.get("sequence_number").is_some() => Some((Role::Stream, 9)),
+        "error" if doc.has_str("message") => Some((Role::Stream, 8)),
+        "error" if doc.has_kind("sequence_number", Kind::Number) => Some((Role::Stream, 10)),
         "keepalive" => Some((Role::Stream, 2)),
         word if word.starts_with("response.") => Some((Role::Stream, 10)),
         _ => None,
     }
+}
+
+/// How sure it is that a document with an input is a request of this API. Others of the vendor have one, too.
+fn request_score(doc: Val<'_>, input: Val<'_>) -> Option<u32> {
+    // Embeddings and speech.
+    let others = ["encoding_format", "dimensions", "voice"];
+    let model = doc.get("model").and_then(|model| model.str());
+    let is_other = ["embed", "moderation", "tts"];
+    let is_other = |name: &str| is_other.iter().any(|word| name.contains(word));
+    if others.iter().any(|name| doc.get(name).is_some())
+        || model.is_some_and(|name| is_other(name.as_escaped()))
+    {
+        return None;
+    }
+    let own = [
+        (Kind::String, &["instructions", "previous_response_id", "truncation", "conversation"][..]),
+        (Kind::Number, &["max_output_tokens", "max_tool_calls"]),
+        (Kind::Bool, &["store", "background", "stream", "parallel_tool_calls"]),
+        (Kind::Array, &["include", "tools"]),
+        (Kind::Object, &["reasoning", "text", "prompt", "conversation"]),
+    ];
+    let marked = own.iter().any(|(kind, names)| names.iter().any(|name| doc.has_kind(name, *kind)));
+    match input.kind() {
+        Kind::Array if input.elements().any(is_item) => Some(if marked { 9 } else { 6 }),
+        // A limit alone, or a text, may be another program's.
+        Kind::String | Kind::Array if doc.has_str("model") => Some(if marked { 8 } else { 4 }),
+        Kind::String | Kind::Array if marked => Some(if doc.has_str("instructions") { 4 } else { 2 }),
+        Kind::Null | Kind::Bool | Kind::Number | Kind::String | Kind::Array | Kind::Object => None,
+    }
+}
+
+/// Whether that is an item of a conversation.
+fn is_item(item: Val<'_>) -> bool {
+    let word = item.str_or_empty("type");
+    let speaks = ["user", "assistant", "system", "developer"].contains(&item.str_or_empty("role"));
+    let is_act = ["message", "reasoning", "compaction", "item_reference", "mcp_list_tools"].contains(&word);
+    speaks && item.get("content").is_some()
+        || is_act
+        || word.ends_with("_call")
+        || word.ends_with("_call_output")
 }

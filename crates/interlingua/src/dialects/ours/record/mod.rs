@@ -29,7 +29,7 @@ use crate::framing::Framing;
 use crate::model::Usage;
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
-use crate::tape::Val;
+use crate::tape::{Kind, Val};
 
 /// The verifiable agent record.
 pub static DIALECT: Dialect = Dialect {
@@ -38,6 +38,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Ours,
     about: "verifiable agent record, profile v3 (JSON)",
     detected_by: "`version` and `session` in one document",
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
@@ -56,12 +57,12 @@ pub(crate) const FRAMING: Framing = Framing::Documents(&["session", "entries"]);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let of_session = head.doc.get("session").is_some_and(is_session);
-    let known = of_session && head.doc.get("version").is_some() && !is_v2(head.doc);
-    known.then_some((Role::Log, 20))
+    let known = of_session && head.doc.has_str("version") && !is_v2(head.doc);
+    known.then_some((Role::Log, 10))
 }
 
 fn is_session(session: Val<'_>) -> bool {
-    session.get("entries").is_some() || session.get("session-id").is_some()
+    session.has_kind("entries", Kind::Array) || session.has_str("session-id")
 }
 
 /// Whether a document is a record of profile v2.

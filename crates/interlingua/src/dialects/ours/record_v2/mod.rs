@@ -13,6 +13,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Ours,
     about: "verifiable agent record, profile v2 (JSON, closed maps)",
     detected_by: "`version` 2.0.0 and `session` in one document",
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,
@@ -24,5 +25,5 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
-    record::is_v2(head.doc).then_some((Role::Log, 20))
+    record::is_v2(head.doc).then_some((Role::Log, 10))
 }

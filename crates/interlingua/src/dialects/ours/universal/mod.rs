@@ -25,6 +25,7 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Ours,
     about: "universal agent events (JSON lines)",
     detected_by: "lines with `event_id`, `sequence`, `type` and `data`",
+    flavour_of: None,
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Live,
@@ -39,8 +40,10 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
-    let ours = ["event_id", "sequence", "type", "data"].iter().all(|key| head.doc.get(key).is_some());
-    ours.then_some((Role::Live, 20))
+    let doc = head.doc;
+    let named = doc.has_str("event_id") && doc.has_str("type");
+    let ours = named && doc.has_kind("sequence", Kind::Number) && doc.has_kind("data", Kind::Object);
+    ours.then_some((Role::Live, 10))
 }
 
 /// The time before any is known.

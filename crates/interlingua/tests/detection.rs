@@ -1,0 +1,470 @@
+//! Detection: every fixture is known as what it is, whole and by its beginning; so is what people write to each API by
+//! hand; and what is none of it is taken for nothing.
+
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::disallowed_methods, reason = "examples are files")]
+
+mod support;
+
+use interlingua::dialects::{DIALECTS, Role};
+use interlingua::sniff::{self, Candidates, Detection};
+use support::{Law, Way, fixtures_and_ours, same};
+
+/// What the bytes are taken for, in words: `anthropic request`, `anthropic or openai-chat?`, `none`.
+fn answer(bytes: &[u8]) -> String {
+    let head = bytes.get(..sniff::HEAD).unwrap_or(bytes);
+    match candidates(head, head.len() == bytes.len()).decide() {
+        Detection::Unknown => "none".to_owned(),
+        Detection::Clear(guess) => format!("{} {}", guess.dialect.name, guess.role.word()),
+        Detection::Unclear(close) => {
+            let names: Vec<&str> = close.iter().map(|guess| guess.dialect.name).collect();
+            format!("{}?", names.join(" or "))
+        }
+    }
+}
+
+fn candidates(head: &[u8], complete: bool) -> Candidates {
+    sniff::candidates(head, complete)
+}
+
+/// The question how many tokens a request has is said in the words of the request.
+fn said_as((dialect, role): Way) -> Way {
+    (dialect, if role == Role::Count { Role::Request } else { role })
+}
+
+#[test]
+fn every_fixture_is_recognised_as_what_it_is() {
+    let mut law = Law::new("a fixture is detected as its own dialect and role");
+    for case in fixtures_and_ours() {
+        let head = case.bytes.get(..sniff::HEAD).unwrap_or(&case.bytes);
+        let guess = sniff::sniff(head, head.len() == case.bytes.len());
+        let is = |way| guess.is_some_and(|guess| same((guess.dialect, guess.role), way));
+        law.holds(is(said_as(case.way)) || is(case.way), || format!("{case}: {}", answer(&case.bytes)));
+    }
+    law.end();
+}
+
+#[test]
+fn examples_are_called_as_they_are_detected() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("listed").path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let guess = sniff::sniff(&std::fs::read(&path).expect("readable"), true);
+        assert_eq!(guess.map(|guess| guess.dialect.name), Some(name.as_str()), "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn the_beginning_of_a_fixture_is_never_taken_for_something_else() {
+    let mut law = Law::new("the first lines of a fixture are its own dialect's, or nobody's");
+    let mut recognised = 0;
+    for case in fixtures_and_ours() {
+        for lines in [20, 5, 1] {
+            let ends = case.bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+            let Some((end, _)) = ends.into_iter().nth(lines - 1) else { continue };
+            let Some(cut) = case.bytes.get(..=end) else { continue };
+            for complete in [true, false] {
+                let Some(guess) = sniff::sniff(cut, complete) else { continue };
+                recognised += 1;
+                let own = (guess.dialect, guess.role);
+                // What is a flavour's own may come later; until then it is its base's language.
+                let base = case.way.0.flavour_of.is_some_and(|base| guess.dialect.name == base);
+                let is_own = same(own, said_as(case.way)) || same(own, case.way);
+                law.holds(is_own || base && guess.role == case.way.1, || {
+                    format!("{case}, {lines} lines: {} {}", guess.dialect.name, guess.role.word())
+                });
+            }
+        }
+    }
+    law.end();
+    assert!(recognised > 1000, "only {recognised} beginnings say what they are");
+}
+
+#[test]
+fn no_order_of_the_registry_decides() {
+    let mut law = Law::new("a draw is between a flavour and its base, or a question");
+    for case in fixtures_and_ours() {
+        let head = case.bytes.get(..sniff::HEAD).unwrap_or(&case.bytes);
+        let found = candidates(head, head.len() == case.bytes.len());
+        let [best, second, ..] = &found.guesses[..] else { continue };
+        let related = second.dialect.flavour_of == Some(best.dialect.name);
+        law.holds(best.score > second.score || related, || format!("{case}: {best:?} and {second:?}"));
+    }
+    law.end();
+}
+
+#[test]
+fn flavours_name_their_base() {
+    for dialect in DIALECTS {
+        let base = dialect.flavour_of.map(|base| DIALECTS.iter().any(|other| other.name == base));
+        assert_ne!(base, Some(false), "{}", dialect.name);
+    }
+}
+
+/// What people write, and servers answer.
+#[test]
+fn small_messages_of_each_api_are_known() {
+    let mut law = Law::new("what is said to and by an API is known");
+    for (expected, body) in SMALL {
+        law.holds(answer(body.as_bytes()) == *expected, || {
+            format!("{body}\n  is {}, not {expected}", answer(body.as_bytes()))
+        });
+    }
+    law.end();
+}
+
+const SMALL: &[(&str, &str)] = &[
+    // Common to both: a list of messages is OpenAI's form, which everyone takes; Anthropic insists on the limit.
+    ("openai-chat request", r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#),
+    ("openai-chat request", r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":64}"#),
+    ("openai-chat request", r#"{"messages":[{"role":"user","content":"hi"}],"stream":false}"#),
+    (
+        "anthropic request",
+        r#"{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"hi"}],"max_tokens":64}"#,
+    ),
+    // A line of a set that a model is trained with looks the same.
+    ("openai-chat?", r#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}]}"#),
+    (
+        "none",
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n",
+    ),
+    // OpenAI's chat.
+    (
+        "openai-chat request",
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"system","content":"s"},{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"system","content":"s"},{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a/b.png"}}]}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"m","max_tokens":9,"stop":["x"],"messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"claude-sonnet-4-5","max_tokens":9,"stop":"x","messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"m","max_tokens":9,"user":"u","messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"m","max_tokens":9,"n":1,"seed":7,"messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"claude-x","max_tokens":9,"tool_choice":"auto","tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "openai-chat request",
+        r#"{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"x"}]}"#,
+    ),
+    (
+        "openai-chat response",
+        r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}"#,
+    ),
+    (
+        "openai-chat stream",
+        "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\n",
+    ),
+    (
+        "openai-chat stream",
+        ": OPENROUTER PROCESSING\n\ndata: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\ndata: [DONE]\n\n",
+    ),
+    (
+        "openai-chat models",
+        r#"{"object":"list","data":[{"id":"m","object":"model","created":1,"owned_by":"o"}]}"#,
+    ),
+    // The error of both of OpenAI's APIs.
+    (
+        "openai-chat response",
+        r#"{"error":{"message":"No key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}"#,
+    ),
+    ("openai-chat response", r#"{"error":{"message":"No endpoints","code":404}}"#),
+    // Anthropic.
+    (
+        "anthropic request",
+        r#"{"model":"m","max_tokens":9,"system":"s","messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "anthropic request",
+        r#"{"model":"m","max_tokens":9,"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":"hi"}],"stream":true}"#,
+    ),
+    (
+        "anthropic request",
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://a/b.png"}}]}]}"#,
+    ),
+    (
+        "anthropic request",
+        r#"{"model":"m","max_tokens":9,"stop_sequences":["x"],"messages":[{"role":"user","content":"hi"}],"metadata":{"user_id":"u"}}"#,
+    ),
+    (
+        "anthropic request",
+        r#"{"model":"m","max_tokens":9,"tools":[{"name":"f","input_schema":{"type":"object"}}],"tool_choice":{"type":"auto"},"messages":[{"role":"user","content":"hi"}]}"#,
+    ),
+    (
+        "anthropic request",
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}]}"#,
+    ),
+    (
+        "anthropic response",
+        r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}"#,
+    ),
+    ("anthropic response", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),
+    (
+        "anthropic stream",
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n",
+    ),
+    ("anthropic stream", "event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+    ("anthropic counted", r#"{"input_tokens":14}"#),
+    (
+        "anthropic models",
+        r#"{"data":[{"type":"model","id":"m","display_name":"M","created_at":"2026-01-01T00:00:00Z"}],"has_more":false}"#,
+    ),
+    // The marks of both.
+    (
+        "anthropic or openai-chat?",
+        r#"{"model":"m","system":"s","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"x"}],"n":1,"max_tokens":9}"#,
+    ),
+    // OpenAI's Responses.
+    ("openai-responses request", r#"{"model":"gpt-5","input":"hi"}"#),
+    (
+        "openai-responses request",
+        r#"{"model":"gpt-5","input":[{"role":"user","content":"hi"}],"instructions":"s"}"#,
+    ),
+    (
+        "openai-responses request",
+        r#"{"model":"gpt-5","input":[{"type":"function_call_output","call_id":"c","output":"x"}],"previous_response_id":"r"}"#,
+    ),
+    ("openai-responses response", r#"{"id":"resp_1","object":"response","status":"completed","output":[]}"#),
+    (
+        "openai-responses stream",
+        "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{}}\n\n",
+    ),
+    (
+        "openai-responses stream",
+        "data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"x\",\"sequence_number\":1}\n\n",
+    ),
+    // Others of OpenAI.
+    ("none", r#"{"model":"text-embedding-3-small","input":"hi"}"#),
+    ("none", r#"{"model":"m","input":["a","b"],"encoding_format":"float"}"#),
+    ("none", r#"{"model":"gpt-4o-mini-tts","input":"hi","voice":"alloy"}"#),
+    ("none", r#"{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1]}],"model":"m"}"#),
+    ("none", r#"{"model":"dall-e-3","prompt":"a boat","n":1,"size":"1024x1024"}"#),
+    // Gemini.
+    ("gemini request", r#"{"contents":[{"parts":[{"text":"hi"}]}]}"#),
+    (
+        "gemini request",
+        r#"{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"AA=="}}]}],"systemInstruction":{"parts":[{"text":"s"}]},"generationConfig":{"stopSequences":["x"]}}"#,
+    ),
+    (
+        "gemini response",
+        r#"{"candidates":[{"content":{"parts":[{"text":"x"}],"role":"model"},"finishReason":"STOP"}]}"#,
+    ),
+    (
+        "gemini response",
+        r#"{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT"}}"#,
+    ),
+    ("gemini response", r#"[{"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED"}}]"#),
+    (
+        "gemini stream",
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"x\"}],\"role\":\"model\"}}]}\n\n",
+    ),
+    (
+        "gemini stream",
+        "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"x\"}]}}]}\n,\n{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"y\"}]}}]}]",
+    ),
+    ("gemini counted", r#"{"totalTokens":7}"#),
+    ("gemini models", r#"{"models":[{"name":"models/gemini-3","displayName":"G"}]}"#),
+    // Lines of agents.
+    (
+        "kimi-cli log",
+        "{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assistant\",\"content\":[{\"type\":\"think\",\"think\":\"Hm.\"},{\"type\":\"text\",\"text\":\"ho\"}]}\n",
+    ),
+    ("kimi-cli?", "{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assistant\",\"content\":\"ho\"}\n"),
+    ("claude-code?", "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"),
+    (
+        "claude-stream?",
+        "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"},\"session_id\":\"s\"}\n",
+    ),
+];
+
+/// What agents print or leave that looks like a dialect and is none.
+#[test]
+fn what_is_known_and_not_read_is_named() {
+    let line = |text: &str| text.replace('\'', "\"") + "\n";
+    let claude_like = concat!(
+        "{'type':'assistant','uuid':'u','session_id':'s','parent_tool_use_id':null,'message':{'id':'m','type':'message',",
+        "'role':'assistant','model':'q','content':[],'stop_reason':null,'usage':{'input_tokens':1,'output_tokens':1}}}",
+    );
+    let qwen = line(
+        "{'type':'system','subtype':'init','uuid':'u','session_id':'s','qwen_code_version':'0.24.4','permission_mode':'yolo'}",
+    );
+    let amp = line(
+        "{'type':'user','message':{'role':'user','content':'hi'},'session_id':'T-01','parent_tool_use_id':null}",
+    );
+    let pi = line(
+        "{'type':'session','version':3,'id':'i','timestamp':'2026-11-16T09:00:00Z','cwd':'/x'}\n{'type':'agent_start'}",
+    );
+    let codex = line(
+        "{'session':{'id':'s','timestamp':'2025-04-16T09:00:00Z','instructions':''},'items':[{'type':'message','role':'user','content':[{'type':'input_text','text':'hi'}]}]}",
+    );
+    let rows = [
+        ("Qwen", qwen + &line(claude_like).repeat(9)),
+        ("Amp", amp),
+        (
+            "Gemini CLI prints",
+            line(
+                "{'type':'init','timestamp':'2026-11-16T09:00:00Z','session_id':'a','model':'auto'}\n{'type':'message','timestamp':'2026-11-16T09:00:00Z','role':'user','content':'hi'}",
+            ),
+        ),
+        (
+            "logs.json",
+            line(
+                "[{'sessionId':'s','messageId':0,'type':'user','message':'hi','timestamp':'2026-11-16T09:00:00Z'}]",
+            ),
+        ),
+        ("Codex prints", line("{'type':'thread.started','thread_id':'t'}\n{'type':'turn.started'}")),
+        ("first Codex", codex),
+        ("Pi prints", pi),
+        (
+            "Kimi Code prints",
+            line(
+                "{'role':'meta','type':'system.version','version':'2.1.0'}\n{'role':'assistant','content':'Yes.'}",
+            ),
+        ),
+        ("Kimi CLI prints", line("{'role':'assistant','content':[{'type':'think','think':'Hm.'}]}")),
+        ("JSON-RPC", line("{'jsonrpc':'2.0','id':1,'method':'initialize','params':{}}")),
+    ];
+    for (about, text) in rows {
+        assert_eq!(answer(text.as_bytes()), "none", "{about}");
+        let form = candidates(text.as_bytes(), true).unread.map(|form| form.about);
+        assert!(form.is_some_and(|form| form.contains(about)), "{about}: {form:?}");
+    }
+    // From its middle, nothing tells whose it is.
+    assert_eq!(answer(line(claude_like).as_bytes()), "claude-stream?");
+}
+
+#[test]
+fn a_few_lines_that_look_like_a_dialect_do_not_make_a_file_of_it() {
+    let log = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}"#;
+    let other = r#"{"event":"click","at":12}"#;
+    let file = |own: usize, others: usize| {
+        let lines: Vec<&str> = [vec![log; own], vec![other; others]].concat();
+        lines.join("\n") + "\n"
+    };
+    assert_eq!(answer(file(2, 18).as_bytes()), "none");
+    assert_eq!(answer(file(6, 14).as_bytes()), "none");
+    assert_eq!(answer(file(7, 13).as_bytes()), "claude-code log");
+    // Damage is no other opinion, up to a point.
+    let damaged = |torn: usize| format!("{log}\n{}{log}\n", "{\"type\":\n".repeat(torn));
+    assert_eq!(answer(damaged(6).as_bytes()), "claude-code log");
+    assert_eq!(answer(damaged(7).as_bytes()), "none");
+}
+
+#[test]
+fn what_is_none_is_taken_for_nothing() {
+    let mut law = Law::new("what is no dialect is none");
+    for text in NONE {
+        law.holds(answer(text.as_bytes()) == "none", || format!("{text}\n  is {}", answer(text.as_bytes())));
+    }
+    let log = "{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\"}\n";
+    let wide = |unit: fn(u32) -> Vec<u8>| {
+        log.chars().flat_map(|letter| unit(u32::from(letter))).collect::<Vec<u8>>()
+    };
+    let binaries: Vec<Vec<u8>> = vec![
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01".to_vec(),
+        b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0".to_vec(),
+        b"PK\x03\x04\x14\0\0\0\x08\0".to_vec(),
+        b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec(),
+        b"\xff\xfe".iter().copied().chain(wide(|letter| vec![low(letter), 0])).collect(),
+        wide(|letter| vec![low(letter), 0]),
+        wide(|letter| vec![0, low(letter)]),
+        wide(|letter| vec![low(letter), 0, 0, 0]),
+        wide(|letter| vec![0, 0, 0, low(letter)]),
+        vec![0; 4096],
+        b"\xff".repeat(100),
+    ];
+    for bytes in binaries {
+        law.holds(answer(&bytes) == "none", || format!("{bytes:?}: {}", answer(&bytes)));
+    }
+    law.end();
+}
+
+fn low(letter: u32) -> u8 {
+    u8::try_from(letter).expect("ASCII")
+}
+
+const NONE: &[&str] = &[
+    "",
+    " \n\t\n   ",
+    "null",
+    "[]",
+    "{}",
+    "[1,2,3]",
+    "\"text\"",
+    "{\"type\":\"user\"}",
+    "import os\nprint({'type': 'user'})\n",
+    "fn main() {\n    println!(\"{}\", 1);\n}\n",
+    "{\n  let a = 1;\n  console.log({ role: 'user' });\n}\n",
+    "id: 1\nname: a\ndata: b\n",
+    "event: push\non:\n  push:\n    branches: [main]\n",
+    ":root { --a: 1px }\nbody { color: red }\n",
+    "data:text/plain,hello\n",
+    "# Title\n\n```json\n{\"type\":\"user\",\"uuid\":\"x\",\"parentUuid\":null,\"sessionId\":\"s\"}\n```\n\nand more\n",
+    "# Chat\n\n```json\n{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n```\n",
+    "type,uuid\nuser,x\nassistant,y\n",
+    r#"{"name":"x","version":"1.0.0","scripts":{"a":"b"},"dependencies":{},"type":"module"}"#,
+    "{\n  \"name\": \"x\",\n  \"lockfileVersion\": 3,\n  \"packages\": {\"\": {\"name\": \"x\"}}\n}\n",
+    r#"{"compilerOptions":{"strict":true},"include":["src"]}"#,
+    r#"{"type":"FeatureCollection","features":[{"type":"Feature","id":"a","geometry":null,"properties":{"role":"user"}}]}"#,
+    r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"messages":{"type":"array"}}}"#,
+    r#"{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{},"tags":[]}"#,
+    r#"{"cells":[{"cell_type":"code","source":["1"],"outputs":[],"metadata":{}}],"metadata":{},"nbformat":4,"nbformat_minor":5}"#,
+    r#"{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[{"request":{"method":"GET"},"response":{"status":200}}]}}"#,
+    r#"{"messages":[{"ruleId":"semi","severity":2,"message":"Missing semicolon"}],"filePath":"/a.js"}"#,
+    r#"{"messages":[]}"#,
+    r#"{"messages":{"hello":"Hallo"}}"#,
+    r#"{"input":"src/main.ts","output":{"dir":"dist"},"external":[]}"#,
+    r#"{"input":[{"type":"file","path":"a"}],"filter":{},"output":{}}"#,
+    r#"{"contents":"text"}"#,
+    r#"{"contents":[{"key":"a.txt","size":1}],"prefix":""}"#,
+    r#"{"candidates":[{"name":"A","votes":1}]}"#,
+    r#"{"choices":[{"name":"a","message":"Pick"}],"type":"list"}"#,
+    r#"{"totalTokens":7,"user":"a","session":"b"}"#,
+    r#"{"data":[{"id":1,"type":"articles"}],"links":{}}"#,
+    r#"{"data":{"viewer":{"login":"a"}},"errors":[{"message":"x"}]}"#,
+    r#"{"models":[{"name":"a"}]}"#,
+    r#"{"version":"3","session":{"store":"redis"}}"#,
+    r#"{"id":"x","secret":"y","url":"https://example.org/hook"}"#,
+    r#"{"role":"admin","name":"a"}"#,
+    r#"{"worktree":{"path":"/x"}}"#,
+    "{\"a\":1}\n{\"type\":\"click\",\"id\":\"x\"}\n",
+    "{\"type\":\"page\",\"sessionId\":\"s\",\"url\":\"/\"}\n{\"type\":\"click\",\"sessionId\":\"s\",\"id\":\"b\"}\n",
+    "{\"type\":\"user.login\",\"time\":1700000000,\"user\":\"a\"}\n{\"type\":\"user.logout\",\"time\":1700000001}\n",
+    "{\"type\":\"ADD_TODO\",\"payload\":{\"text\":\"a\"}}\n{\"type\":\"TOGGLE\",\"payload\":{\"id\":1}}\n",
+    "{\"$set\":{\"name\":\"a\"}}\n{\"$set\":{\"age\":2}}\n",
+    "{\"level\":30,\"time\":1700000000000,\"pid\":1,\"hostname\":\"h\",\"msg\":\"started\"}\n",
+    "{\"prompt\":\"a\",\"completion\":\"b\"}\n{\"prompt\":\"c\",\"completion\":\"d\"}\n",
+    "{\"custom_id\":\"1\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}}\n",
+    "{\"reason\":\"compiler-artifact\",\"package_id\":\"x\",\"target\":{\"kind\":[\"lib\"]}}\n",
+    "127.0.0.1 - - [16/Nov/2026:09:00:00 +0000] \"GET / HTTP/1.1\" 200 612\n",
+    "2026-11-16T09:00:00Z INFO started {\"type\":\"user\"}\n",
+    "id: 7\nevent: message\ndata: {\"a\":1}\n\n",
+    "data: hello\n\ndata: world\n\n",
+    "<?xml version=\"1.0\"?>\n<a/>\n",
+];
