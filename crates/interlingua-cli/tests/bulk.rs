@@ -329,8 +329,8 @@ fn memory_does_not_grow_with_the_number_of_files() {
     let dir = Dir::new("bulk_memory");
     let many = std::env::var_os("INTERLINGUA_FULL").is_some();
     let (files, members) = if many { (100_000, 20) } else { (2_000, 600) };
-    let odd: String = (0..members).map(|member| format!("\"odd member {member}\":{member},")).collect();
-    let log = LOG.replacen('{', &format!("{{{odd}"), 1);
+    let odd: Vec<String> = (0..members).map(|member| format!("\"odd member {member}\":{member},")).collect();
+    let log = LOG.replacen('{', &format!("{{{}", odd.concat()), 1);
     for file in 0..files {
         dir.write(&format!("in/{}/{file}.jsonl", file / 1000), &log);
     }
