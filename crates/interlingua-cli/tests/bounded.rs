@@ -94,7 +94,7 @@ fn the_smallest_lines_that_are_read_are_entries_of_their_own() {
     let source = log("{\"\":1}\n", 300_000);
     dir.write("in.jsonl", &source);
     for (target, most) in [("record", 15), ("record-v2", 16), ("universal", 110), ("codex", 0)] {
-        run(&dir, &format!("convert in.jsonl --to {target} -q -o out"));
+        run(&dir, &format!("convert in.jsonl --from claude-code --to {target} -q -o out"));
         let out = dir.read("out").len();
         assert!(out < most * source.len() + 4096, "{target}: {out} bytes of {}", source.len());
         if target.starts_with("record") {

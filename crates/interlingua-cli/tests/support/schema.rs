@@ -6,6 +6,7 @@ use serde_json::Value;
 pub(crate) fn breaches(value: &Value, schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     Schema { root: schema }.check(value, schema, "", &mut found);
+    found.sort();
     found
 }
 
