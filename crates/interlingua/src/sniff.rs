@@ -110,8 +110,14 @@ const WEAK: u32 = 3;
 /// From this score on, a single document is enough to say whose it is.
 const SURE: u32 = 5;
 
-/// So many documents are enough.
+/// Nothing else looks like a document that says so much: fewer of them are enough.
+const UNMISTAKABLE: u32 = 10;
+
+/// So many documents are enough, if one of them says something.
 const DOCUMENTS: u32 = 20;
+
+/// So many are looked at if none does: a newer version of an agent may begin with lines that nobody knows.
+const MOST_DOCUMENTS: u32 = 200;
 
 /// What the input is, if that is clear.
 pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
@@ -152,7 +158,7 @@ fn of_array(head: &[u8]) -> Candidates {
     let mut poll = Poll::default();
     if !poll.ask(head, FrameKind::Whole, |framing| framing != Framing::Lines) {
         Framing::EventsOrArray.framer(head.len()).push(head, &mut |frame| {
-            if poll.seen < DOCUMENTS {
+            if poll.wants_more() {
                 poll.ask(frame.bytes, frame.kind, |framing| framing == Framing::EventsOrArray);
             }
         });
@@ -171,7 +177,7 @@ fn of_frames(head: &[u8], complete: bool) -> Poll {
     let (mut poll, mut frames) = (Poll::default(), 0);
     let mut ask = |frame: Frame<'_>| {
         // A torn last one is nobody's.
-        if poll.seen < DOCUMENTS && (complete || frame.kind != FrameKind::LastLine) {
+        if poll.wants_more() && (complete || frame.kind != FrameKind::LastLine) {
             frames += u32::from(!frame.bytes.trim_ascii().is_empty());
             poll.ask(frame.bytes, frame.kind, suits);
         }
@@ -202,7 +208,7 @@ fn of_documents(head: &[u8]) -> Option<Poll> {
         let mut poll = Poll::default();
         Framing::Documents(path).framer(head.len()).push(head, &mut |frame| {
             let is_document = matches!(frame.kind, FrameKind::Head | FrameKind::Document);
-            if poll.seen < DOCUMENTS && is_document {
+            if poll.wants_more() && is_document {
                 poll.ask(frame.bytes, frame.kind, |framing| {
                     [Framing::Documents(path), Framing::LinesOrDocuments(path)].contains(&framing)
                 });
@@ -231,10 +237,17 @@ struct Poll {
     guesses: Vec<Guess>,
     /// How many documents they were asked about.
     seen: u32,
+    /// The first that said something came late: those after it must show whether it was one of many.
+    was_late: bool,
     unread: Option<&'static UnreadForm>,
 }
 
 impl Poll {
+    /// Whether another document may tell more.
+    const fn wants_more(&self) -> bool {
+        self.seen < DOCUMENTS || self.seen < MOST_DOCUMENTS && (self.was_late || self.guesses.is_empty())
+    }
+
     /// Asks about some bytes those dialects whose bytes are cut in a way that suits. Whether it was a document.
     fn ask(&mut self, bytes: &[u8], kind: FrameKind<'_>, suits: impl Fn(Framing) -> bool) -> bool {
         let Ok(text) = std::str::from_utf8(bytes) else { return false };
@@ -242,6 +255,7 @@ impl Poll {
         let Ok(tape) = buf.parse(text, &Limits::default()) else { return false };
         let head = Head { doc: tape.root(), kind };
         let place = if self.seen == 0 { DocumentPlace::First } else { DocumentPlace::Later };
+        self.was_late |= self.guesses.is_empty() && self.seen >= DOCUMENTS;
         self.seen += 1;
         self.unread = self.unread.or_else(|| UnreadForm::of(head.doc, place));
         for &dialect in DIALECTS {
@@ -268,7 +282,8 @@ impl Poll {
             |dialect: &Dialect| self.unread.is_some_and(|form| form.looks_like.contains(&dialect.name));
         // Logs have lines that say nothing of whose they are; that most do not is no log.
         self.guesses.retain(|guess| {
-            guess.documents * 3 >= seen && guess.surest > SILENT && !looks_like(guess.dialect)
+            let share = if guess.surest >= UNMISTAKABLE { 5 } else { 3 };
+            guess.documents * share >= seen && guess.surest > SILENT && !looks_like(guess.dialect)
         });
         // A flavour that nothing speaks for but what its base has comes after it.
         self.guesses

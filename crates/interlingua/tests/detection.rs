@@ -368,12 +368,37 @@ fn a_few_lines_that_look_like_a_dialect_do_not_make_a_file_of_it() {
         lines.join("\n") + "\n"
     };
     assert_eq!(answer(file(2, 18).as_bytes()), "none");
-    assert_eq!(answer(file(6, 14).as_bytes()), "none");
-    assert_eq!(answer(file(7, 13).as_bytes()), "claude-code log");
+    assert_eq!(answer(file(3, 17).as_bytes()), "none");
+    assert_eq!(answer(file(4, 16).as_bytes()), "claude-code log");
+    // Of lines that others might have written, too, it takes more.
+    let unchained = log.replacen(r#""parentUuid":null,"#, "", 1);
+    let weaker = |own: usize, others: usize| file(own, others).replace(log, &unchained);
+    assert_eq!(answer(weaker(6, 14).as_bytes()), "none");
+    assert_eq!(answer(weaker(7, 13).as_bytes()), "claude-code log");
     // Damage is no other opinion, up to a point.
     let damaged = |torn: usize| format!("{log}\n{}{log}\n", "{\"type\":\n".repeat(torn));
     assert_eq!(answer(damaged(6).as_bytes()), "claude-code log");
     assert_eq!(answer(damaged(7).as_bytes()), "none");
+}
+
+/// A newer version of an agent has lines that nobody knows, also at the beginning.
+#[test]
+fn lines_of_no_known_type_do_not_hide_a_log() {
+    let line = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}"#;
+    let unknown = r#"{"type":"brand-new","facts":{"x":1}}"#;
+    let log = |before: usize, lines: usize, after: usize| {
+        let mut log = format!("{unknown}\n").repeat(before);
+        log += &format!("{line}\n").repeat(lines);
+        log + &format!("{unknown}\n").repeat(after)
+    };
+    for (before, lines, after) in [(25, 25, 0), (0, 1, 4), (30, 8, 0), (150, 50, 0)] {
+        let bytes = log(before, lines, after);
+        assert_eq!(answer(bytes.as_bytes()), "claude-code log", "{before} {lines} {after}");
+    }
+    // One of many is none.
+    for (before, lines, after) in [(0, 1, 30), (40, 1, 0), (30, 1, 100)] {
+        assert_eq!(answer(log(before, lines, after).as_bytes()), "none", "{before} {lines} {after}");
+    }
 }
 
 #[test]
