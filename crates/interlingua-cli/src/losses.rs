@@ -109,6 +109,8 @@ impl Detail {
     }
 }
 
+/// The place of what stands somewhere in a document, or of which no one knows where it stood.
+const WHOLE: &str = "the input";
 /// The longest path that is shown whole.
 const LONGEST_PATH: usize = 90;
 
@@ -262,17 +264,20 @@ impl<'r> Roof<'r> {
         let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(row.reason?.word())).collect();
         reasons.sort_unstable();
         reasons.dedup();
+        let most = self.rows.iter().rev().max_by_key(|row| row.count).unwrap_or(&self.rows[0]);
+        let rest = shortened(&most.path[self.prefix().len()..]);
+        let where_to_look = match (self.is_several(), safe::one_line(&most.place)) {
+            // All that is known is where everything is.
+            (false, place) if place == WHOLE => String::new(),
+            (true, place) if place == WHOLE => format!("such as {rest}"),
+            (false, place) => format!("first in {place}"),
+            (true, place) => format!("such as {rest} in {place}"),
+        };
         let mut about = reasons.join(" or ");
-        if !about.is_empty() {
+        if !about.is_empty() && !where_to_look.is_empty() {
             about.push_str(", ");
         }
-        let most = self.rows.iter().rev().max_by_key(|row| row.count).unwrap_or(&self.rows[0]);
-        let place = safe::one_line(&most.place);
-        let _ = if self.is_several() {
-            write!(about, "such as {} in {place}", shortened(&most.path[self.prefix().len()..]))
-        } else {
-            write!(about, "first in {place}")
-        };
+        about.push_str(&where_to_look);
         about
     }
 

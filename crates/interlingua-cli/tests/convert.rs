@@ -75,8 +75,8 @@ fn losses_are_listed_and_fail_only_when_strict() {
 converted record (log) to claude-code (log): 1 message; nothing of the conversation was lost, as far as it was understood
 13 leaves: 7 mapped, 0 kept, 6 lost
 lost of settings, session and usage: 2 leaves
-  1  session/model     no-slot, first in the input
-  1  session/provider  no-slot, first in the input
+  1  session/model     no-slot
+  1  session/provider  no-slot
 lost of bookkeeping, and what has no word here: 4 leaves
   2  /n[]   no-slot, first in entries[0]
   1  /id    no-slot, first in what stands before `entries`
