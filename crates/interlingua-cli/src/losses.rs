@@ -110,7 +110,7 @@ impl Detail {
 }
 
 /// The place of what stands somewhere in a document, or of which no one knows where it stood.
-const WHOLE: &str = "the input";
+pub(crate) const WHOLE: &str = "the input";
 /// The longest path that is shown whole.
 const LONGEST_PATH: usize = 90;
 

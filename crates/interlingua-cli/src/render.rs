@@ -12,7 +12,7 @@ use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
 
 use crate::convert::{Converted, How, Identified};
 use crate::error::CommandError;
-use crate::losses::{Detail, LossTable, UNPARSED};
+use crate::losses::{self, Detail, LossTable, UNPARSED};
 use crate::show::safe;
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 
@@ -306,7 +306,7 @@ fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
             (1, _) => "once".to_owned(),
             (times, files) => format!("{} times in {}", number(*times), plural(*files, "file")),
         };
-        let place = format!("{name}, {}", problem.place.name(*framing));
+        let place = place_in(name, &problem.place.name(*framing));
         let what = code.message();
         let _ = writeln!(text, "  {what} ({}): {times}, first in {}", code.name(), safe::one_line(&place));
         if let Some(way_out) = code.hint() {
@@ -324,8 +324,14 @@ pub(crate) fn failed(files: &[(String, CommandError)], verbose: bool) -> String 
     text
 }
 
+/// A place in one of many files.
+pub(crate) fn place_in(file: &str, place: &str) -> String {
+    let file = short_name(file);
+    if place == losses::WHOLE { file } else { format!("{file}, {place}") }
+}
+
 /// A name that fits into a line with other things: its end tells most.
-pub(crate) fn short_name(name: &str) -> String {
+fn short_name(name: &str) -> String {
     const MOST: usize = 48;
     let length = name.chars().count();
     if length <= MOST {
