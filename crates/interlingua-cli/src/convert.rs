@@ -213,7 +213,7 @@ pub(crate) fn report_file(args: &Convert) -> Option<&Path> {
 
 pub(crate) fn tell(summary: &Summary, talk: &Talk) {
     talk.say(&render::summary(summary, talk.verbose));
-    Talk::insist(&render::failed(&summary.failed, talk.verbose));
+    talk.errors(&summary.failed);
 }
 
 fn make_directory(path: &Path) -> Result<(), CommandError> {

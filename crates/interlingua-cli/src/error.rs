@@ -349,6 +349,7 @@ impl CommandError {
     pub(crate) fn reason_to_skip(&self) -> String {
         match self {
             CommandError::Empty(_) => "it is empty".to_owned(),
+            CommandError::Exists(_) => "its output is there already".to_owned(),
             CommandError::Undetected { unread, content, .. } => {
                 known_of(*unread, *content).unwrap_or_else(|| "no dialect recognises it".to_owned())
             }

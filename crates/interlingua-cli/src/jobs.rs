@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use crate::flags::BulkFlags;
 
 /// How many inputs may be done before the one that is taken next: results wait for it in memory.
-const AHEAD: usize = 1024;
+const AHEAD: usize = 256;
 
 /// Does the work for each input, so many at a time, and hands over what came of it, in order and as soon as it can be. What
 /// one thread has done is never seen by another, so nothing depends on which of them was faster.
@@ -40,6 +40,9 @@ pub(crate) fn each<T: Sync, R: Send>(
                 }
             });
         }
+        // Both channels end with this closure: then nobody takes another order.
+        let (orders, finished) = (orders, finished);
+        drop(done);
         let mut waiting = BTreeMap::new();
         let mut inputs_left = inputs.iter().enumerate();
         // So many at first, and one more for each that is taken.
@@ -51,7 +54,7 @@ pub(crate) fn each<T: Sync, R: Send>(
                     None => match finished.recv() {
                         Ok((number, Ok(result))) => _ = waiting.insert(number, result),
                         Ok((_, Err(panicked))) => return Err(panicked),
-                        Err(mpsc::RecvError) => return Ok(()),
+                        Err(gone @ mpsc::RecvError) => return Err(Box::new(gone)),
                     },
                 }
             };
@@ -61,7 +64,6 @@ pub(crate) fn each<T: Sync, R: Send>(
                 _ = orders.send(order);
             }
         }
-        drop(orders);
         Ok::<(), Box<dyn Any + Send>>(())
     });
     if let Err(panicked) = panicked {
@@ -92,9 +94,11 @@ mod tests {
 
     #[test]
     fn a_panic_is_passed_on_and_nobody_waits_for_ever() {
-        let inputs: Vec<u64> = (0..100).collect();
+        let inputs: Vec<u64> = (0..1000).collect();
         let work = |input: &u64| assert_ne!(*input, 50, "no such input");
-        let run = || each(&inputs, &BulkFlags { jobs: Some(3) }, work, |_, ()| {});
+        let mut taken = 0;
+        let run = || each(&inputs, &BulkFlags { jobs: Some(3) }, work, |_, ()| taken += 1);
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+        assert!(taken <= 50, "{taken}");
     }
 }

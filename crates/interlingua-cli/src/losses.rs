@@ -1,7 +1,8 @@
-//! What was lost, for people: what it was about first, then where, with what is alike under one roof.
+//! What was lost, for people: what it was about first, then where, paths that begin alike together.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use interlingua::ledger::{Reason, Report, Row};
 use interlingua::model::{Field, Group};
@@ -71,7 +72,8 @@ fn is_missed(path: &str, reason: Option<Reason>, field: Option<Field>) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct LossTable {
     rows: Vec<LossRow>,
-    known: HashMap<(String, Option<Reason>, Option<Field>), usize>,
+    /// The rows, by the hash of their path, reason and field.
+    known: HashMap<u64, usize>,
 }
 
 #[derive(Debug)]
@@ -86,6 +88,7 @@ struct LossRow {
 
 /// The most paths that are told apart; any more are told together.
 const MOST_PATHS: usize = 20_000;
+const OTHER_PATHS: &str = "(other paths)";
 /// How much of a table is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
@@ -118,15 +121,25 @@ impl LossTable {
     /// Adds what a report says; `place` names a frame.
     pub(crate) fn add(&mut self, rows: &[Row], place: impl Fn(&Row) -> String) {
         for row in rows {
-            let path = if self.rows.len() < MOST_PATHS { &row.path } else { "(other paths)" };
-            let key = (path.to_owned(), row.reason, row.field);
-            let Row { reason, field, count, .. } = *row;
-            let at = *self.known.entry(key).or_insert_with(|| {
-                self.rows.push(LossRow { path: path.to_owned(), reason, field, count: 0, place: place(row) });
-                self.rows.len() - 1
-            });
-            self.rows[at].count += count;
+            let at = match self.known.get(&key(&row.path, row)) {
+                Some(at) => *at,
+                None => self.new_row(row, || place(row)),
+            };
+            self.rows[at].count += row.count;
         }
+    }
+
+    /// The row for a path that is not known yet: its own, or that of all others if there are too many.
+    #[cold]
+    fn new_row(&mut self, row: &Row, place: impl FnOnce() -> String) -> usize {
+        // What is said in brackets is no path; there are few, and each says something of its own.
+        let is_named = self.rows.len() < MOST_PATHS || row.path.starts_with('(');
+        let path = if is_named { row.path.as_str() } else { OTHER_PATHS };
+        *self.known.entry(key(path, row)).or_insert_with(|| {
+            let Row { reason, field, .. } = *row;
+            self.rows.push(LossRow { path: shortened(path), reason, field, count: 0, place: place() });
+            self.rows.len() - 1
+        })
     }
 
     /// What is missing of the conversation: the values of the model, most first.
@@ -175,25 +188,36 @@ impl LossTable {
     }
 }
 
+fn key(path: &str, row: &Row) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (path, row.reason, row.field).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// So many lines, or one for each path.
 fn section_text(text: &mut String, rows: Vec<&LossRow>, most: Option<usize>) {
-    let mut roofs = match most {
-        None => rows.into_iter().map(|row| Roof::new(vec![row])).collect(),
+    let mut groups = match most {
+        None => rows.into_iter().map(|row| PathGroup::new(vec![row])).collect(),
         Some(most) => split(rows, most),
     };
     let most = most.unwrap_or(usize::MAX);
-    roofs.sort_by(|a, b| b.count().cmp(&a.count()).then_with(|| a.prefix().cmp(b.prefix())));
-    let shown = if roofs.len() <= most { roofs.len() } else { most - 1 };
-    let digits = roofs.first().map_or(0, |roof| number(roof.count()).len());
-    let width = roofs[..shown].iter().map(|roof| roof.name().chars().count()).max().unwrap_or(0).min(56);
-    for roof in &roofs[..shown] {
-        let _ =
-            writeln!(text, "  {:>digits$}  {:width$}  {}", number(roof.count()), roof.name(), roof.about());
+    groups.sort_by(|a, b| b.count().cmp(&a.count()).then_with(|| a.prefix().cmp(b.prefix())));
+    let shown = if groups.len() <= most { groups.len() } else { most - 1 };
+    let digits = groups.first().map_or(0, |group| number(group.count()).len());
+    let width = groups[..shown].iter().map(|group| group.name().chars().count()).max().unwrap_or(0).min(56);
+    for group in &groups[..shown] {
+        let _ = writeln!(
+            text,
+            "  {:>digits$}  {:width$}  {}",
+            number(group.count()),
+            group.name(),
+            group.about()
+        );
     }
-    let rest = &roofs[shown..];
+    let rest = &groups[shown..];
     if !rest.is_empty() {
-        let paths: usize = rest.iter().map(|roof| roof.rows.len()).sum();
-        let count: u64 = rest.iter().map(Roof::count).sum();
+        let paths: usize = rest.iter().map(|group| group.rows.len()).sum();
+        let count: u64 = rest.iter().map(PathGroup::count).sum();
         let _ = writeln!(
             text,
             "  … and {} more paths with {} (`-v` lists them)",
@@ -204,15 +228,15 @@ fn section_text(text: &mut String, rows: Vec<&LossRow>, most: Option<usize>) {
 }
 
 /// Paths that share a beginning.
-struct Roof<'r> {
+struct PathGroup<'r> {
     rows: Vec<&'r LossRow>,
     /// How many segments they share.
     depth: usize,
-    /// Others with that beginning have roofs of their own.
+    /// Others with that beginning have groups of their own.
     is_rest: bool,
 }
 
-impl<'r> Roof<'r> {
+impl<'r> PathGroup<'r> {
     fn new(rows: Vec<&'r LossRow>) -> Self {
         let mut shared = segments(&rows[0].path);
         for row in &rows[1..] {
@@ -230,10 +254,8 @@ impl<'r> Roof<'r> {
 
     fn prefix(&self) -> &'r str {
         let path = &self.rows[0].path;
-        let end =
-            segments(path).get(self.depth).map(|segment| segment.as_ptr().addr() - path.as_ptr().addr());
-        // The slash belongs to the next segment.
-        end.map_or(path.as_str(), |end| &path[..end.saturating_sub(1)])
+        let length: usize = segments(path).iter().take(self.depth).map(|segment| segment.len()).sum();
+        &path[..length]
     }
 
     /// Whether it stands for paths that are not all the same.
@@ -242,9 +264,9 @@ impl<'r> Roof<'r> {
     }
 
     fn name(&self) -> String {
-        let prefix = shortened(self.prefix());
+        let prefix = self.prefix();
         match (self.is_several(), self.is_rest) {
-            (false, _) => prefix,
+            (false, _) => prefix.to_owned(),
             (true, false) => format!("{prefix}/…"),
             (true, true) => format!("{prefix}/… (others)"),
         }
@@ -265,8 +287,8 @@ impl<'r> Roof<'r> {
         reasons.sort_unstable();
         reasons.dedup();
         let most = self.rows.iter().rev().max_by_key(|row| row.count).unwrap_or(&self.rows[0]);
-        let rest = shortened(&most.path[self.prefix().len()..]);
-        let where_to_look = match (self.is_several(), safe::one_line(&most.place)) {
+        let rest = most.path.strip_prefix(self.prefix()).unwrap_or(&most.path);
+        let where_to_look = match (self.is_several(), safe::exact_line(&most.place)) {
             // All that is known is where everything is.
             (false, place) if place == WHOLE => String::new(),
             (true, place) if place == WHOLE => format!("such as {rest}"),
@@ -281,7 +303,7 @@ impl<'r> Roof<'r> {
         about
     }
 
-    fn children(&self) -> Vec<Roof<'r>> {
+    fn children(&self) -> Vec<PathGroup<'r>> {
         let mut children: Vec<Vec<&'r LossRow>> = Vec::new();
         let mut known = HashMap::new();
         for row in &self.rows {
@@ -292,39 +314,43 @@ impl<'r> Roof<'r> {
             }
             children[at].push(row);
         }
-        children.into_iter().map(Roof::new).collect()
+        children.into_iter().map(PathGroup::new).collect()
     }
 }
 
-/// The names in a path; what is no path is one name.
+/// The names in a path, each with the slash before it; what is no path is one name.
 fn segments(path: &str) -> Vec<&str> {
-    match path.strip_prefix('/') {
-        Some(path) => path.split('/').collect(),
-        None => vec![path],
+    if !path.starts_with('/') {
+        return vec![path];
     }
+    let mut begins: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
+    begins.push(path.len());
+    begins.windows(2).map(|two| &path[two[0]..two[1]]).collect()
 }
 
 /// As fine as there is room for, beginning with those that have most in them.
-fn split(rows: Vec<&LossRow>, lines: usize) -> Vec<Roof<'_>> {
-    let mut roofs = Roof { rows, depth: 0, is_rest: false }.children();
+fn split(rows: Vec<&LossRow>, lines: usize) -> Vec<PathGroup<'_>> {
+    let mut groups = PathGroup { rows, depth: 0, is_rest: false }.children();
     loop {
-        roofs.sort_by_key(|roof| std::cmp::Reverse(roof.count()));
-        let room = (lines + 1).saturating_sub(roofs.len());
-        let Some(at) = roofs.iter().position(Roof::can_be_split).filter(|_| room > 2) else { return roofs };
-        let mut finer = roofs[at].children();
+        groups.sort_by_key(|group| std::cmp::Reverse(group.count()));
+        let room = (lines + 1).saturating_sub(groups.len());
+        let Some(at) = groups.iter().position(PathGroup::can_be_split).filter(|_| room > 2) else {
+            return groups;
+        };
+        let mut finer = groups[at].children();
         if finer.len() > room {
-            finer.sort_by_key(|roof| std::cmp::Reverse(roof.count()));
-            let rest = finer.split_off(room - 1).into_iter().flat_map(|roof| roof.rows).collect();
-            finer.push(Roof { rows: rest, depth: roofs[at].depth, is_rest: true });
+            finer.sort_by_key(|group| std::cmp::Reverse(group.count()));
+            let rest = finer.split_off(room - 1).into_iter().flat_map(|group| group.rows).collect();
+            finer.push(PathGroup { rows: rest, depth: groups[at].depth, is_rest: true });
         }
-        roofs.swap_remove(at);
-        roofs.extend(finer);
+        groups.swap_remove(at);
+        groups.extend(finer);
     }
 }
 
 /// A name that may be anything, as it can be shown: names of members are what the source wrote.
 fn shortened(path: &str) -> String {
-    let path = safe::one_line(path);
+    let path = safe::exact_line(path);
     let length = path.chars().count();
     if length <= LONGEST_PATH {
         return path;
@@ -332,4 +358,79 @@ fn shortened(path: &str) -> String {
     let begin: String = path.chars().take(LONGEST_PATH / 2).collect();
     let end: String = path.chars().skip(length - LONGEST_PATH / 2).collect();
     format!("{begin}…{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use interlingua::framing::FramePlace;
+
+    use super::*;
+
+    fn table(paths: &[(&str, u64)]) -> LossTable {
+        let mut table = LossTable::default();
+        for (path, count) in paths {
+            let first = FramePlace::default();
+            let reason = Some(Reason::NoSlot);
+            let row = Row { path: (*path).to_owned(), reason, field: None, count: *count, bytes: 1, first };
+            table.add(&[row], |_| "line 1".to_owned());
+        }
+        table
+    }
+
+    /// Names may be anything: empty, with slashes in them, like other paths.
+    #[test]
+    fn whatever_paths_are_called_each_leaf_is_told_once() {
+        let odd = [
+            "",
+            "/",
+            "[]",
+            "/[]",
+            "//",
+            "/a",
+            "/a/",
+            "/a/b",
+            "/a//b",
+            "a",
+            "(other paths)",
+            "/é/…",
+            "/a[]/b",
+        ];
+        for most in 2..12 {
+            for skip in 0..odd.len() {
+                let paths: Vec<(&str, u64)> =
+                    odd.iter().skip(skip).zip(1..).map(|(path, count)| (*path, count)).collect();
+                let table = table(&paths);
+                let rows: Vec<&LossRow> = table.rows.iter().collect();
+                let groups = split(rows, most);
+                let told: u64 = groups.iter().map(PathGroup::count).sum();
+                assert_eq!(told, paths.iter().map(|(_, count)| count).sum::<u64>());
+                let names = groups.iter().map(|group| (group.name(), group.about()));
+                assert!(names.into_iter().all(|(_, about)| about.starts_with("no-slot")));
+                assert!(table.text("lost", Detail::Lines(most)).lines().count() <= most.max(2) + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn what_begins_alike_stands_together() {
+        let table = table(&[("/a/b/c", 5), ("/a/b/d", 7), ("/a/b/d/e", 1), ("/f", 2)]);
+        let text = table.text("lost", Detail::Lines(2));
+        assert_eq!(
+            text,
+            "lost of bookkeeping, and what has no word here: 15 leaves\n  \
+             13  /a/b/…  no-slot, such as /d in line 1\n   \
+             2  /f      no-slot, first in line 1\n"
+        );
+    }
+
+    #[test]
+    fn what_has_a_name_of_its_own_is_never_among_the_others() {
+        let many: Vec<String> = (0..MOST_PATHS + 5).map(|number| format!("/{number}")).collect();
+        let mut paths: Vec<(&str, u64)> = many.iter().map(|path| (path.as_str(), 1)).collect();
+        paths.extend([("/0", 1), (UNPARSED, 3)]);
+        let table = table(&paths);
+        assert_eq!(table.missed(), [("what could not be read", 3)]);
+        let count = |path: &str| table.rows.iter().find(|row| row.path == path).map(|row| row.count);
+        assert_eq!((count("/0"), count(OTHER_PATHS)), (Some(2), Some(5)));
+    }
 }

@@ -48,7 +48,7 @@ impl FilePlace {
             return FilePlace::Named(real);
         }
         // Also where a link leads to that leads to nothing yet.
-        let path = &followed(path).unwrap_or_else(|_| path.to_owned());
+        let path = &followed(path).ok().flatten().unwrap_or_else(|| path.to_owned());
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")));
         FilePlace::Named(match (parent, path.file_name()) {
@@ -58,13 +58,18 @@ impl FilePlace {
     }
 }
 
-/// Where a link leads to, whether or not there is anything; the path itself if it is no link.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+/// Where a link leads to, whether or not there is anything; the path itself if it is no link. Nowhere, if it stands for a
+/// file that is open already, such as `/dev/stdout`: that has no name to go by.
+fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
-        let Ok(next) = fs::read_link(&path) else { return Ok(path) };
+        let Ok(next) = fs::read_link(&path) else { return Ok(Some(path)) };
+        let parent = path.parent().unwrap_or(Path::new(""));
+        if fs::canonicalize(parent).is_ok_and(|real| real.starts_with("/proc") && real.ends_with("fd")) {
+            return Ok(None);
+        }
         // An absolute link takes the place of the whole path.
-        path = path.parent().unwrap_or(Path::new("")).join(next);
+        path = parent.join(next);
     }
     Err(io::Error::other("its links lead in a circle"))
 }
@@ -131,7 +136,7 @@ pub(crate) struct Sink {
 
 enum OutputPlace {
     Stdout(io::StdoutLock<'static>),
-    /// A device or a pipe that exists already.
+    /// A device, a pipe or a file that is open already.
     Device(PathBuf, File),
     Temporary(Unfinished),
 }
@@ -145,7 +150,11 @@ impl Sink {
     /// stays one: what it leads to is written.
     pub(crate) fn file(path: &Path, source: Option<&Path>) -> Result<Self, CommandError> {
         let failed = |error| CommandError::Write(path.to_owned(), error);
-        let path = &followed(path).map_err(failed)?;
+        let Some(path) = &followed(path).map_err(failed)? else {
+            // What stands in it already stays.
+            let file = OpenOptions::new().append(true).open(path).map_err(failed)?;
+            return Ok(Self { target: OutputPlace::Device(path.to_owned(), file), failed: None });
+        };
         let target = match fs::metadata(path) {
             Ok(meta) if !meta.is_file() => {
                 let file = OpenOptions::new().write(true).open(path).map_err(failed)?;

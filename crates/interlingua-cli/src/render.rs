@@ -1,5 +1,6 @@
 //! All prose: what is said about inputs, losses and problems. Colour only repeats what the words say.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -200,8 +201,8 @@ fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weigh
         Weight::Unsaid => String::new(),
         Weight::Said => format!("{style}{}{style:#}: ", severity.word()),
     };
-    let at = safe::one_line(&place.name(framing));
-    let detail = safe::one_line(detail);
+    let at = safe::exact_line(&place.name(framing));
+    let detail = safe::exact_line(detail);
     let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
     let _ = writeln!(text, "  {word}{at}: {} ({}){detail}", code.message(), code.name());
     if !window.is_empty() {
@@ -230,7 +231,7 @@ pub(crate) fn stopped(done: usize, expected: usize) -> String {
 pub(crate) fn converted_line(file: &Converted) -> String {
     let output = file.output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let what = if file.is_copy { "copied unchanged".to_owned() } else { counts(&file.report) };
-    format!("{} -> {}: {what}\n", safe::one_line(&file.name), safe::one_line(&output))
+    format!("{} -> {}: {what}\n", safe::exact_line(&file.name), safe::exact_line(&output))
 }
 
 /// What became of many files: of those that went the same way together, then of all.
@@ -261,7 +262,7 @@ fn way(way: &Way, detail: Detail) -> String {
     }
     text.push_str(&told(&counts.content));
     text.push_str(&missed(lost, counts.lost, empty.1 == *files));
-    if *incomplete > 0 {
+    if *incomplete > 0 && empty.1 < *files {
         let _ = write!(text, ", in {}", plural(*incomplete, "file"));
     }
     text.push('\n');
@@ -276,7 +277,7 @@ fn way(way: &Way, detail: Detail) -> String {
     for file in worst.iter().take(named).filter(|_| *files > 1) {
         let WorstFile { name, conversation, damaged, lost, leaves } = file;
         let _ =
-            write!(text, "  {}: lost {} of {}", safe::one_line(name), number(*lost), self::leaves(*leaves));
+            write!(text, "  {}: lost {} of {}", safe::exact_line(name), number(*lost), self::leaves(*leaves));
         if *conversation > 0 {
             let _ = write!(text, ", {} of the conversation", number(*conversation));
         }
@@ -286,7 +287,7 @@ fn way(way: &Way, detail: Detail) -> String {
         text.push('\n');
     }
     if empty.1 > 0 && empty.1 < *files {
-        let files_named: Vec<String> = empty.0.iter().map(|name| safe::one_line(name)).collect();
+        let files_named: Vec<String> = empty.0.iter().map(|name| safe::exact_line(name)).collect();
         let more = if empty.1 > files_named.len() as u64 { ", …" } else { "" };
         let what = "nothing of a conversation is in the output of";
         let _ = writeln!(text, "{what} {}: {}{more}", plural(empty.1, "file"), files_named.join(", "));
@@ -308,7 +309,7 @@ fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
         };
         let place = place_in(name, &problem.place.name(*framing));
         let what = code.message();
-        let _ = writeln!(text, "  {what} ({}): {times}, first in {}", code.name(), safe::one_line(&place));
+        let _ = writeln!(text, "  {what} ({}): {times}, first in {}", code.name(), safe::exact_line(&place));
         if let Some(way_out) = code.hint() {
             hint(text, "    ", way_out);
         }
@@ -317,10 +318,12 @@ fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
 }
 
 /// What went wrong with some of many files.
-pub(crate) fn failed(files: &[(String, CommandError)], verbose: bool) -> String {
-    let shown = if verbose { files } else { &files[..files.len().min(MOST)] };
+pub(crate) fn failed(files: &[(String, CommandError)], all: bool) -> String {
+    let shown = if all { files } else { &files[..files.len().min(MOST)] };
     let mut text: String = shown.iter().map(|(_, error)| self::error(error)).collect();
-    more(&mut text, (files.len() - shown.len()) as u64);
+    if let more @ 1.. = files.len() - shown.len() {
+        let _ = writeln!(text, "{RED}error{RED:#}: and {} more (`-v` lists them)", number(more as u64));
+    }
     text
 }
 
@@ -345,19 +348,21 @@ fn short_name(name: &str) -> String {
 /// What was left aside, by reason.
 pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut known = HashMap::new();
     for (name, error) in files {
         let reason = error.reason_to_skip();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
+        let at = *known.entry(reason.clone()).or_insert(reasons.len());
+        if at == reasons.len() {
+            reasons.push((reason, Vec::new()));
         }
+        reasons[at].1.push(name);
     }
     let mut text = String::new();
     for (reason, names) in &reasons {
         let shown =
             if verbose || names.len() <= MOST_SKIPPED { &names[..] } else { &names[..MOST_SKIPPED - 1] };
         for name in shown {
-            let _ = writeln!(text, "skipped {}: {reason}", safe::one_line(name));
+            let _ = writeln!(text, "skipped {}: {reason}", safe::exact_line(name));
         }
         if let more @ 1.. = names.len() - shown.len() {
             let _ = writeln!(text, "skipped {} more: {reason} (`-v` lists them)", number(more as u64));

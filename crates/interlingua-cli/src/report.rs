@@ -16,25 +16,34 @@ use crate::summary::Summary;
 /// The version of these documents. A higher one may change what members mean; members may be added without.
 const VERSION: u64 = 1;
 
-/// A report that is written file by file, so that it is never in memory as a whole.
+/// A report that is written file by file, so that it is never in memory as a whole. Of a run that comes to nothing not a
+/// byte is written.
 pub(crate) struct ReportWriter {
+    command: &'static str,
     sink: Sink,
-    has_file: bool,
+    has_begun: bool,
 }
 
 impl ReportWriter {
     /// The report of a command, to that file or to stdout.
     pub(crate) fn new(command: &'static str, path: Option<&Path>) -> Result<Self, CommandError> {
-        let mut sink = match path {
+        let sink = match path {
             None => Sink::stdout(),
             Some(path) => Sink::file(path, None)?,
         };
+        Ok(Self { command, sink, has_begun: false })
+    }
+
+    /// Writes what stands before the files, or between two of them.
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return self.sink.write(b",");
+        }
         let begin = held(|json| {
-            json.object().key("version").u64(VERSION).key("command").literal(command).key("files").array();
-            json.end_array().end_object();
+            json.object().key("version").u64(VERSION).key("command").literal(self.command);
+            json.key("files").array().end_array().end_object();
         });
-        sink.write(begin.strip_suffix("]}").unwrap_or(&begin).as_bytes());
-        Ok(Self { sink, has_file: false })
+        self.sink.write(begin.strip_suffix("]}").unwrap_or(&begin).as_bytes());
     }
 
     /// One more file that was converted.
@@ -81,9 +90,7 @@ impl ReportWriter {
     }
 
     fn file(&mut self, write: impl FnOnce(&mut JsonWriter<'_>)) {
-        if std::mem::replace(&mut self.has_file, true) {
-            self.sink.write(b",");
-        }
+        self.begin();
         let file = held(|json| {
             json.object();
             write(json);
@@ -109,6 +116,9 @@ impl ReportWriter {
             }
             json.end_object();
         });
+        if !self.has_begun {
+            self.begin();
+        }
         self.sink.write(b"],");
         self.sink.write(end.strip_prefix('{').unwrap_or(&end).as_bytes());
         self.sink.write(b"\n");

@@ -31,9 +31,10 @@ impl Talk {
         Self::print(&render::error(error));
     }
 
-    /// Says what went wrong with several, always.
-    pub(crate) fn insist(text: &str) {
-        Self::print(text);
+    /// Says what went wrong with some of many files, always: the first, or all for whoever wants to know everything or
+    /// nothing else.
+    pub(crate) fn errors(&self, files: &[(String, CommandError)]) {
+        Self::print(&render::failed(files, self.verbose || self.quiet));
     }
 
     /// Whether someone is watching a progress bar.

@@ -141,11 +141,7 @@ fn a_second_run_may_leave_out_what_is_there() {
     dir.write("logs/a.jsonl", log(1)).write("logs/b.jsonl", log(2)).write("out/a.record.json", "mine");
     let ran = dir.run("convert logs --to record -o out/ --skip-existing");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("skipped logs/a.jsonl: `out/a.record.json` is there already"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("skipped logs/a.jsonl: its output is there already"), "{}", ran.stderr);
     assert_eq!(dir.read("out/a.record.json"), b"mine");
     assert_eq!(dir.files(), ["logs/a.jsonl", "logs/b.jsonl", "out/a.record.json", "out/b.record.json"]);
     // Nothing left to do is no mistake.
@@ -166,6 +162,28 @@ fn one_folder_that_cannot_be_read_does_not_stop_the_rest() {
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         assert!(ran.stderr.contains("logs/closed"), "{}", ran.stderr);
     }
+}
+
+/// What the shell has opened has no name of its own: it is written after what stands there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_open_already_is_written_as_it_is() {
+    let dir = Dir::new("files_open");
+    dir.write("a.jsonl", log(1)).write("all", "first\n");
+    let wanted = dir.run("convert a.jsonl --to record -q").stdout;
+    let shell = |script: &str| {
+        let binary = env!("CARGO_BIN_EXE_interlingua");
+        let script = script.replace("CONVERT", &format!("'{binary}' convert a.jsonl --to record -q"));
+        let ran = Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output();
+        let ran = ran.expect("a shell runs");
+        assert!(ran.status.success(), "{script}: {}", String::from_utf8_lossy(&ran.stderr));
+    };
+    shell("CONVERT -o /dev/stdout >> all; CONVERT -o /dev/fd/3 3>> all; CONVERT -o /proc/self/fd/1 >> all");
+    assert!(dir.read("all") == [&b"first\n"[..], &wanted, &wanted, &wanted].concat());
+    shell("CONVERT -o /dev/stdout | cat > piped; CONVERT -o b.json --report /dev/fd/3 3>&1 | cat > report");
+    assert!(dir.read("piped") == wanted && dir.read("report").starts_with(b"{\"version\":1"));
+    shell("mkfifo pipe; cat pipe > read & CONVERT -o pipe; wait");
+    assert!(dir.read("read") == wanted);
 }
 
 fn start(dir: &Dir, args: &[&str], stdin: Stdio) -> Child {

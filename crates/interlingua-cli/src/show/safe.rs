@@ -36,6 +36,11 @@ pub(crate) fn one_line(text: &str) -> String {
     words.join(" ")
 }
 
+/// The same on one line, with every character in its place: names of files and members are no prose.
+pub(crate) fn exact_line(text: &str) -> String {
+    visible(text).replace('\n', "␊").replace('\t', "␉")
+}
+
 fn is_risky(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

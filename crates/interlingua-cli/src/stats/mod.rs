@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
         talk::text(&table::write(&overview, talk.verbose))?;
     }
     talk.say(&render::skipped(&overview.skipped, talk.verbose));
-    Talk::insist(&render::failed(&overview.failed, talk.verbose));
+    talk.errors(&overview.failed);
     match (&overview.failed[..], &overview.files[..]) {
         ([(_, error), ..], _) => Ok(error.exit()),
         ([], []) => Err(CommandError::NothingRecognised(overview.skipped.len())),

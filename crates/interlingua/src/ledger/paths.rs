@@ -78,10 +78,19 @@ impl Names {
                 }
                 None => text.push_str("[]"),
             }
+            if text.len() > LONGEST_PATH {
+                let end = (0..=LONGEST_PATH).rev().find(|at| text.is_char_boundary(*at));
+                text.truncate(end.unwrap_or(0));
+                text.push('…');
+                break;
+            }
         }
         text
     }
 }
+
+/// The most bytes of a path: names may be long and deep, and a report holds thousands of them.
+const LONGEST_PATH: usize = 1000;
 
 /// What is added to a row.
 #[derive(Clone, Copy)]
@@ -132,7 +141,8 @@ impl Paths {
     #[cold]
     fn add_row(&mut self, mut key: u64, row: Booking, mut path: String) {
         let Booking { reason, field, leaves, bytes, frame } = row;
-        if self.rows.len() >= Self::MOST {
+        // What stands in brackets is no path; there are few, and each says something of its own.
+        if self.rows.len() >= Self::MOST && !path.starts_with('(') {
             // Not all together: what was lost of the conversation must not pass for bookkeeping.
             let of_field = field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
             (key, path) = (reason as u64 ^ of_field, "(other paths)".to_owned());
