@@ -37,9 +37,9 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
     jobs::each(&found, &args.bulk, work, |file, result| match result {
         Err(error) if error.is_skip() && !file.named => skipped.push((file.input.name(), error)),
         result => {
-            let told = verdicts.add(&file.input.name(), result, file.named, talk);
+            let printed = verdicts.add(&file.input.name(), result, file.named, talk);
             if written.is_ok() {
-                written = told;
+                written = printed;
             }
         }
     });
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
     let Verdicts { sound, not_sound, unreadable, exit, report } = verdicts;
     match report {
         Some(report) => report.finish(&skipped, None)?,
-        None if found.len() > 1 && !talk.quiet => {
+        None if sound + not_sound + unreadable > 1 && !talk.quiet => {
             talk::text(&render::verdicts(sound, not_sound, unreadable))?;
         }
         None => {}

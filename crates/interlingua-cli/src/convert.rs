@@ -363,8 +363,11 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Resu
     if opened.is_blank() {
         return Err(CommandError::Empty(name.to_owned()));
     }
-    let is_named = |guess: &Guess| flags.from.is_none_or(|dialect| dialect.name == guess.dialect.name);
-    let (dialect, how, guess) = match (flags.from, opened.candidates.decide_among(is_named)) {
+    let detection = match flags.from {
+        Some(dialect) => opened.candidates.decide_for(dialect),
+        None => opened.candidates.decide(),
+    };
+    let (dialect, how, guess) = match (flags.from, detection) {
         (None, Detection::Clear(guess)) => (guess.dialect, How::Detected, Some(guess)),
         (Some(dialect), Detection::Clear(guess)) => (dialect, How::Named, Some(guess)),
         (Some(dialect), Detection::Unknown) => (dialect, How::Named, None),

@@ -378,7 +378,7 @@ pub(crate) struct BackendFlags {
 /// How much is said, by commands with something to say beside their output.
 #[derive(Debug, Args)]
 pub(crate) struct QuietFlag {
-    /// Say nothing but errors; of a check, only what is not sound
+    /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
 }

@@ -82,8 +82,8 @@ struct LossRow {
     reason: Option<Reason>,
     field: Option<Field>,
     count: u64,
-    /// Where it was seen first.
-    place: String,
+    /// Where it was seen first, if that is more than somewhere.
+    place: Option<String>,
 }
 
 /// The most paths that are told apart; any more are told together.
@@ -112,14 +112,12 @@ impl Detail {
     }
 }
 
-/// The place of what stands somewhere in a document, or of which no one knows where it stood.
-pub(crate) const WHOLE: &str = "the input";
 /// The longest path that is shown whole.
 const LONGEST_PATH: usize = 90;
 
 impl LossTable {
     /// Adds what a report says; `place` names a frame.
-    pub(crate) fn add(&mut self, rows: &[Row], place: impl Fn(&Row) -> String) {
+    pub(crate) fn add(&mut self, rows: &[Row], place: impl Fn(&Row) -> Option<String>) {
         for row in rows {
             let at = match self.known.get(&key(&row.path, row)) {
                 Some(at) => *at,
@@ -131,7 +129,7 @@ impl LossTable {
 
     /// The row for a path that is not known yet: its own, or that of all others if there are too many.
     #[cold]
-    fn new_row(&mut self, row: &Row, place: impl FnOnce() -> String) -> usize {
+    fn new_row(&mut self, row: &Row, place: impl FnOnce() -> Option<String>) -> usize {
         // What is said in brackets is no path; there are few, and each says something of its own.
         let is_named = self.rows.len() < MOST_PATHS || row.path.starts_with('(');
         let path = if is_named { row.path.as_str() } else { OTHER_PATHS };
@@ -288,12 +286,11 @@ impl<'r> PathGroup<'r> {
         reasons.dedup();
         let most = self.rows.iter().rev().max_by_key(|row| row.count).unwrap_or(&self.rows[0]);
         let rest = most.path.strip_prefix(self.prefix()).unwrap_or(&most.path);
-        let where_to_look = match (self.is_several(), safe::exact_line(&most.place)) {
-            // All that is known is where everything is.
-            (false, place) if place == WHOLE => String::new(),
-            (true, place) if place == WHOLE => format!("such as {rest}"),
-            (false, place) => format!("first in {place}"),
-            (true, place) => format!("such as {rest} in {place}"),
+        let where_to_look = match (self.is_several(), most.place.as_deref().map(safe::exact_line)) {
+            (false, None) => String::new(),
+            (true, None) => format!("such as {rest}"),
+            (false, Some(place)) => format!("first in {place}"),
+            (true, Some(place)) => format!("such as {rest} in {place}"),
         };
         let mut about = reasons.join(" or ");
         if !about.is_empty() && !where_to_look.is_empty() {
@@ -372,7 +369,7 @@ mod tests {
             let first = FramePlace::default();
             let reason = Some(Reason::NoSlot);
             let row = Row { path: (*path).to_owned(), reason, field: None, count: *count, bytes: 1, first };
-            table.add(&[row], |_| "line 1".to_owned());
+            table.add(&[row], |_| Some("line 1".to_owned()));
         }
         table
     }

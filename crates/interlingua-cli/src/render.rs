@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem, Severity};
-use interlingua::framing::Framing;
+use interlingua::framing::{FramePlace, Framing};
 use interlingua::ledger::{ContentCounts, Report, Row};
 
 use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
 
 use crate::convert::{Converted, How, Identified};
 use crate::error::CommandError;
-use crate::losses::{self, Detail, LossTable, UNPARSED};
+use crate::losses::{Detail, LossTable, UNPARSED};
 use crate::show::safe;
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 
@@ -63,7 +63,7 @@ pub(crate) fn converted(file: &Converted, verbose: bool) -> String {
         return format!("copied unchanged: it is {} already\n", role_of(file.to));
     }
     let report = &file.report;
-    let place = |row: &Row| row.first.name(report.framing);
+    let place = |row: &Row| (!row.first.is_whole()).then(|| row.first.name(report.framing));
     let (mut lost, mut kept) = (LossTable::default(), LossTable::default());
     lost.add(&report.lost_paths, place);
     kept.add(&report.kept_paths, place);
@@ -307,7 +307,7 @@ fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
             (1, _) => "once".to_owned(),
             (times, files) => format!("{} times in {}", number(*times), plural(*files, "file")),
         };
-        let place = place_in(name, &problem.place.name(*framing));
+        let place = place_in(name, problem.place.frame, &problem.place.name(*framing));
         let what = code.message();
         let _ = writeln!(text, "  {what} ({}): {times}, first in {}", code.name(), safe::exact_line(&place));
         if let Some(way_out) = code.hint() {
@@ -328,9 +328,9 @@ pub(crate) fn failed(files: &[(String, CommandError)], all: bool) -> String {
 }
 
 /// A place in one of many files.
-pub(crate) fn place_in(file: &str, place: &str) -> String {
+pub(crate) fn place_in(file: &str, frame: FramePlace, name: &str) -> String {
     let file = short_name(file);
-    if place == losses::WHOLE { file } else { format!("{file}, {place}") }
+    if frame.is_whole() { file } else { format!("{file}, {name}") }
 }
 
 /// A name that fits into a line with other things: its end tells most.

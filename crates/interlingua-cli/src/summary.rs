@@ -132,7 +132,7 @@ impl Way {
         self.copies += u64::from(file.is_copy);
         add_counts(&mut self.counts, report);
         for (table, rows) in [(&mut self.lost, &report.lost_paths), (&mut self.kept, &report.kept_paths)] {
-            table.add(rows, |row| render::place_in(name, &row.first.name(report.framing)));
+            table.add(rows, |row| Some(render::place_in(name, row.first, &row.first.name(report.framing))));
         }
         for (what, count) in &report.notes {
             match self.counts.notes.iter_mut().find(|(known, _)| known == what) {

@@ -45,6 +45,8 @@ pub struct Guess {
 pub struct Candidates {
     /// What dialects say, best first.
     pub guesses: Vec<Guess>,
+    /// What merely agrees: of use to whoever knows the dialect.
+    faint: Vec<Guess>,
     /// A form that is known and that no dialect reads.
     pub unread: Option<&'static UnreadForm>,
 }
@@ -64,6 +66,18 @@ impl Candidates {
     /// Whether the best candidate is far enough before the others.
     pub fn decide(&self) -> Detection {
         self.decide_among(|_| true)
+    }
+
+    /// The same for someone who knows the dialect: what it is there, however little speaks for it.
+    pub fn decide_for(&self, dialect: &Dialect) -> Detection {
+        let is_it = |guess: &Guess| guess.dialect.name == dialect.name;
+        match self.decide_among(is_it) {
+            Detection::Unknown => {
+                let faint = self.faint.iter().copied().find(is_it);
+                faint.map_or(Detection::Unknown, Detection::Clear)
+            }
+            known => known,
+        }
     }
 
     /// The same among some of the candidates only.
@@ -115,6 +129,9 @@ const UNMISTAKABLE: u32 = 10;
 
 /// So many documents are enough, if one of them says something.
 const DOCUMENTS: u32 = 20;
+
+/// What is said once for a whole input is said in one of so many documents.
+const BEGINNING: u32 = 3;
 
 /// So many are looked at if none does: a newer version of an agent may begin with lines that nobody knows.
 const MOST_DOCUMENTS: u32 = 200;
@@ -239,7 +256,8 @@ struct Poll {
     seen: u32,
     /// The first that said something came late: those after it must show whether it was one of many.
     was_late: bool,
-    unread: Option<&'static UnreadForm>,
+    /// Forms that nobody reads, and how many documents speak for each. One at the beginning is enough.
+    unread: Vec<(&'static UnreadForm, u32)>,
 }
 
 impl Poll {
@@ -257,7 +275,13 @@ impl Poll {
         let place = if self.seen == 0 { DocumentPlace::First } else { DocumentPlace::Later };
         self.was_late |= self.guesses.is_empty() && self.seen >= DOCUMENTS;
         self.seen += 1;
-        self.unread = self.unread.or_else(|| UnreadForm::of(head.doc, place));
+        if let Some(form) = UnreadForm::of(head.doc, place) {
+            match self.unread.iter_mut().find(|(known, _)| known.about == form.about) {
+                Some((_, documents)) => *documents += 1,
+                None if self.seen <= BEGINNING => self.unread.push((form, DOCUMENTS)),
+                None => self.unread.push((form, 1)),
+            }
+        }
         for &dialect in DIALECTS {
             let Some((role, score)) = (dialect.sniff)(&head) else { continue };
             if !dialect.role(role).is_some_and(|spec| suits(spec.framing)) {
@@ -278,17 +302,19 @@ impl Poll {
 
     fn candidates(mut self) -> Candidates {
         let seen = self.seen;
+        let unread = self.unread.iter().find(|(_, documents)| documents * 3 >= seen).map(|(form, _)| *form);
         let looks_like =
-            |dialect: &Dialect| self.unread.is_some_and(|form| form.looks_like.contains(&dialect.name));
+            |dialect: &Dialect| unread.is_some_and(|form| form.looks_like.contains(&dialect.name));
         // Logs have lines that say nothing of whose they are; that most do not is no log.
         self.guesses.retain(|guess| {
             let share = if guess.surest >= UNMISTAKABLE { 5 } else { 3 };
-            guess.documents * share >= seen && guess.surest > SILENT && !looks_like(guess.dialect)
+            guess.documents * share >= seen && !looks_like(guess.dialect)
         });
         // A flavour that nothing speaks for but what its base has comes after it.
         self.guesses
             .sort_by_key(|guess| (std::cmp::Reverse(guess.score), guess.dialect.flavour_of.is_some()));
-        Candidates { guesses: self.guesses, unread: self.unread }
+        let (guesses, faint) = self.guesses.into_iter().partition(|guess| guess.surest > SILENT);
+        Candidates { guesses, faint, unread }
     }
 }
 

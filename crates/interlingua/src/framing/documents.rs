@@ -11,7 +11,7 @@
 //! ends there.
 
 use super::nesting::{Nesting, NestingMark};
-use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered};
+use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf};
 
 /// The framer of documents.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl DocumentFramer {
         Self {
             path,
             state: State::Between(None),
-            buffer: Gathered::literal(limit),
+            buffer: Gathered::literal(limit, PieceOf::Document),
             comma: false,
             open: Vec::new(),
             matched: 0,
@@ -103,6 +103,13 @@ impl DocumentFramer {
     }
 
     fn add(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        self.buffer.of = match self.state {
+            State::Between(None) | State::Head | State::HeadValue | State::Begun | State::Stray => {
+                PieceOf::Document
+            }
+            State::Element => PieceOf::Element,
+            State::Between(Some(_)) | State::Ended | State::Tail | State::TailValue => PieceOf::Tail,
+        };
         if self.buffer.add(bytes, each) {
             // What a name was compared with has been passed on.
             self.last_string = 0..0;

@@ -2,7 +2,7 @@
 //! byte.
 
 use super::nesting::{Nesting, NestingMark};
-use super::{Frame, FrameKind, Framer, Gathered, SseFramer};
+use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf, SseFramer};
 
 /// The framer of such streams.
 #[derive(Debug)]
@@ -11,6 +11,9 @@ pub struct EventsOrArrayFramer {
     events: SseFramer,
     element: Gathered,
     nesting: Nesting,
+    mark: ByteOrderMark,
+    /// The mark as it is handed out, if there is one.
+    has_mark: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +33,10 @@ impl EventsOrArrayFramer {
         Self {
             form: StreamForm::Unknown,
             events: SseFramer::new(limit),
-            element: Gathered::new(limit),
+            element: Gathered::new(limit, PieceOf::Element),
             nesting: Nesting::default(),
+            mark: ByteOrderMark::default(),
+            has_mark: false,
         }
     }
 
@@ -69,7 +74,13 @@ impl Framer for EventsOrArrayFramer {
         self.events.memory()
     }
 
-    fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        // Events may begin with a mark, and it is no part of them.
+        let (kept, mut bytes) = self.mark.skip(bytes, &mut |_| self.has_mark = true);
+        if !kept.is_empty() {
+            self.form = StreamForm::Events;
+            self.events.push(kept, each);
+        }
         while !bytes.is_empty() {
             match self.form {
                 StreamForm::Unknown => {
@@ -78,6 +89,9 @@ impl Framer for EventsOrArrayFramer {
                         None => return self.events.push(bytes, each),
                         Some(b'[') => {
                             self.form = StreamForm::Array;
+                            if self.has_mark {
+                                each(ByteOrderMark::frame());
+                            }
                             bytes = bytes.get(space + 1..).unwrap_or_default();
                         }
                         Some(_) => self.form = StreamForm::Events,
@@ -99,7 +113,10 @@ impl Framer for EventsOrArrayFramer {
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         match self.form {
-            StreamForm::Unknown | StreamForm::Events => self.events.finish(each),
+            StreamForm::Unknown | StreamForm::Events => {
+                self.events.push(self.mark.finish(), each);
+                self.events.finish(each);
+            }
             StreamForm::Array | StreamForm::AfterArray => {
                 if !self.element.is_blank() {
                     self.element.end(FrameKind::Element { comma: false }, each);

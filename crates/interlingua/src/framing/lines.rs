@@ -1,6 +1,6 @@
 //! One document a line. A line that is complete in the bytes at hand is not copied.
 
-use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered};
+use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf};
 
 /// The line framer.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct LineFramer {
 impl LineFramer {
     /// A framer that gathers at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { partial: Gathered::new(limit), mark: ByteOrderMark::default() }
+        Self { partial: Gathered::new(limit, PieceOf::Line), mark: ByteOrderMark::default() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The byte order mark that some programs put before everything else.
 
-use super::{Frame, FrameKind};
+use super::{Frame, FrameKind, PieceOf};
 
 /// Looks for a byte order mark, however it is cut.
 #[derive(Debug, Default)]
@@ -27,10 +27,15 @@ impl ByteOrderMark {
             self.seen += 1;
             if self.seen == BOM.len() {
                 self.decided = true;
-                each(Frame::new(BOM, FrameKind::Piece { why: "bom", more: true }));
+                each(Self::frame());
             }
         }
         (&[], bytes)
+    }
+
+    /// The mark, as it is handed out.
+    pub(super) const fn frame() -> Frame<'static> {
+        Frame::new(BOM, FrameKind::Piece { why: "bom", more: true, of: PieceOf::Nothing })
     }
 
     /// Returns what was taken for the beginning of a mark that never came.

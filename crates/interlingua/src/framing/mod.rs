@@ -99,7 +99,26 @@ pub enum FrameKind<'f> {
         why: &'static str,
         /// The same line goes on in the next frame.
         more: bool,
+        /// What it is a piece of.
+        of: PieceOf,
     },
+}
+
+/// What a piece belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PieceOf {
+    /// Nothing: it stands before everything.
+    Nothing,
+    /// A line.
+    Line,
+    /// An event.
+    Event,
+    /// A document, or what stands before its list.
+    Document,
+    /// An element of a list.
+    Element,
+    /// What stands after a list.
+    Tail,
 }
 
 /// Which frame, as people find it in its source.
@@ -121,9 +140,9 @@ pub enum FramePart {
     Line,
     /// The event of that number.
     Event,
-    /// A document, one of those in it, or a piece that is none.
+    /// One of the documents in it, from 1.
     Document(u64),
-    /// What stands before the list of a document.
+    /// What stands before the list of that document.
     Head(u64),
     /// An element of that list.
     Element {
@@ -132,22 +151,11 @@ pub enum FramePart {
         /// Which element, from 0.
         index: u64,
     },
-    /// What stands after the list of a document.
+    /// What stands after the list of that document.
     Tail(u64),
 }
 
 impl FramePlace {
-    /// Before the first frame.
-    pub(crate) const fn before_the_first(framing: Framing) -> Self {
-        let part = match framing {
-            Framing::Lines => FramePart::Line,
-            Framing::Sse | Framing::EventsOrArray => FramePart::Event,
-            Framing::Whole => FramePart::Whole,
-            Framing::Documents(_) | Framing::LinesOrDocuments(_) => FramePart::Document(0),
-        };
-        Self { number: 0, part }
-    }
-
     /// What people call it. Lists are called by their name in the framing.
     pub fn name(self, framing: Framing) -> String {
         let list = match framing {
@@ -156,8 +164,8 @@ impl FramePlace {
         };
         let list = list.unwrap_or_default();
         let (place, document) = match self.part {
-            _ if self.number == 0 => return "the input".to_owned(),
-            FramePart::Whole | FramePart::Document(0 | 1) => return "the input".to_owned(),
+            _ if self.is_whole() => return "the input".to_owned(),
+            FramePart::Whole => return "the input".to_owned(),
             FramePart::Line => return format!("line {}", self.number),
             FramePart::Event => return format!("event {}", self.number),
             FramePart::Document(document) => return format!("document {document}"),
@@ -171,24 +179,34 @@ impl FramePlace {
         }
     }
 
+    /// Whether it says no more than that it is somewhere in the input.
+    pub const fn is_whole(self) -> bool {
+        self.number == 0 || matches!(self.part, FramePart::Whole | FramePart::Document(0 | 1))
+    }
+
     /// The place of the next frame.
     pub(crate) const fn next(self, kind: FrameKind<'_>) -> Self {
         let part = match (kind, self.part) {
-            (FrameKind::Line | FrameKind::LastLine, _) => FramePart::Line,
-            (FrameKind::Whole, _) => FramePart::Whole,
-            (FrameKind::Sse(_), _) => FramePart::Event,
-            (FrameKind::Document, before) => FramePart::Document(before.document() + 1),
-            (FrameKind::Head, before) => FramePart::Head(before.document() + 1),
-            (FrameKind::Tail, before) => FramePart::Tail(before.document()),
-            // What is too large to be read is one of those that it stands among.
-            (FrameKind::Element { .. } | FrameKind::Piece { .. }, FramePart::Element { document, index }) => {
-                FramePart::Element { document, index: index + 1 }
+            (FrameKind::Piece { of: PieceOf::Nothing, .. }, _) => return self,
+            (FrameKind::Line | FrameKind::LastLine | FrameKind::Piece { of: PieceOf::Line, .. }, _) => {
+                FramePart::Line
             }
-            (FrameKind::Element { .. }, before) => {
+            (FrameKind::Whole, _) => FramePart::Whole,
+            (FrameKind::Sse(_) | FrameKind::Piece { of: PieceOf::Event, .. }, _) => FramePart::Event,
+            (FrameKind::Document | FrameKind::Piece { of: PieceOf::Document, .. }, before) => {
+                FramePart::Document(before.document() + 1)
+            }
+            (FrameKind::Head, before) => FramePart::Head(before.document() + 1),
+            (FrameKind::Tail | FrameKind::Piece { of: PieceOf::Tail, .. }, before) => {
+                FramePart::Tail(before.document())
+            }
+            (
+                FrameKind::Element { .. } | FrameKind::Piece { of: PieceOf::Element, .. },
+                FramePart::Element { document, index },
+            ) => FramePart::Element { document, index: index + 1 },
+            (FrameKind::Element { .. } | FrameKind::Piece { of: PieceOf::Element, .. }, before) => {
                 FramePart::Element { document: before.document(), index: 0 }
             }
-            (FrameKind::Piece { .. }, FramePart::Head(document)) => FramePart::Element { document, index: 0 },
-            (FrameKind::Piece { .. }, before) => before,
         };
         Self { number: self.number + 1, part }
     }
@@ -233,7 +251,7 @@ impl Framing {
             Framing::Lines => Box::new(LineFramer::new(limit)),
             Framing::Sse => Box::new(SseFramer::new(limit)),
             Framing::EventsOrArray => Box::new(EventsOrArrayFramer::new(limit)),
-            Framing::Whole => Box::new(WholeFramer(Gathered::new(limit))),
+            Framing::Whole => Box::new(WholeFramer::new(limit)),
             Framing::Documents(path) => Box::new(DocumentFramer::new(path, limit)),
             Framing::LinesOrDocuments(path) => Box::new(LinesOrDocumentsFramer::new(path, limit)),
         }
@@ -271,30 +289,47 @@ pub trait Framer: Send {
 }
 
 /// One document, gathered.
-struct WholeFramer(Gathered);
+struct WholeFramer {
+    document: Gathered,
+    mark: ByteOrderMark,
+}
+
+impl WholeFramer {
+    fn new(limit: usize) -> Self {
+        Self { document: Gathered::new(limit, PieceOf::Document), mark: ByteOrderMark::default() }
+    }
+}
 
 impl Framer for WholeFramer {
     fn memory(&mut self) -> &mut Vec<u8> {
-        &mut self.0.bytes
+        &mut self.document.bytes
     }
 
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
-        self.0.add(bytes, each);
+        let (kept, bytes) = self.mark.skip(bytes, each);
+        self.document.add(kept, each);
+        self.document.add(bytes, each);
     }
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
-        if !self.0.is_empty() {
-            self.0.end(FrameKind::Whole, each);
+        self.document.add(self.mark.finish(), each);
+        if !self.document.is_empty() {
+            self.document.end(FrameKind::Whole, each);
         }
     }
 
     fn last(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
-        if self.0.is_empty() && !bytes.is_empty() && bytes.len() <= self.0.limit {
-            each(Frame::new(bytes, FrameKind::Whole));
-        } else {
-            self.push(bytes, each);
-            self.finish(each);
+        let (kept, bytes) = self.mark.skip(bytes, each);
+        if kept.is_empty()
+            && self.document.is_empty()
+            && !bytes.is_empty()
+            && bytes.len() <= self.document.limit
+        {
+            return each(Frame::new(bytes, FrameKind::Whole));
         }
+        self.document.add(kept, each);
+        self.document.add(bytes, each);
+        self.finish(each);
     }
 }
 
@@ -307,15 +342,17 @@ struct Gathered {
     oversized: bool,
     /// What stands between frames is in them.
     source: Source<'static>,
+    /// What is being gathered.
+    of: PieceOf,
 }
 
 impl Gathered {
-    fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), limit: limit.max(1), oversized: false, source: Source::Frame }
+    fn new(limit: usize, of: PieceOf) -> Self {
+        Self { bytes: Vec::new(), limit: limit.max(1), oversized: false, source: Source::Frame, of }
     }
 
-    fn literal(limit: usize) -> Self {
-        Self { source: Source::Literal, ..Self::new(limit) }
+    fn literal(limit: usize, of: PieceOf) -> Self {
+        Self { source: Source::Literal, ..Self::new(limit, of) }
     }
 
     fn is_empty(&self) -> bool {
@@ -328,7 +365,7 @@ impl Gathered {
         while bytes.len() > self.limit - self.bytes.len() {
             let (fits, rest) = bytes.split_at(self.limit - self.bytes.len());
             self.append(fits);
-            let kind = FrameKind::Piece { why: "too-large", more: true };
+            let kind = FrameKind::Piece { why: "too-large", more: true, of: self.of };
             each(Frame { bytes: &self.bytes, kind, source: self.source });
             self.bytes.clear();
             self.oversized = true;
@@ -358,7 +395,7 @@ impl Gathered {
     fn end(&mut self, kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
         let kind = if std::mem::take(&mut self.oversized) {
             // A last line that has no newline goes on as far as anyone can tell.
-            FrameKind::Piece { why: "too-large", more: kind == FrameKind::LastLine }
+            FrameKind::Piece { why: "too-large", more: kind == FrameKind::LastLine, of: self.of }
         } else {
             kind
         };
@@ -382,6 +419,60 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What frames are called, each once.
+    fn places(framing: Framing, limit: usize, text: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let (mut place, mut goes_on) = (FramePlace::default(), false);
+        let mut each = |frame: Frame<'_>| {
+            if !goes_on {
+                place = place.next(frame.kind);
+            }
+            let is_mark = matches!(frame.kind, FrameKind::Piece { of: PieceOf::Nothing, .. });
+            goes_on = !is_mark && matches!(frame.kind, FrameKind::Piece { more: true, .. });
+            let name = place.name(framing);
+            if !is_mark && found.last() != Some(&name) {
+                found.push(name);
+            }
+        };
+        let mut framer = framing.framer(limit);
+        framer.push(text.as_bytes(), &mut each);
+        framer.finish(&mut each);
+        found
+    }
+
+    #[test]
+    fn frames_are_called_as_people_find_them() {
+        const LIST: Framing = Framing::LinesOrDocuments(&["a"]);
+        let long = "x".repeat(40);
+        let before = "what stands before `a`";
+        let after = "what stands after `a`";
+        for (framing, text, names) in [
+            (Framing::Lines, "\u{feff}1\n\n3".to_owned(), vec!["line 1", "line 2", "line 3"]),
+            (Framing::Lines, format!("{long}\n2\n"), vec!["line 1", "line 2"]),
+            (Framing::Sse, format!("data: {long}\n\ndata: 2\n\n"), vec!["event 1", "event 2"]),
+            (Framing::Whole, format!("[{long}]"), vec!["the input"]),
+            (LIST, "\u{feff}{\"b\":1}\n{\"b\":2}\n".to_owned(), vec!["line 1", "line 2"]),
+            (LIST, "\u{feff}{\"a\":[1,2]}".to_owned(), vec![before, "a[0]", "a[1]", after]),
+            (LIST, format!("{{\"a\":[1,\"{long}\",3]}}"), vec![before, "a[0]", "a[1]", "a[2]", after]),
+            (LIST, format!("{{\"a\":[\"{long}\"],\"b\":\"{long}\"}}"), vec![before, "a[0]", after]),
+            (
+                Framing::Documents(&["a"]),
+                format!("{{\"a\":[1]}}{{\"b\":\"{long}\",\"a\":[1]}}{{\"b\":1}}"),
+                vec![
+                    before,
+                    "a[0]",
+                    after,
+                    "document 2",
+                    "a[0] of document 2",
+                    "what stands after `a` of document 2",
+                    "document 3",
+                ],
+            ),
+        ] {
+            assert_eq!(places(framing, 20, &text), names, "{text}");
+        }
+    }
 
     fn frames(framing: Framing, limit: usize, chunk: usize, text: &str) -> Vec<(String, String)> {
         let mut frames = Vec::new();

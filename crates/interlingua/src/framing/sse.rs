@@ -1,6 +1,6 @@
 //! Server-sent events, as the WHATWG text says: any of three line ends, comments, several data lines joined.
 
-use super::{Frame, FrameKind, Framer, Gathered};
+use super::{Frame, FrameKind, Framer, Gathered, PieceOf};
 
 /// The event-stream framer.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl SseFramer {
         Self {
             line: Vec::new(),
             in_data: false,
-            data: Gathered::new(limit),
+            data: Gathered::new(limit, PieceOf::Event),
             has_data: false,
             event: String::new(),
             after_return: false,

@@ -85,7 +85,7 @@ impl Ledger {
             unsaid: Fields::unsaid(says),
             given_up: Vec::new(),
             framing,
-            frame: FramePlace::before_the_first(framing),
+            frame: FramePlace::default(),
             content: ContentCounts::default(),
             read: 0,
             leaves: 0,

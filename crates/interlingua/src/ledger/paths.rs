@@ -225,6 +225,8 @@ pub(super) const SEED: u64 = 0x51_7c_c1_b7_27_22_0a_95;
 pub(super) const UNPARSED_HASH: u64 = 1;
 pub(super) const NOTHING_HASH: u64 = 2 << 32;
 pub(super) const HOLES_HASH: u64 = 3 << 32;
+pub(super) const BLANK_HASH: u64 = 4 << 32;
+pub(super) const MARK_HASH: u64 = 5 << 32;
 
 /// A fast hash for short names. Two paths with the same hash would share a row in the report, nothing more.
 #[inline]

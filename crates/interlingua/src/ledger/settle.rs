@@ -1,7 +1,7 @@
 //! Settling a frame: one walk over its tape books every leaf, and a line is kept with its holes in the same walk. It
 //! decides no meaning: what is mapped follows from the claims and from the writer's table.
 
-use super::paths::{Booking, HOLES_HASH, UNPARSED_HASH};
+use super::paths::{BLANK_HASH, Booking, HOLES_HASH, MARK_HASH, UNPARSED_HASH};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
 use crate::model::{Field, Says};
@@ -71,7 +71,7 @@ impl Ledger {
                 tape.root()
             }
             LeftoverBody::Kept { line, .. } => line,
-            LeftoverBody::Unparsed { bytes, .. } => {
+            LeftoverBody::Unparsed { bytes, why, .. } => {
                 self.current.settled = true;
                 self.leaves += 1;
                 let free = Booking {
@@ -86,7 +86,13 @@ impl Ledger {
                     Some(_) => (&mut self.lost_paths, &mut self.lost),
                 };
                 *count += 1;
-                paths.add(UNPARSED_HASH, free, || "(unparsed)".to_owned());
+                // What was never meant to say anything is no damage.
+                let (key, path) = match why {
+                    "blank" => (BLANK_HASH, "(blank)"),
+                    "bom" => (MARK_HASH, "(byte order mark)"),
+                    _ => (UNPARSED_HASH, "(unparsed)"),
+                };
+                paths.add(key, free, || path.to_owned());
                 return;
             }
             LeftoverBody::NoFinalNewline => return,

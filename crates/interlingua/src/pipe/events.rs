@@ -32,10 +32,11 @@ pub(super) struct Order {
     refused: HashMap<ItemId, (Of, Reason), BuildHasherDefault<Identity>>,
     /// The last such items, open or not: a source may tell them again.
     refused_lately: VecDeque<ItemId>,
-    /// How many bytes may be written for each byte that was read, and for all that were read so far. None if more were
-    /// written: nothing is said after that.
+    /// How many bytes may be written for each byte that was read, and for all that were read so far.
     growth: u64,
     most_output: u64,
+    /// Whether more were written. Nothing new is said after that.
+    overgrown: bool,
 }
 
 /// What may be written however little was read.
@@ -49,6 +50,7 @@ impl Order {
             refused_lately: VecDeque::new(),
             growth: limits.growth,
             most_output: FREE_OUTPUT,
+            overgrown: false,
         }
     }
 
@@ -71,7 +73,7 @@ impl Order {
     /// Hands an event on, unless it belongs to an item that the target does not take.
     #[inline]
     pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
-        if out.json.total() > self.most_output {
+        if self.overgrown || out.json.total() > self.most_output {
             return self.overgrow(event, writer, out);
         }
         if let Event::ItemStarted(head) = event
@@ -107,14 +109,12 @@ impl Order {
         true
     }
 
-    /// Gives up an event because too much was written already. Only what was begun before is still ended.
+    /// Gives up an event because too much was written already. Only items that were begun before are still ended.
     #[cold]
     fn overgrow(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
-        if self.growth > 0 {
+        if !std::mem::replace(&mut self.overgrown, true) {
             let how = format!("more than {} times the input; nothing is said from here on", self.growth);
             problem(Code::Overgrown, None, &how, out.ledger);
-            // Whatever is read from here on allows nothing more.
-            (self.growth, self.most_output) = (0, 0);
         }
         if let Event::ItemStarted(head) = event {
             self.refuse(head, Reason::Refused);

@@ -303,11 +303,12 @@ impl Stages {
     fn frame(&mut self, frame: Frame<'_>, mut out: Target<'_>) {
         self.order.read(frame.bytes.len());
         let goes_on = self.goes_on.take();
-        out.ledger.frame(frame.kind, goes_on.is_some());
+        // A mark before the first frame is no part of one.
+        out.ledger.frame(frame.kind, goes_on.is_some_and(|why| why != "bom"));
         self.no_final_newline = frame.kind == FrameKind::LastLine;
         // After what is literal no separator is due.
         let literal = frame.is_literal();
-        if let FrameKind::Piece { why, more } = frame.kind {
+        if let FrameKind::Piece { why, more, of: _ } = frame.kind {
             self.goes_on = more.then_some(why);
             let more = more || literal;
             if why == "bom" {

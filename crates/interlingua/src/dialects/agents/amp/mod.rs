@@ -19,8 +19,8 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Amp threads (~/.local/share/amp/threads/T-*.json)",
     detected_by: "a document with `messages`, a number `v`, and an `id` that begins with `T-`",
-    // Each block of thoughts names its provider.
     flavour_of: None,
+    // Each block of thoughts names its provider.
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

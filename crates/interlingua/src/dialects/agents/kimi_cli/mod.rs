@@ -20,8 +20,8 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Kimi CLI session logs (~/.kimi/sessions/…/wire.jsonl and context.jsonl)",
     detected_by: "`message` with `type` and `payload` beside a number as `timestamp`, or a `role` that begins with `_`, or a part of type `think` in `content` beside `role`",
-    // It speaks with several providers and names none.
     flavour_of: None,
+    // It speaks with several providers and names none.
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

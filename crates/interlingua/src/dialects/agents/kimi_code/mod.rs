@@ -19,8 +19,8 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Kimi Code session logs (~/.kimi-code/sessions/…/agents/*/wire.jsonl)",
     detected_by: "a `type` with a dot beside a number as `time` and an `agentId`, `context.append_message` and the like, `protocol_version` beside `created_at`",
-    // It speaks with several providers, and no thought says with which.
     flavour_of: None,
+    // It speaks with several providers, and no thought says with which.
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

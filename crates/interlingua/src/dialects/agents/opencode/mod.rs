@@ -23,8 +23,8 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "OpenCode sessions (~/.local/share/opencode: storage/ or opencode.db; opencode export)",
     detected_by: "`info` and `messages`, `messageID` or `role` beside `sessionID`, `slug` beside `projectID`, a `worktree`",
-    // Each message names its provider.
     flavour_of: None,
+    // Each message names its provider.
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

@@ -17,8 +17,8 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Pi session logs (~/.pi/agent/sessions/…/*.jsonl)",
     detected_by: "a `session` line with `cwd`, and lines with `parentId` or a `message` beside their `type`",
-    // Each message names its provider.
     flavour_of: None,
+    // Each message names its provider.
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

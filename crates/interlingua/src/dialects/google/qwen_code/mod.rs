@@ -16,8 +16,8 @@ pub static DIALECT: Dialect = Dialect {
     plane: Plane::Log,
     about: "Qwen Code session logs (~/.qwen/projects/…/chats/*.jsonl)",
     detected_by: "lines with `uuid`, `parentUuid` and `sessionId` whose message has `parts`, or with a `systemPayload`",
-    // It speaks with any provider, and does not say with which.
     flavour_of: None,
+    // It speaks with any provider, and does not say with which.
     issuer: None,
     roles: &[RoleSpec {
         role: Role::Log,

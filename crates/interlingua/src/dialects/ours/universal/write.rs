@@ -55,7 +55,10 @@ pub(super) struct UniversalWriter {
     early_raw: Option<String>,
     /// The line being passed over is longer than the limit.
     oversized: bool,
-    /// Lines that could not be read, and where the first of them stands. They are one event, before the next that comes.
+    /// The line before could not be read. That was said at once: an agent may say nothing more.
+    was_unreadable: bool,
+    /// Lines after it that could not be read either, and where the first of them stands. They are one event, before the
+    /// next that comes.
     unreadable: UnreadableRun,
     unreadable_at: String,
 }
@@ -133,9 +136,10 @@ impl UniversalWriter {
         }
     }
 
-    /// Says what could not be read, if there is anything.
+    /// Says what else could not be read, if there is anything.
     #[inline]
     fn end_unreadable(&mut self, out: &mut Target<'_>) {
+        self.was_unreadable = false;
         if !self.unreadable.is_empty() {
             let (mut run, place) =
                 (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.unreadable_at));
@@ -578,9 +582,11 @@ impl Writer for UniversalWriter {
                 let said = self.include_raw && !more;
                 let bytes = if said { bytes } else { &[] };
                 if !self.unreadable.joins(leftover.owner, bytes, why, more) {
+                    let follows = self.was_unreadable;
                     self.end_unreadable(out);
+                    self.was_unreadable = true;
                     self.unreadable_at = out.ledger.frame_name();
-                    if !self.unreadable.begins(leftover.owner, bytes, why, more) {
+                    if !follows || !self.unreadable.begins(leftover.owner, bytes, why, more) {
                         let place = std::mem::take(&mut self.unreadable_at);
                         let alone = UnreadableLines { owner: leftover.owner, why, bytes, lines: 1 };
                         self.say(Made::ByUs, "agent.unparsed", out, |json| {
