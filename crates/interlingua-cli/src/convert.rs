@@ -1,5 +1,6 @@
 //! `convert`: one input to one output, or many files to a directory, in parallel.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -16,7 +17,7 @@ use interlingua::tape::Limits;
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
-use crate::outputs::{self, Sink, Taken};
+use crate::outputs::{self, FilePlace, Sink, Taken};
 use crate::report::ReportWriter;
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
 use crate::stores;
@@ -113,8 +114,17 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
 /// One input to a file or to stdout.
 fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
     let input = InputPlace::of(path);
-    let written: Vec<&Path> = output.into_iter().chain(report_file(args)).collect();
-    outputs::check_places(&written, input.path().as_slice())?;
+    let stdout = if output.is_none() { outputs::stdout_file() } else { None };
+    let written: Vec<&Path> = output.into_iter().chain(stdout).chain(report_file(args)).collect();
+    let read: Vec<&Path> = input.path().into_iter().chain(args.backend.backends.as_deref()).collect();
+    outputs::check_places(&written, &read)?;
+    if let Some(path) = output.filter(|path| args.skip_existing && path.exists()) {
+        let skipped = vec![(input.name(), CommandError::Exists(path.to_owned()))];
+        talk.say(&render::skipped(&skipped, talk.verbose));
+        let mut account = RunAccount::begin(args)?;
+        account.summary.skipped = skipped;
+        return account.end();
+    }
     let opened = input.open()?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     talk.say(&render::reading(&input.name(), &identity));
@@ -144,15 +154,16 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
         found.separate();
     }
     found.leave_outputs(output, args.target());
-    let FoundFiles { files, skipped, failed, .. } = found;
-    let read: Vec<&Path> = files.iter().filter_map(|file| file.input.path()).collect();
+    let FoundFiles { files, skipped, failed, earlier, .. } = found;
+    let read = files.iter().filter_map(|file| file.input.path());
+    let read: Vec<&Path> = read.chain(args.backend.backends.as_deref()).collect();
     outputs::check_places(report_file(args).as_slice(), &read)?;
     let taken = Taken::new(&files, args.report.as_deref());
     outputs::open_files().expect(files.len());
     let mut account = RunAccount::begin(args)?;
     account.summary = Summary { skipped, failed, ..Summary::default() };
     let bar = progress(&files, talk);
-    let work = |file: &FoundFile| one_of_many(file, output, &taken, args, &bar);
+    let work = |file: &FoundFile| one_of_many(file, output, (&taken, &earlier), args, &bar);
     jobs::each(&files, &args.bulk, work, |file, result| match result {
         Ok(converted) => {
             if talk.verbose {
@@ -212,6 +223,10 @@ pub(crate) fn report_file(args: &Convert) -> Option<&Path> {
 }
 
 pub(crate) fn tell(summary: &Summary, talk: &Talk) {
+    if summary.files == 0 && summary.skipped.is_empty() && summary.failed.is_empty() {
+        // There was nothing; whoever called says so.
+        return;
+    }
     talk.say(&render::summary(summary, talk.verbose));
     talk.errors(&summary.failed);
 }
@@ -254,7 +269,7 @@ pub(crate) fn convert_file(
 fn one_of_many(
     file: &FoundFile,
     output: &Path,
-    taken: &Taken,
+    (taken, earlier): (&Taken, &HashSet<FilePlace>),
     args: &Convert,
     bar: &ProgressBar,
 ) -> Result<Converted, CommandError> {
@@ -273,7 +288,11 @@ fn one_of_many(
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|error| CommandError::Write(parent.to_owned(), error))?;
     }
-    let sink = Sink::file(&path, file.input.path())?;
+    let sink = if earlier.contains(&FilePlace::of(&path)) {
+        Sink::again(&path)?
+    } else {
+        Sink::file(&path, file.input.path())?
+    };
     // The bar counts bytes on disk: those of a compressed file when it is done.
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };

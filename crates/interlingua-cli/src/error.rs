@@ -119,6 +119,8 @@ pub(crate) enum CommandError {
     IsTemporary,
     /// What an earlier run wrote to this very directory.
     IsThere,
+    /// A pipe, a device or a socket that was found in a directory.
+    IsNoFile,
     /// The output exists, and is not to be made again.
     Exists(PathBuf),
     /// The output is one of the inputs.
@@ -210,6 +212,7 @@ impl CommandError {
             | CommandError::IsLink
             | CommandError::IsTemporary
             | CommandError::IsThere
+            | CommandError::IsNoFile
             | CommandError::Exists(_)
             | CommandError::StdoutTwice
             | CommandError::NotADirectory(_)
@@ -253,6 +256,7 @@ impl CommandError {
                 | CommandError::IsLink
                 | CommandError::IsTemporary
                 | CommandError::IsThere
+                | CommandError::IsNoFile
                 | CommandError::Exists(_)
         )
     }
@@ -318,6 +322,7 @@ impl CommandError {
             CommandError::IsLink => "a link, and links are not followed".to_owned(),
             CommandError::IsTemporary => "left by a run that was stopped".to_owned(),
             CommandError::IsThere => "it is what an earlier run wrote here".to_owned(),
+            CommandError::IsNoFile => "neither a file nor a directory".to_owned(),
             CommandError::Exists(path) => format!("`{}` is there already", path.display()),
             CommandError::NoMatch(pattern) => format!("nothing matches `{pattern}`"),
             CommandError::BadPattern(pattern, at, what) => {
@@ -439,7 +444,11 @@ impl CommandError {
             }
             CommandError::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
             CommandError::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
-            CommandError::IsLink | CommandError::IsTemporary | CommandError::IsThere | CommandError::Exists(_) => {
+            CommandError::IsLink
+            | CommandError::IsTemporary
+            | CommandError::IsThere
+            | CommandError::IsNoFile
+            | CommandError::Exists(_) => {
                 return None;
             }
             CommandError::OverOutput(_) => "give the report a name of its own".to_owned(),

@@ -1,6 +1,7 @@
 //! Patterns in quotes, such as `'logs/**/*.jsonl'`: the shell left them to us.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 use crate::error::CommandError;
 
@@ -10,17 +11,18 @@ pub(crate) fn pattern(path: &Path) -> Option<&str> {
     (text.contains(WILD) && !path.exists()).then_some(text)
 }
 
-/// Everything that matches, sorted, and the directories that could not be looked into.
+/// Everything that matches, sorted, and the directories that could not be looked into. Links are matched and not followed:
+/// they may lead in circles.
 pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<CommandError>), CommandError> {
-    let matching = glob::glob(pattern)
+    // `./x`, `x/.` and `x` are one.
+    let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);
+    let parts: PathBuf = parts.collect();
+    let matches = glob::Pattern::new(&parts.to_string_lossy())
         .map_err(|error| CommandError::BadPattern(pattern.to_owned(), error.pos, error.msg))?;
-    let (mut found, mut failed) = (Vec::new(), Vec::new());
-    for path in matching {
-        match path {
-            Ok(path) => found.push(path),
-            Err(error) => failed.push(CommandError::Read(error.path().display().to_string(), error.into())),
-        }
-    }
+    let deepest = if pattern.contains("**") { usize::MAX } else { parts.components().count() };
+    let mut search = Search { matches, deepest, found: Vec::new(), failed: Vec::new() };
+    search.look_into(&root(pattern));
+    let Search { mut found, failed, .. } = search;
     if found.is_empty() && failed.is_empty() {
         return Err(CommandError::NoMatch(pattern.to_owned()));
     }
@@ -28,10 +30,44 @@ pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<CommandError>),
     Ok((found, failed))
 }
 
+struct Search {
+    matches: glob::Pattern,
+    /// How many names a path may have that matches.
+    deepest: usize,
+    found: Vec<PathBuf>,
+    failed: Vec<CommandError>,
+}
+
+impl Search {
+    fn look_into(&mut self, folder: &Path) {
+        // A star stays within a name, and hidden files are found: agents live in such folders.
+        let within = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let entries = match fs::read_dir(here).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+            Ok(entries) => entries,
+            // A pattern below something that is not there matches nothing.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.failed.push(CommandError::Read(here.display().to_string(), error)),
+        };
+        for entry in entries {
+            let path = folder.join(entry.file_name());
+            // Names need not be text; what is none matches as it is shown.
+            if self.matches.matches_with(&path.to_string_lossy(), within) {
+                self.found.push(path);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && path.components().count() < self.deepest
+            {
+                self.look_into(&path);
+            }
+        }
+    }
+}
+
 /// The directory above all matches: what stands before the first wildcard.
 pub(crate) fn root(pattern: &str) -> PathBuf {
     let fixed = |part: &std::path::Component<'_>| !part.as_os_str().to_string_lossy().contains(WILD);
-    Path::new(pattern).components().take_while(fixed).collect()
+    let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);
+    parts.take_while(fixed).collect()
 }
 
 const WILD: [char; 3] = ['*', '?', '['];

@@ -54,6 +54,10 @@ fn numbered(folder: &PrivateFolder, number: usize) -> PathBuf {
 
 /// Whether a file is a record that sessions were joined to.
 pub(crate) fn is_joined(path: &Path) -> bool {
+    // What a pipe says, it says once.
+    if !path.is_file() {
+        return false;
+    }
     let scan = || -> io::Result<bool> {
         let mut file = File::open(path)?;
         let mut buffer = vec![0; CHUNK];

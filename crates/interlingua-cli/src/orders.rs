@@ -13,7 +13,9 @@ use crate::{backends, outputs, render};
 
 pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandError> {
     let read_too = [&args.response, &args.previous, &args.backends].into_iter().flatten();
-    let inputs: Vec<&Path> = read_too.chain([&args.order]).map(PathBuf::as_path).collect();
+    let order_file =
+        if args.order == Path::new("-") { outputs::stdin_file() } else { Some(args.order.as_path()) };
+    let inputs: Vec<&Path> = read_too.map(PathBuf::as_path).chain(order_file).collect();
     let written: Vec<&Path> =
         [&args.output, &args.receipt].into_iter().flatten().map(PathBuf::as_path).collect();
     outputs::check_places(&written, &inputs)?;
@@ -25,7 +27,7 @@ pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandEr
     let mut done = match order.translate(&own) {
         Ok(done) => done,
         Err(refusal) => {
-            write_receipt(args, &refusal.receipt(&order, previous.as_ref()).to_json())?;
+            write_receipt(args, order_file, &refusal.receipt(&order, previous.as_ref()).to_json())?;
             return Err(CommandError::Refused(refusal));
         }
     };
@@ -40,17 +42,17 @@ pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandEr
     };
     let receipt = done.receipt(&order, previous.as_ref());
     match &args.output {
-        Some(path) => outputs::write_file(path, &out)?,
+        Some(path) => outputs::write_file(path, order_file, &out)?,
         None => _ = talk::data(&out)?,
     }
-    write_receipt(args, &receipt.to_json())?;
+    write_receipt(args, order_file, &receipt.to_json())?;
     talk.say(&render::receipt(&receipt));
     Ok(Exit::Done)
 }
 
-fn write_receipt(args: &Translate, receipt: &str) -> Result<(), CommandError> {
+fn write_receipt(args: &Translate, order: Option<&Path>, receipt: &str) -> Result<(), CommandError> {
     match &args.receipt {
-        Some(path) => outputs::write_file(path, receipt.as_bytes()),
+        Some(path) => outputs::write_file(path, order, receipt.as_bytes()),
         None => Ok(()),
     }
 }

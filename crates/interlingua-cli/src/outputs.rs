@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -76,6 +76,20 @@ fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
 
 /// As many links as Linux follows.
 const MOST_LINKS: usize = 40;
+
+/// The file that stdin reads, if it is one.
+pub(crate) fn stdin_file() -> Option<&'static Path> {
+    regular_file("/dev/stdin")
+}
+
+/// The file that stdout goes to, if it is one.
+pub(crate) fn stdout_file() -> Option<&'static Path> {
+    regular_file("/dev/stdout")
+}
+
+fn regular_file(path: &'static str) -> Option<&'static Path> {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file()).then_some(Path::new(path))
+}
 
 /// Whether two paths lead to the same thing, also through links.
 pub(crate) fn same_place(one: &Path, other: &Path) -> bool {
@@ -164,12 +178,32 @@ impl Sink {
                 OutputPlace::Temporary(Unfinished::beside(path, Some(meta.permissions())).map_err(failed)?)
             }
             Err(_) => {
-                let like = source.and_then(|source| fs::metadata(source).ok()).filter(fs::Metadata::is_file);
-                let permissions = like.map(|meta| not_executable(&meta.permissions()));
+                let permissions = source.and_then(|source| permissions_like(source, path));
                 OutputPlace::Temporary(Unfinished::beside(path, permissions).map_err(failed)?)
             }
         };
         Ok(Self { target, failed: None })
+    }
+
+    /// A file of which nobody knows whether it is for others: it holds pieces of many inputs.
+    pub(crate) fn private(path: &Path) -> Result<Self, CommandError> {
+        let mut sink = Self::file(path, None)?;
+        #[cfg(unix)]
+        if let OutputPlace::Temporary(unfinished) = &mut sink.target {
+            use std::os::unix::fs::PermissionsExt as _;
+            unfinished.permissions.get_or_insert(Permissions::from_mode(0o600));
+        }
+        Ok(sink)
+    }
+
+    /// A file that an earlier run made of the same input: it stays if it is what would be written, and is not replaced if it
+    /// is something else.
+    pub(crate) fn again(path: &Path) -> Result<Self, CommandError> {
+        let mut sink = Self::file(path, None)?;
+        if let OutputPlace::Temporary(unfinished) = &mut sink.target {
+            unfinished.only_if_same = true;
+        }
+        Ok(sink)
     }
 
     /// The first error, once.
@@ -211,9 +245,9 @@ impl Output for Sink {
     }
 }
 
-/// Writes a small file whole, or not at all.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
-    let mut sink = Sink::file(path, None)?;
+/// Writes a small file made of that input whole, or not at all.
+pub(crate) fn write_file(path: &Path, source: Option<&Path>, bytes: &[u8]) -> Result<(), CommandError> {
+    let mut sink = Sink::file(path, source)?;
     sink.write(bytes);
     sink.finish()
 }
@@ -225,6 +259,8 @@ struct Unfinished {
     file: Option<NamedTempFile>,
     target: PathBuf,
     permissions: Option<Permissions>,
+    /// It may only take a name that a file with the same content has.
+    only_if_same: bool,
 }
 
 impl Unfinished {
@@ -239,7 +275,7 @@ impl Unfinished {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
         let (number, file) = open_files().begin(|| builder.tempfile_in(parent), NamedTempFile::path)?;
-        Ok(Self { number, file: Some(file), target: target.to_owned(), permissions })
+        Ok(Self { number, file: Some(file), target: target.to_owned(), permissions, only_if_same: false })
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -247,6 +283,14 @@ impl Unfinished {
     }
 
     fn persist(&mut self) -> io::Result<()> {
+        if self.only_if_same {
+            let Some(file) = &self.file else { return Ok(()) };
+            if !same_content(file.path(), &self.target)? {
+                return Err(io::Error::other("it is there, and not what an earlier run made of this input"));
+            }
+            open_files().done.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
         let Some(file) = self.file.take() else { return Ok(()) };
         if let Some(permissions) = self.permissions.take() {
             file.as_file().set_permissions(permissions)?;
@@ -260,6 +304,22 @@ impl Unfinished {
         renamed.map(drop).map_err(|failed| failed.error)?;
         open.done.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+fn same_content(one: &Path, other: &Path) -> io::Result<bool> {
+    let [mut one, mut other] = [File::open(one)?, File::open(other)?].map(io::BufReader::new);
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let length = a.len().min(b.len());
+        if a[..length] != b[..length] {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(a.is_empty() && b.is_empty());
+        }
+        one.consume(length);
+        other.consume(length);
     }
 }
 
@@ -296,16 +356,31 @@ impl Drop for PrivateFolder {
     }
 }
 
-/// Without leave to run it: a log is no program.
+/// The permissions of a source, for a file that is made of it: without leave to run it, because a log is no program, and
+/// without that of others who cannot come to the source, because a folder around it is closed.
 #[cfg(unix)]
-fn not_executable(permissions: &Permissions) -> Permissions {
+fn permissions_like(source: &Path, target: &Path) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
-    Permissions::from_mode(permissions.mode() & 0o666)
+    let meta = fs::metadata(source).ok().filter(fs::Metadata::is_file)?;
+    let closed_to = |path: &Path| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = fs::canonicalize(parent).unwrap_or_default();
+        let modes =
+            folder.ancestors().filter_map(|folder| Some(fs::metadata(folder).ok()?.permissions().mode()));
+        modes.fold(0, |closed, mode| {
+            let others = if mode & 0o001 == 0 { 0o007 } else { 0 };
+            closed | others | if mode & 0o010 == 0 { 0o070 } else { 0 }
+        })
+    };
+    let source = fs::canonicalize(source).unwrap_or_else(|_| source.to_owned());
+    Some(Permissions::from_mode(
+        meta.permissions().mode() & 0o666 & !(closed_to(&source) & !closed_to(target)),
+    ))
 }
 
 #[cfg(not(unix))]
-fn not_executable(permissions: &Permissions) -> Permissions {
-    permissions.clone()
+fn permissions_like(source: &Path, _: &Path) -> Option<Permissions> {
+    fs::metadata(source).ok().filter(fs::Metadata::is_file).map(|meta| meta.permissions())
 }
 
 /// Files that have not got their names, and folders for what is between, for whoever stops the command.

@@ -372,7 +372,9 @@ pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String
 }
 
 pub(crate) fn strict() -> String {
-    format!("{RED}error{RED:#}: not everything came across, and `--strict` was asked for\n")
+    format!(
+        "{RED}error{RED:#}: something was lost or damaged, or nothing came across, and `--strict` was asked for\n"
+    )
 }
 
 /// Whether a file is sound.

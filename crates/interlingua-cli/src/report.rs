@@ -29,7 +29,7 @@ impl ReportWriter {
     pub(crate) fn new(command: &'static str, path: Option<&Path>) -> Result<Self, CommandError> {
         let sink = match path {
             None => Sink::stdout(),
-            Some(path) => Sink::file(path, None)?,
+            Some(path) => Sink::private(path)?,
         };
         Ok(Self { command, sink, has_begun: false })
     }

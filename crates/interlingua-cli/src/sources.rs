@@ -12,7 +12,7 @@ use crate::content::ContentForm;
 use crate::error::CommandError;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
-use crate::outputs::{FilePlace, extension, is_temporary, same_place};
+use crate::outputs::{self, FilePlace, extension, is_temporary, same_place};
 use crate::stores::{self, SessionInput};
 use crate::unpack::{self, Unpacked};
 
@@ -33,7 +33,7 @@ impl InputPlace {
     /// The file it is in.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            InputPlace::Stdin => None,
+            InputPlace::Stdin => outputs::stdin_file(),
             InputPlace::File(path) => Some(path),
             InputPlace::Stored(session) => Some(&session.store),
             InputPlace::Separated(session) => Some(&session.record),
@@ -214,6 +214,8 @@ pub(crate) struct FoundFiles {
     pub(crate) skipped: Vec<(String, CommandError)>,
     /// What could not be looked into, or matches nothing.
     pub(crate) failed: Vec<(String, CommandError)>,
+    /// What looks like outputs of an earlier run. It may be something else, and is never replaced by anything else.
+    pub(crate) earlier: HashSet<FilePlace>,
     seen: HashSet<PathBuf>,
 }
 
@@ -290,8 +292,8 @@ impl FoundFiles {
         }
     }
 
-    /// Leaves out what an earlier run made of the other files in this very directory: it would be made again under another
-    /// name, and the next time again.
+    /// Leaves out what an earlier run seems to have made of the other files in this very directory: it would be made again
+    /// under another name, and the next time again.
     pub(crate) fn leave_outputs(&mut self, output: &Path, to: &Dialect) {
         let mut outputs = HashSet::new();
         for file in &self.files {
@@ -306,6 +308,7 @@ impl FoundFiles {
             // A log that is only called so is an input, and stays.
             let is_one = || file.input.open().is_ok_and(|opened| opened.looks_like(to));
             if is_called_so && !file.named && is_one() {
+                self.earlier.extend(file.input.path().map(FilePlace::of));
                 self.skipped.push((file.input.name(), CommandError::IsThere));
             } else {
                 self.files.push(file);
@@ -373,6 +376,8 @@ impl FoundFiles {
         } else if meta.is_file() {
             let input = InputPlace::File(path.to_owned());
             self.add(FoundFile { input, base, named: false, bytes: meta.len() });
+        } else if !meta.is_dir() {
+            self.skipped.push((path.display().to_string(), CommandError::IsNoFile));
         }
     }
 }

@@ -33,14 +33,19 @@ impl SessionInput {
 
 /// Whether a path that someone named is a store.
 pub(crate) fn is_store(path: &Path) -> bool {
-    SessionStore::at(path).is_some()
+    store_at(path).is_some()
+}
+
+/// The store at that path. What a pipe says, it says once: nobody may look into one.
+fn store_at(path: &Path) -> Option<SessionStore> {
+    (path.is_file() || path.is_dir()).then(|| SessionStore::at(path)).flatten()
 }
 
 /// The sessions of the store at that path; `None` if there is none. What was found on the way through a directory, and is
 /// not called like a database, is no database: not every file there is opened twice.
 pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<Vec<SessionInput>, CommandError>> {
     let likely = named || path.is_dir() || path.extension().is_some_and(|extension| extension == "db");
-    let store = likely.then(|| SessionStore::at(path)).flatten()?;
+    let store = likely.then(|| store_at(path)).flatten()?;
     let input = |session| SessionInput { store: path.to_owned(), session };
     match store.sessions() {
         // Programs have databases of all sorts.

@@ -86,7 +86,7 @@ notes:
 ";
     dir.run("convert x.json --to claude-code -o x.jsonl").expect(0, said);
     dir.run("convert x.json --to claude-code -o x.jsonl --strict")
-        .expect(3, &format!("{said}error: not everything came across, and `--strict` was asked for\n"));
+        .expect(3, &format!("{said}error: something was lost or damaged, or nothing came across, and `--strict` was asked for\n"));
 }
 
 #[test]

@@ -164,6 +164,106 @@ fn one_folder_that_cannot_be_read_does_not_stop_the_rest() {
     }
 }
 
+/// A file that only looks like an output of an earlier run is not replaced.
+#[test]
+fn a_file_of_someone_else_is_not_taken_for_an_output() {
+    let dir = Dir::new("files_others");
+    dir.write("a.jsonl", log(1)).write("b.jsonl", log(2));
+    let other = dir.run("convert b.jsonl --to record -q").stdout;
+    dir.write("a.record.json", &other);
+    let ran = dir.run("convert . --to record -o .");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(
+            "cannot write `./a.record.json`: it is there, and not what an earlier run made of this input"
+        ),
+        "{}",
+        ran.stderr
+    );
+    assert!(dir.read("a.record.json") == other);
+    assert_eq!(dir.files(), ["a.jsonl", "a.record.json", "b.jsonl", "b.record.json"]);
+}
+
+/// stdin and stdout are files like others.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_shell_opened_is_not_written_over_either() {
+    let dir = Dir::new("files_shell");
+    let source = log(1);
+    let shell = |script: &str| {
+        dir.write("in.jsonl", &source).write("own.toml", "");
+        let script = script.replace("INTERLINGUA", &format!("'{}'", env!("CARGO_BIN_EXE_interlingua")));
+        let ran = Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output();
+        let ran = ran.expect("a shell runs");
+        assert_eq!(ran.status.code(), Some(2), "{script}: {}", String::from_utf8_lossy(&ran.stderr));
+        assert!(dir.read("in.jsonl") == source.as_bytes() && dir.read("own.toml").is_empty(), "{script}");
+    };
+    shell("INTERLINGUA convert --to record --report in.jsonl < in.jsonl");
+    shell("INTERLINGUA convert - --to record -o ./in.jsonl < in.jsonl");
+    shell("INTERLINGUA show - --html -o in.jsonl < in.jsonl");
+    shell("INTERLINGUA convert in.jsonl --to universal >> in.jsonl");
+    shell("INTERLINGUA convert in.jsonl --to record --report out > out");
+    shell("INTERLINGUA convert in.jsonl --to record --backends own.toml -o own.toml");
+}
+
+/// What a pipe says, it says once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_is_read_from_its_beginning() {
+    let dir = Dir::new("files_pipe");
+    dir.write("in.jsonl", log(2));
+    let wanted = dir.run("convert in.jsonl --to universal -q").stdout;
+    let script = "mkfifo pipe; cat in.jsonl > pipe & \"$0\" convert pipe --to universal -q; \
+                  cat in.jsonl | \"$0\" convert /dev/stdin --to universal -q";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_interlingua")]).current_dir(dir.path());
+    let ran = shell.output().expect("a shell runs");
+    assert!(ran.stdout == [&wanted[..], &wanted].concat(), "{}", String::from_utf8_lossy(&ran.stderr));
+    // In a directory it is named, and nobody waits for it.
+    let ran = dir.run("convert . --to record -o out/");
+    assert!(ran.stderr.contains("skipped ./pipe: neither a file nor a directory"), "{}", ran.stderr);
+}
+
+/// A report holds pieces of its inputs, and a closed folder closes what is in it.
+#[test]
+fn what_nobody_could_read_stays_so() {
+    let dir = Dir::new("files_private");
+    dir.write("closed/open.jsonl", log(1)).write("secret.jsonl", log(1));
+    set_mode(&dir, "closed/open.jsonl", 0o644);
+    set_mode(&dir, "closed", 0o700);
+    set_mode(&dir, "secret.jsonl", 0o600);
+    dir.run("convert closed --to record -o out/ -q --report report.json").expect(0, "");
+    assert_eq!(mode(&dir, "out/open.record.json") & 0o077, 0, "its folder was closed to others");
+    assert_eq!(mode(&dir, "report.json"), 0o600);
+    dir.run("convert closed/open.jsonl --to record -o closed/x.json -q").expect(0, "");
+    assert_eq!(mode(&dir, "closed/x.json"), 0o644, "in the same folder nothing changes");
+}
+
+#[test]
+fn one_output_that_is_there_may_be_left_alone() {
+    let dir = Dir::new("files_skip_one");
+    dir.write("a.jsonl", log(1)).write("x.json", "mine");
+    dir.run("convert a.jsonl --to record -o x.json --skip-existing")
+        .expect(0, "skipped a.jsonl: its output is there already\n");
+    assert_eq!(dir.read("x.json"), b"mine");
+}
+
+/// Links in a pattern lead nowhere.
+#[test]
+fn a_pattern_follows_no_links() {
+    let dir = Dir::new("files_pattern");
+    dir.write("logs/a.jsonl", log(1)).write("logs/deep/b.jsonl", log(1));
+    for link in ["one", "two", "three"] {
+        std::os::unix::fs::symlink(".", dir.path().join("logs").join(link)).expect("a link can be made");
+    }
+    for pattern in ["logs/**/*.jsonl", "./logs/**", "logs/*.jsonl logs/*/*.jsonl"] {
+        let ran = dir.run(&format!("check {pattern} --json"));
+        let found =
+            ran.stdout().matches("\"input\":\"logs/").count() - ran.stdout().matches("links are not").count();
+        assert_eq!(found, 2, "{pattern}: {}", ran.stdout());
+    }
+}
+
 /// What the shell has opened has no name of its own: it is written after what stands there.
 #[cfg(target_os = "linux")]
 #[test]

@@ -22,6 +22,7 @@ use crate::model::{
 use crate::pipe::{Remembered, Target, Writer};
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about what came before")]
 pub(super) struct UniversalWriter {
     source_name: Option<String>,
     include_raw: bool,
