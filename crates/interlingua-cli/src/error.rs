@@ -468,7 +468,10 @@ impl CommandError {
                 let speaks = |backend: &&&Backend| backend.dialect == dialect.name;
                 let names: Vec<&str> =
                     Backend::built_in().iter().filter(speaks).map(|backend| backend.name).collect();
-                format!("it is spoken by {}; `--backends FILE` adds your own", names.join(", "))
+                match &names[..] {
+                    [] => "no server speaks it: it is no API of a model".to_owned(),
+                    names => format!("it is spoken by {}; `--backends FILE` adds your own", names.join(", ")),
+                }
             }
             CommandError::Backends(..) => "`docs/backends.md` shows such a file".to_owned(),
             CommandError::Prices(..) => "`docs/cli.md` shows such a file".to_owned(),
@@ -541,6 +544,9 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
+        io::ErrorKind::StorageFull => "no space is left".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of its path is no directory".to_owned(),
         _ => error.to_string(),
     }
 }

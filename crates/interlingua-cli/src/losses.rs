@@ -42,6 +42,8 @@ impl Section {
             {
                 Section::Settings
             }
+            // Hidden thoughts are thoughts, and what a person was shown was said.
+            _ if matches!(field, Some(Field::Encrypted | Field::NoticeText)) => Section::Conversation,
             Some(Group::Conversation | Group::Failure | Group::Oversight) => Section::Conversation,
             Some(Group::Settings | Group::Usage | Group::Session) => Section::Settings,
             Some(Group::Bookkeeping) => Section::Bookkeeping,

@@ -130,7 +130,11 @@ impl Opened {
     }
 
     fn guess(&mut self) {
-        self.candidates = sniff::candidates(&self.head, self.complete);
+        // An archive may hold a log, line by line, and is none.
+        let is_packed =
+            matches!(ContentForm::of(&self.head), ContentForm::Packed(..)) && self.head.contains(&0);
+        self.candidates =
+            if is_packed { Candidates::default() } else { sniff::candidates(&self.head, self.complete) };
     }
 
     /// Whether there may be a dialect in what has not been read yet.

@@ -212,7 +212,7 @@ fn the_deepest_line_that_is_read_comes_back_from_its_record() {
         log.as_bytes(),
         "",
         0,
-        "converted claude-code (log) to record (log): 3 messages and 1 call; nothing was lost\n27 leaves: 24 mapped, 3 kept, 0 lost\n",
+        "converted claude-code (log) to record (log): 2 messages and 1 call; nothing was lost\n27 leaves: 24 mapped, 3 kept, 0 lost\n",
     );
 }
 

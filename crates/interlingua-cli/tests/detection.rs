@@ -59,8 +59,11 @@ fn what_cannot_be_a_dialect_is_named() {
     let dir = Dir::new("detection_content");
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(b"only a text\n").expect("packed");
-    let mut tar = vec![b'x'; 257];
+    // An archive with a log in it, as it is.
+    let mut tar = vec![0; 257];
     tar.extend(b"ustar\x0000");
+    tar.resize(512, 0);
+    tar.extend(format!("\n{}", LOG.repeat(20)).bytes());
     let little: Vec<u8> = LOG.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let big: Vec<u8> = LOG.encode_utf16().flat_map(u16::to_be_bytes).collect();
     let wide = |bytes: fn(u32) -> [u8; 4]| {

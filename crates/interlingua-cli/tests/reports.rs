@@ -80,7 +80,7 @@ fn what_is_lost_of_the_conversation_is_said_first() {
     let said = dir.run("convert x.jsonl --to codex -o x.codex").stderr;
     let sentence = said.lines().nth(1).expect("a sentence");
     assert!(
-        sentence.ends_with("3 messages, 1 call and 1 result; lost of the conversation: result/is_error (1)"),
+        sentence.ends_with("1 message, 1 call and 1 result; lost of the conversation: result/is_error (1)"),
         "{sentence}"
     );
     assert!(

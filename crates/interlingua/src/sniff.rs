@@ -191,19 +191,20 @@ fn of_frames(head: &[u8], complete: bool) -> Poll {
         Framing::Sse | Framing::EventsOrArray => is_sse,
         Framing::Lines | Framing::Whole | Framing::Documents(_) | Framing::LinesOrDocuments(_) => !is_sse,
     };
-    let (mut poll, mut frames) = (Poll::default(), 0);
+    let (mut poll, mut frames, mut begins_with_one) = (Poll::default(), 0, true);
     let mut ask = |frame: Frame<'_>| {
         // A torn last one is nobody's.
         if poll.wants_more() && (complete || frame.kind != FrameKind::LastLine) {
             frames += u32::from(!frame.bytes.trim_ascii().is_empty());
-            poll.ask(frame.bytes, frame.kind, suits);
+            let is_document = poll.ask(frame.bytes, frame.kind, suits);
+            begins_with_one &= is_document || frames != 1;
         }
     };
     let mut cutter = framing.framer(head.len());
     cutter.push(head, &mut ask);
     cutter.finish(&mut ask);
-    // A text that shows a line of a log is none; a damaged log still is one.
-    if poll.seen * 4 < frames {
+    // A text that shows a line of a log is none; a damaged log still is one, but is seldom damaged where it begins.
+    if poll.seen * if begins_with_one { 4 } else { 2 } < frames {
         poll.guesses.clear();
     }
     // What is one document has no second.

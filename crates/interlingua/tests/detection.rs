@@ -327,6 +327,15 @@ fn what_is_known_and_not_read_is_named() {
         ("Qwen", qwen + &line(claude_like).repeat(9)),
         ("Amp", amp),
         (
+            "Cursor",
+            line(
+                "{'type':'system','subtype':'init','apiKeySource':'login','cwd':'/x','session_id':'s','model':'m','permissionMode':'default'}",
+            ) + &line(
+                "{'type':'assistant','message':{'role':'assistant','content':[{'type':'text','text':'hi'}]},'session_id':'s'}",
+            )
+            .repeat(4),
+        ),
+        (
             "Gemini CLI prints",
             line(
                 "{'type':'init','timestamp':'2026-11-16T09:00:00Z','session_id':'a','model':'auto'}\n{'type':'message','timestamp':'2026-11-16T09:00:00Z','role':'user','content':'hi'}",
@@ -399,6 +408,15 @@ fn lines_of_no_known_type_do_not_hide_a_log() {
     for (before, lines, after) in [(0, 1, 30), (40, 1, 0), (30, 1, 100)] {
         assert_eq!(answer(log(before, lines, after).as_bytes()), "none", "{before} {lines} {after}");
     }
+}
+
+/// A text that shows lines of a log begins with something else.
+#[test]
+fn a_text_about_a_log_is_none() {
+    let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}"#;
+    let text = format!("# A log\n\nIt has lines like\n```\n{line}\n{line}\n```\nand others.\n");
+    assert_eq!(answer(text.as_bytes()), "none");
+    assert_eq!(answer(format!("{{\"torn\n{line}\n{line}\n").as_bytes()), "claude-code log");
 }
 
 #[test]

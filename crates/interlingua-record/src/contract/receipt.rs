@@ -167,7 +167,8 @@ impl Receipt {
         let model = model.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
         let lost: u64 = self.losses.iter().map(|row| row.count).sum();
         let error = self.error.as_ref().map(|(code, message, _)| format!("; {}: {message}", code.word()));
-        format!("{from} to {to}{at}{model}, {lost} values lost{}", error.unwrap_or_default())
+        let values = if lost == 1 { "value" } else { "values" };
+        format!("{from} to {to}{at}{model}, {lost} {values} lost{}", error.unwrap_or_default())
     }
 
     /// The receipt as JSON, always the same bytes for the same receipt, with a newline at the end.

@@ -6,6 +6,7 @@
 //! ([`crate::model::Says`]), and the writer did not have to give up this very value. So for every run
 //! `leaves in = mapped + kept + lost`, and [`Report`] says which paths were kept and which were lost, and why.
 
+mod content;
 mod paths;
 mod policy;
 mod report;
@@ -13,8 +14,9 @@ mod settle;
 
 use crate::error::{Code, Place, Problem, Severity};
 use crate::framing::{FrameKind, FramePlace, Framing};
-use crate::model::{Event, Field, Fields, ItemId, ItemKind, SaysTable, says_everything};
+use crate::model::{Event, Field, Fields, ItemId, SaysTable, says_everything};
 use crate::tape::{Tape, Val};
+use content::ContentCounter;
 use paths::{Booking, NOTHING_HASH, Names, Paths, SEED};
 pub(crate) use paths::{Identity, hash};
 pub use policy::{LossPolicy, LossRule, PolicyError};
@@ -35,7 +37,7 @@ pub struct Ledger {
     framing: Framing,
     /// The frame being read.
     frame: FramePlace,
-    content: ContentCounts,
+    content: ContentCounter,
     read: u64,
     leaves: u64,
     mapped: u64,
@@ -86,7 +88,7 @@ impl Ledger {
             given_up: Vec::new(),
             framing,
             frame: FramePlace::default(),
-            content: ContentCounts::default(),
+            content: ContentCounter::default(),
             read: 0,
             leaves: 0,
             mapped: 0,
@@ -149,18 +151,7 @@ impl Ledger {
     /// The target is told this.
     #[inline]
     pub(crate) fn told(&mut self, event: &Event<'_>) {
-        let count = match event {
-            Event::ItemStarted(head) => match head.kind {
-                ItemKind::Message => &mut self.content.messages,
-                ItemKind::Reasoning => &mut self.content.reasoning,
-                ItemKind::ToolCall(_) => &mut self.content.calls,
-                ItemKind::ToolResult(_) => &mut self.content.results,
-                ItemKind::Notice(_) => return,
-            },
-            Event::Error(_) => &mut self.content.failures,
-            _ => return,
-        };
-        *count += 1;
+        self.content.told(event, &self.unsaid, self.says);
     }
 
     /// A fresh item number.
@@ -205,7 +196,7 @@ impl Ledger {
             let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame };
             self.lost_paths.add(NOTHING_HASH, row, || "(nothing was written)".to_owned());
             self.kept_paths = Paths::default();
-            self.content = ContentCounts::default();
+            self.content = ContentCounter::default();
         }
     }
 
@@ -239,7 +230,7 @@ impl Ledger {
         Report {
             framing: self.framing,
             frames: self.frame.number,
-            content: self.content,
+            content: self.content.counts,
             read: self.read,
             leaves: self.leaves,
             mapped: self.mapped - self.late.min(self.mapped),

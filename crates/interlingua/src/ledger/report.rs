@@ -87,12 +87,12 @@ pub struct Report {
     pub trace: Vec<Leaf>,
 }
 
-/// What the target was told, and takes: of a conversation, or of its failure.
+/// What the target was told, and can say: of a conversation, or of its failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContentCounts {
-    /// Messages.
+    /// Messages with words or media.
     pub messages: u64,
-    /// Reasoning, shown or hidden.
+    /// Reasoning with words, or hidden where the target says it.
     pub reasoning: u64,
     /// Calls of tools.
     pub calls: u64,

@@ -40,6 +40,16 @@ static FORMS: &[UnreadForm] = &[
         is: |line, _| line.has_str("type") && line.str_or_empty("session_id").starts_with("T-"),
     },
     UnreadForm {
+        about: "what Cursor prints with `--output-format stream-json`",
+        looks_like: &["claude-stream"],
+        // Claude names its tools when it begins, and has calls within messages.
+        is: |line, _| {
+            let begins = line.str_or_empty("subtype") == "init" && line.has_str("apiKeySource");
+            let calls = line.str_or_empty("type") == "tool_call" && line.has_str("subtype");
+            line.has_str("session_id") && (calls || begins && line.get("tools").is_none())
+        },
+    },
+    UnreadForm {
         about: "what Gemini CLI prints with `-o stream-json`",
         looks_like: &["gemini-cli"],
         is: |line, _| {

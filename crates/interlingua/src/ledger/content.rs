@@ -1,0 +1,64 @@
+//! Counting what a target is told of a conversation: items that say something, of the sorts that it can say.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::{ContentCounts, Identity};
+use crate::model::{Event, Field, Fields, ItemId, ItemKind, Of, OpaqueKind, Part, Says, SaysTable};
+
+/// The counts so far.
+#[derive(Debug, Default)]
+pub(super) struct ContentCounter {
+    pub(super) counts: ContentCounts,
+    /// Open messages and thoughts that have said nothing yet: a line that only holds calls is no message to people.
+    silent: HashMap<ItemId, Of, BuildHasherDefault<Identity>>,
+}
+
+impl ContentCounter {
+    /// The target is told this.
+    #[inline]
+    pub(super) fn told(&mut self, event: &Event<'_>, unsaid: &Fields, says: SaysTable) {
+        match event {
+            Event::ItemStarted(head) => match head.kind {
+                ItemKind::Message | ItemKind::Reasoning => {
+                    self.silent.insert(head.id, Of::item(&head.kind));
+                }
+                ItemKind::ToolCall(_) => self.counts.calls += u64::from(!unsaid.has(Field::CallName)),
+                ItemKind::ToolResult(_) => self.counts.results += u64::from(!unsaid.has(Field::ResultText)),
+                ItemKind::Notice(_) => {}
+            },
+            Event::ItemDelta(delta) if !self.silent.is_empty() => {
+                if let Some(of) = self.silent.get(&delta.item).copied()
+                    && says_something(of, &delta.value, unsaid, says)
+                {
+                    self.silent.remove(&delta.item);
+                    match of {
+                        Of::Reasoning => self.counts.reasoning += 1,
+                        Of::Message | Of::Call | Of::Result | Of::Notice => self.counts.messages += 1,
+                    }
+                }
+            }
+            Event::ItemCompleted(tail) if !self.silent.is_empty() => _ = self.silent.remove(&tail.id),
+            Event::Error(_) => self.counts.failures += u64::from(!unsaid.has(Field::ErrorMessage)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a part says something to people, and in this target.
+fn says_something(of: Of, part: &Part<'_>, unsaid: &Fields, says: SaysTable) -> bool {
+    let field = match part {
+        Part::Text(text) if text.is_empty() => return false,
+        Part::Text(_) => of.text(),
+        Part::Summary(_) => Field::ReasoningSummary,
+        Part::Media(_) => of.media(),
+        Part::Json(_) => of.json(),
+        Part::Refusal(_) => Field::Refusal,
+        // Hidden thoughts are only for whom they come from; whoever says them to some may not say them here.
+        Part::Opaque(opaque) if opaque.kind == OpaqueKind::Encrypted => {
+            return matches!(says(Field::Encrypted), Says::Exactly | Says::Emulated(_));
+        }
+        Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => return false,
+    };
+    !unsaid.has(field)
+}
