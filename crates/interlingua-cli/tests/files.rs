@@ -11,16 +11,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::Dir;
-
-fn log(lines: usize) -> String {
-    let line = |number: usize| {
-        format!(
-            r#"{{"type":"user","sessionId":"s","uuid":"u{number}","parentUuid":null,"message":{{"role":"user","content":"hi {number}"}}}}"#
-        ) + "\n"
-    };
-    (0..lines).map(line).collect()
-}
+use support::{Dir, log};
 
 fn mode(dir: &Dir, name: &str) -> u32 {
     fs::metadata(dir.path().join(name)).expect("it is there").permissions().mode() & 0o777

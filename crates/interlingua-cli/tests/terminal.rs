@@ -12,16 +12,7 @@ use std::time::{Duration, Instant};
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 
-use support::Dir;
-
-fn log(lines: usize) -> String {
-    let line = |number: usize| {
-        format!(
-            r#"{{"type":"user","sessionId":"s","uuid":"u{number}","parentUuid":null,"message":{{"role":"user","content":"hi {number}"}}}}"#
-        ) + "\n"
-    };
-    (0..lines).map(line).collect()
-}
+use support::{Dir, log};
 
 /// What a terminal was sent, and how the command ended.
 struct Seen {

@@ -7,6 +7,16 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// A log of Claude Code with so many messages.
+pub(crate) fn log(lines: usize) -> String {
+    let line = |number: usize| {
+        format!(
+            r#"{{"type":"user","sessionId":"s","uuid":"u{number}","parentUuid":null,"message":{{"role":"user","content":"hi {number}"}}}}"#
+        ) + "\n"
+    };
+    (0..lines).map(line).collect()
+}
+
 /// A directory for one test, empty at its start.
 pub(crate) struct Dir(PathBuf);
 
