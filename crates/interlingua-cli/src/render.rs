@@ -19,6 +19,8 @@ use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 
 /// How many of a kind are listed before `… and N more`.
 const MOST: usize = 20;
+/// How many problems of one sort are shown of a conversion.
+const MOST_ALIKE: usize = 5;
 /// How many files are named that were skipped for the same reason.
 const MOST_SKIPPED: usize = 5;
 /// How many sorts of values are named in a sentence.
@@ -180,17 +182,24 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
         return;
     }
     let _ = writeln!(text, "{title}:");
-    let shown = &report.problems[..report.problems.len().min(MOST)];
-    let mut hinted: Vec<Code> = Vec::new();
-    for found in shown {
+    // Whoever checks a file wants to see them; whoever converts it, what sort they are of.
+    let most_alike = if weight == Weight::Said { MOST } else { MOST_ALIKE };
+    let mut seen: Vec<Code> = Vec::new();
+    let mut left = report.more_problems;
+    for found in &report.problems {
+        let alike = seen.iter().filter(|code| **code == found.code).count();
+        if alike >= most_alike || seen.len() >= MOST {
+            left += 1;
+            continue;
+        }
+        seen.push(found.code);
         problem(text, found, report.framing, weight);
         // Once is enough for each kind.
-        if let Some(way_out) = found.code.hint().filter(|_| !hinted.contains(&found.code)) {
-            hinted.push(found.code);
+        if let Some(way_out) = found.code.hint().filter(|_| alike == 0) {
             hint(text, "    ", way_out);
         }
     }
-    more(text, (report.problems.len() - shown.len()) as u64 + report.more_problems);
+    more(text, left);
 }
 
 fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weight) {

@@ -9,9 +9,8 @@ mod support;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use support::{Dir, log};
+use support::{Dir, log, wait_until};
 
 fn mode(dir: &Dir, name: &str) -> u32 {
     fs::metadata(dir.path().join(name)).expect("it is there").permissions().mode() & 0o777
@@ -281,15 +280,6 @@ fn start(dir: &Dir, args: &[&str], stdin: Stdio) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"));
     command.args(args).current_dir(dir.path()).stdin(stdin).stderr(Stdio::piped()).stdout(Stdio::null());
     command.spawn().expect("the command runs")
-}
-
-#[expect(clippy::disallowed_methods, reason = "a file that appears is no event")]
-fn wait_until(what: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !what() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it did not begin to write");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 fn signal(child: &Child, name: &str) {

@@ -7,12 +7,11 @@ mod support;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::time::{Duration, Instant};
 
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 
-use support::{Dir, log};
+use support::{Dir, log, wait_until};
 
 /// What a terminal was sent, and how the command ended.
 struct Seen {
@@ -156,15 +155,6 @@ fn colours_are_for_terminals_that_want_them() {
         let piped = dir.run(args);
         assert!(!piped.stderr.contains('\x1b'), "{args}: {:?}", piped.stderr);
         assert!(!piped.stdout.contains(&0x1b), "{args}: {:?}", piped.stdout());
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a file that appears is no event")]
-fn wait_until(what: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !what() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it did not begin to write");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A log of Claude Code with so many messages.
 pub(crate) fn log(lines: usize) -> String {
@@ -15,6 +16,16 @@ pub(crate) fn log(lines: usize) -> String {
         ) + "\n"
     };
     (0..lines).map(line).collect()
+}
+
+/// Waits for something that the command does to files.
+#[expect(clippy::disallowed_methods, reason = "a file that appears is no event")]
+pub(crate) fn wait_until(what: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !what() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it did not begin to write");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// A directory for one test, empty at its start.
