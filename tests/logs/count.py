@@ -161,7 +161,19 @@ def count_one(binary, path, folder):
     facts = read_log(agent, values)
     found += differences(facts, Told(done.record.read_text(encoding="utf-8")))
     whole = facts if isinstance(facts, Facts) else merged(facts.values())
+    found += reported(done.report.get("content") or {}, whole)
     return agent.NAME, whole.figures(), found, done.record.stat().st_size / max(1, len(data))
+
+
+def reported(content, facts):
+    """Where the sentence of the report counts otherwise. A message may have several texts, and a thought may be hidden."""
+    exact = [("calls", len(facts.calls)), ("results", len(facts.results))]
+    found = [f"{name} in the report: {content.get(name)}, in the log: {count}" for name, count in exact
+             if content.get(name) != count]
+    most = len(facts.said) + len(facts.media)
+    if not min(1, len(facts.said)) <= content.get("messages", -1) <= most + len(facts.also):
+        found.append(f"messages in the report: {content.get('messages')}, texts in the log: {len(facts.said)}")
+    return found
 
 
 def shown(path):

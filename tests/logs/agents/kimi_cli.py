@@ -10,8 +10,15 @@ EXIT = re.compile(r"exit code: (\d+)")
 
 
 def mine(values):
+    if len(values) > 0 and at(values[0], "role") == "assistant":
+        return False  # what it prints has no messages of the user
     return any(isinstance(at(v, "message", "payload"), dict) and "timestamp" in v
-               or at(v, "role") in ("_checkpoint", "_system_prompt", "_usage") for v in values[:50])
+               or at(v, "role") in ("_checkpoint", "_system_prompt", "_usage") or thinks(v) for v in values[:50])
+
+
+def thinks(value):
+    """Whether a message has a thought as only Kimi writes it."""
+    return at(value, "role") == "assistant" and any(at(part, "type") == "think" for part in maps(at(value, "content")))
 
 
 def read(values):

@@ -6,7 +6,9 @@ NAME = "pi"
 
 
 def mine(values):
-    return len(values) > 0 and at(values[0], "type") == "session" and "cwd" in values[0]
+    # What it prints begins like its log.
+    prints = any(at(value, "type") == "agent_start" for value in values[:5])
+    return len(values) > 0 and at(values[0], "type") == "session" and "cwd" in values[0] and not prints
 
 
 def read(values):
