@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
 fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
     let input = InputPlace::of(path);
     let stdout = if output.is_none() { outputs::stdout_file() } else { None };
-    let written: Vec<&Path> = output.into_iter().chain(stdout).chain(report_file(args)).collect();
+    let written: Vec<&Path> = output.into_iter().chain(stdout).chain(report_place(args)).collect();
     let read: Vec<&Path> = input.path().into_iter().chain(args.backend.backends.as_deref()).collect();
     outputs::check_places(&written, &read)?;
     if let Some(path) = output.filter(|path| args.skip_existing && path.exists()) {
@@ -157,7 +157,7 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
     let FoundFiles { files, skipped, failed, earlier, .. } = found;
     let read = files.iter().filter_map(|file| file.input.path());
     let read: Vec<&Path> = read.chain(args.backend.backends.as_deref()).collect();
-    outputs::check_places(report_file(args).as_slice(), &read)?;
+    outputs::check_places(report_place(args).as_slice(), &read)?;
     let taken = Taken::new(&files, args.report.as_deref());
     outputs::open_files().expect(files.len());
     let mut account = RunAccount::begin(args)?;
@@ -214,6 +214,14 @@ impl<'a> RunAccount<'a> {
             report.finish(&summary.skipped, Some(&summary))?;
         }
         Ok(summary)
+    }
+}
+
+/// Where the report is written, if that is a file, also behind stdout.
+pub(crate) fn report_place(args: &Convert) -> Option<&Path> {
+    match args.report.as_deref() {
+        Some(path) if path == Path::new("-") => outputs::stdout_file(),
+        path => path,
     }
 }
 

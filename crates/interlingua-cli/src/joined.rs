@@ -14,7 +14,7 @@ use interlingua::graph::{
 use interlingua::json::Output;
 use interlingua::model::Usage;
 
-use crate::convert::{Converted, RunAccount, convert_file, report_file, tell};
+use crate::convert::{Converted, RunAccount, convert_file, report_file, report_place, tell};
 use crate::error::CommandError;
 use crate::flags::Convert;
 use crate::jobs;
@@ -191,7 +191,7 @@ pub(crate) fn join(
     let FoundFiles { files, skipped, failed, .. } = sources::find(inputs, into_directory.then_some(output));
     let read: Vec<&Path> = files.iter().filter_map(|file| file.input.path()).collect();
     let written: Vec<&Path> =
-        (!into_directory).then_some(output).into_iter().chain(report_file(args)).collect();
+        (!into_directory).then_some(output).into_iter().chain(report_place(args)).collect();
     outputs::check_places(&written, &read)?;
     let folder = PrivateFolder::new().map_err(|error| CommandError::Write(std::env::temp_dir(), error))?;
     let numbers: Vec<usize> = (0..files.len()).collect();

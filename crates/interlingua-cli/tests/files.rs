@@ -194,6 +194,8 @@ fn what_the_shell_opened_is_not_written_over_either() {
     shell("INTERLINGUA convert in.jsonl --to universal >> in.jsonl");
     shell("INTERLINGUA convert in.jsonl --to record --report out > out");
     shell("INTERLINGUA convert in.jsonl --to record --backends own.toml -o own.toml");
+    shell("INTERLINGUA convert in.jsonl --to record -o out --report - >> in.jsonl");
+    shell("INTERLINGUA convert in.jsonl --to record -o folder/ --report - >> in.jsonl");
 }
 
 /// What a pipe says, it says once.
