@@ -33,20 +33,16 @@ impl Section {
     }
 
     fn of(path: &str, field: Option<Field>) -> Self {
-        match field.map(Field::group) {
+        match field {
             // What is allowed to a session; what was allowed in it is another thing.
-            _ if matches!(
-                field,
-                Some(Field::PermissionMode | Field::ApprovalPolicy | Field::SandboxPolicy)
-            ) =>
-            {
-                Section::Settings
-            }
+            Some(Field::PermissionMode | Field::ApprovalPolicy | Field::SandboxPolicy) => Section::Settings,
             // Hidden thoughts are thoughts, and what a person was shown was said.
-            _ if matches!(field, Some(Field::Encrypted | Field::NoticeText)) => Section::Conversation,
-            Some(Group::Conversation | Group::Failure | Group::Oversight) => Section::Conversation,
-            Some(Group::Settings | Group::Usage | Group::Session) => Section::Settings,
-            Some(Group::Bookkeeping) => Section::Bookkeeping,
+            Some(Field::Encrypted | Field::NoticeText) => Section::Conversation,
+            Some(field) => match field.group() {
+                Group::Conversation | Group::Failure | Group::Oversight => Section::Conversation,
+                Group::Settings | Group::Usage | Group::Session => Section::Settings,
+                Group::Bookkeeping => Section::Bookkeeping,
+            },
             None if matches!(path, UNPARSED | "(nothing was written)") => Section::Conversation,
             None => Section::Bookkeeping,
         }
@@ -162,7 +158,9 @@ impl LossTable {
 
     /// Whether there is something that nobody had a word for, which may have been anything.
     pub(crate) fn has_unknown(&self) -> bool {
-        self.rows.iter().any(|row| row.field.is_none())
+        // What stands in brackets is no value, but for those that were too many to be named.
+        let is_value = |path: &str| !path.starts_with('(') || path == OTHER_PATHS;
+        self.rows.iter().any(|row| row.field.is_none() && is_value(&row.path))
     }
 
     /// A section after the other.
