@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::{Child, Command, Stdio};
 
-use support::{Dir, log, wait_until};
+use support::{Dir, log, stoppable, wait_until};
 
 fn mode(dir: &Dir, name: &str) -> u32 {
     fs::metadata(dir.path().join(name)).expect("it is there").permissions().mode() & 0o777
@@ -279,8 +279,15 @@ fn a_file_that_is_open_already_is_written_as_it_is() {
 }
 
 fn start(dir: &Dir, args: &[&str], stdin: Stdio) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"));
-    command.args(args).current_dir(dir.path()).stdin(stdin).stderr(Stdio::piped()).stdout(Stdio::null());
+    let stoppable = stoppable();
+    let mut command = Command::new(&stoppable[0]);
+    command
+        .args(&stoppable[1..])
+        .args(args)
+        .current_dir(dir.path())
+        .stdin(stdin)
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null());
     command.spawn().expect("the command runs")
 }
 

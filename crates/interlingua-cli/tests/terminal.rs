@@ -11,7 +11,7 @@ use std::io::{Read as _, Write as _};
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 
-use support::{Dir, log, wait_until};
+use support::{Dir, log, stoppable, wait_until};
 
 /// What a terminal was sent, and how the command ended.
 struct Seen {
@@ -23,7 +23,9 @@ struct Seen {
 fn watch(dir: &Dir, args: &str, variables: &[(&str, &str)], meanwhile: impl FnOnce(&Pty)) -> Seen {
     let (pty, pts) = open().expect("a terminal can be opened");
     pty.resize(Size::new(24, 80)).expect("it has a size");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"))
+    let stoppable = stoppable();
+    let mut command = Command::new(&stoppable[0])
+        .args(&stoppable[1..])
         .args(args.split(' '))
         .current_dir(dir.path())
         .env("TERM", "xterm-256color");

@@ -18,6 +18,18 @@ pub(crate) fn log(lines: usize) -> String {
     (0..lines).map(line).collect()
 }
 
+/// The command as someone starts it who can stop it. Tests may run where signals are not heard, as in the background of a
+/// script; what is started there would rightly hear none.
+pub(crate) fn stoppable() -> Vec<String> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    // HUP, INT and TERM.
+    let is_deaf = ignored.unwrap_or(0) & (1 | 1 << 1 | 1 << 14) != 0;
+    let wrapper = is_deaf.then_some(["env", "--default-signal=HUP,INT,TERM"]).into_iter().flatten();
+    wrapper.chain([env!("CARGO_BIN_EXE_interlingua")]).map(str::to_owned).collect()
+}
+
 /// Waits for something that the command does to files.
 #[expect(clippy::disallowed_methods, reason = "a file that appears is no event")]
 pub(crate) fn wait_until(what: impl Fn() -> bool) {
