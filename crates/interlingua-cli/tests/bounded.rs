@@ -20,11 +20,13 @@ fn log(line: &str, bytes: usize) -> String {
 }
 
 /// Runs the command with 300 MB of addresses, of which threads take most, whatever they use.
-fn run(dir: &Dir, args: &str) {
+fn run(dir: &Dir, args: &str) -> String {
     let script = format!("ulimit -v 300000; exec '{}' {args}", env!("CARGO_BIN_EXE_interlingua"));
     let ran =
         Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output().expect("a shell runs");
-    assert!(ran.status.success(), "{args}: {}", String::from_utf8_lossy(&ran.stderr));
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{args}: {said}");
+    said
 }
 
 /// Converts such a log to records, to universal events and to other logs. A record may have so many hundredths of its
@@ -46,7 +48,8 @@ fn holds(name: &str, line: &str, bytes: usize, most_of_record: usize) {
     // A large one shows what a small one cannot only once.
     let targets = if bytes > 1_000_000 { &targets[..2] } else { &targets };
     for &(target, most) in targets {
-        run(&dir, &format!("convert in.jsonl --from claude-code --to {target} -q -o out"));
+        let said = run(&dir, &format!("convert in.jsonl --from claude-code --to {target} -o out"));
+        assert!(!said.contains("overgrown"), "{name} to {target}: {said}");
         let out = dir.read("out").len();
         assert!(
             out < source.len() * most / 100 + 4096,

@@ -301,7 +301,8 @@ impl Buffers {
 
 impl Stages {
     fn frame(&mut self, frame: Frame<'_>, mut out: Target<'_>) {
-        self.order.read(frame.bytes.len());
+        // With what stands between it and the next one.
+        self.order.read(frame.bytes.len() + 1);
         let goes_on = self.goes_on.take();
         // A mark before the first frame is no part of one.
         out.ledger.frame(frame.kind, goes_on.is_some_and(|why| why != "bom"));
