@@ -364,18 +364,16 @@ fn permissions_like(source: &Path, target: &Path) -> Option<Permissions> {
     let meta = fs::metadata(source).ok().filter(fs::Metadata::is_file)?;
     let closed_to = |path: &Path| {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = fs::canonicalize(parent).unwrap_or_default();
-        let modes =
-            folder.ancestors().filter_map(|folder| Some(fs::metadata(folder).ok()?.permissions().mode()));
-        modes.fold(0, |closed, mode| {
+        fs::canonicalize(parent)?.ancestors().try_fold(0, |closed, folder| {
+            let mode = fs::metadata(folder)?.permissions().mode();
             let others = if mode & 0o001 == 0 { 0o007 } else { 0 };
-            closed | others | if mode & 0o010 == 0 { 0o070 } else { 0 }
+            io::Result::Ok(closed | others | if mode & 0o010 == 0 { 0o070 } else { 0 })
         })
     };
     let source = fs::canonicalize(source).unwrap_or_else(|_| source.to_owned());
-    Some(Permissions::from_mode(
-        meta.permissions().mode() & 0o666 & !(closed_to(&source) & !closed_to(target)),
-    ))
+    // Where it cannot be seen who may come there, nobody but the owner can come to a source, and everybody to a target.
+    let closed = closed_to(&source).unwrap_or(0o077) & !closed_to(target).unwrap_or(0);
+    Some(Permissions::from_mode(meta.permissions().mode() & 0o666 & !closed))
 }
 
 #[cfg(not(unix))]

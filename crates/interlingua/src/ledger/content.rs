@@ -40,7 +40,24 @@ impl ContentCounter {
             }
             Event::ItemCompleted(tail) if !self.silent.is_empty() => _ = self.silent.remove(&tail.id),
             Event::Error(_) => self.counts.failures += u64::from(!unsaid.has(Field::ErrorMessage)),
-            _ => {}
+            // All have said something, or it is no part of what people said and did.
+            Event::ItemDelta(_)
+            | Event::ItemCompleted(_)
+            | Event::SessionStarted(_)
+            | Event::SessionUpdated(_)
+            | Event::SessionEnded(_)
+            | Event::Clock(_)
+            | Event::Request(_)
+            | Event::TurnStarted(_)
+            | Event::TurnEnded(_)
+            | Event::Usage(_)
+            | Event::Model(_)
+            | Event::Rewound(_)
+            | Event::Compacted(_)
+            | Event::PermissionRequested(_)
+            | Event::PermissionResolved(_)
+            | Event::QuestionRequested(_)
+            | Event::QuestionResolved(_) => {}
         }
     }
 }
