@@ -52,6 +52,12 @@ impl DatabaseCopy {
         Err(ArchiveError::Busy(original.to_owned()))
     }
 
+    /// How many bytes the copy has, with its log.
+    pub(crate) fn bytes(&self) -> u64 {
+        let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
+        size(&self.path()) + size(&beside(&self.path(), "-wal"))
+    }
+
     /// Where the copy is.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join("copy.db")

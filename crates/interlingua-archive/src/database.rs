@@ -1,101 +1,206 @@
-//! The database of OpenCode, read from a copy. An authorizer lets five tables be read and nothing else happen.
+//! The database of OpenCode, read from a copy: which row belongs to which session, and each session as a document. A row
+//! that belongs to none, or whose parent is not there, is in the document as it is.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::ArchiveError;
 use crate::copy::DatabaseCopy;
-use crate::document::{PieceReader, compact, member, text, with_ids};
+use crate::document::{Members, PieceReader, compact, is_json, text, with_ids};
+use crate::rows::{RowReader, RowValues, Scan, Table};
 
-/// The tables that are ever read. Credentials and secrets of shares stand in others.
-const TABLES: [&str; 5] = ["project", "session", "message", "part", "todo"];
+/// Which rows are in which session.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    copy: Arc<DatabaseCopy>,
+    sessions: Vec<SessionRows>,
+}
 
-/// The ids of all sessions, in the order in which they began.
-pub(crate) fn sessions(copy: &DatabaseCopy) -> Result<Vec<String>, ArchiveError> {
-    let database = open(copy)?;
-    let damaged = |error: rusqlite::Error| damaged(copy, &error);
-    for table in ["session", "message", "part"] {
-        if columns(&database, table).map_err(damaged)?.is_empty() {
+/// The rows of one session, by their numbers.
+#[derive(Debug, Default)]
+struct SessionRows {
+    id: String,
+    /// Nothing if other rows name a session that is not there.
+    row: Option<i64>,
+    project: Option<i64>,
+    messages: Vec<MessageRows>,
+    todo: Vec<i64>,
+    /// Rows whose message, session or project row is missing or belongs to another row.
+    unplaced: Vec<(Table, i64)>,
+}
+
+#[derive(Debug)]
+struct MessageRows {
+    row: i64,
+    parts: Vec<i64>,
+}
+
+/// The id of the document of rows that name no session.
+const NO_SESSION: &str = "rows-without-session";
+
+impl Catalogue {
+    /// Finds all rows. Returns also what could not be read: one table, or a part of one, does not hide the others.
+    pub(crate) fn of(copy: Arc<DatabaseCopy>) -> Result<(Self, Vec<ArchiveError>), ArchiveError> {
+        let reader = RowReader::open(&copy)?;
+        if ![Table::Session, Table::Message, Table::Part].iter().all(|table| reader.has(*table)) {
             return Err(ArchiveError::NotOpencode(copy.original.clone()));
         }
+        let mut damage = Vec::new();
+        let mut placing = Placing::default();
+        placing
+            .sessions(taken(reader.scan(Table::Session, ["time_created", "id", "project_id"]), &mut damage));
+        placing.projects(taken(reader.scan(Table::Project, ["id"]), &mut damage));
+        placing
+            .messages(taken(reader.scan(Table::Message, ["time_created", "id", "session_id"]), &mut damage));
+        placing.parts(taken(reader.scan(Table::Part, ["id", "message_id", "session_id"]), &mut damage));
+        placing.todo(taken(reader.scan(Table::Todo, ["position", "session_id"]), &mut damage));
+        if placing.sessions.is_empty()
+            && let Some(first) = damage.pop()
+        {
+            return Err(first);
+        }
+        Ok((Self { copy, sessions: placing.sessions }, damage))
     }
-    let mut query = database.prepare("SELECT id FROM session ORDER BY time_created, id").map_err(damaged)?;
-    let ids = query.query_map([], |row| row.get(0)).map_err(damaged)?;
-    ids.collect::<Result<_, _>>().map_err(damaged)
+
+    /// The ids of the sessions. Two may be alike.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.sessions.iter().map(|session| session.id.as_str())
+    }
+
+    /// Reads the session of that number as a document.
+    pub(crate) fn read(self: &Arc<Self>, number: usize) -> Result<impl io::Read + use<>, ArchiveError> {
+        let reader = RowReader::open(&self.copy)?;
+        let catalogue = Arc::clone(self);
+        let (mut step, mut ended) = (0, false);
+        Ok(PieceReader::new(move |out: &mut String| {
+            let Some(session) = catalogue.sessions.get(number) else { return Ok(false) };
+            let document = SessionDocument { session, reader: &reader };
+            let written = match step {
+                0 => document.write_head(out),
+                step if step <= session.messages.len() => document.write_message(step - 1, out),
+                _ if !std::mem::replace(&mut ended, true) => document.write_tail(out),
+                _ => return Ok(false),
+            };
+            step += 1;
+            written.map_err(io::Error::other)?;
+            Ok(true)
+        }))
+    }
 }
 
-/// Opens the copy. It is ours, so the engine may put its files beside it.
-fn open(copy: &DatabaseCopy) -> Result<Connection, ArchiveError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(copy.path(), flags).map_err(|error| damaged(copy, &error))?;
-    database.authorizer(Some(permit));
-    Ok(database)
+fn taken<T>(scan: Scan<T>, damage: &mut Vec<ArchiveError>) -> Vec<(i64, T)> {
+    damage.extend(scan.damage);
+    scan.rows
 }
 
-/// Whether a statement may do that.
-fn permit(context: AuthContext<'_>) -> Authorization {
-    let allowed = match context.action {
-        AuthAction::Select => true,
-        AuthAction::Read { table_name, .. } => TABLES.contains(&table_name),
-        AuthAction::Pragma { pragma_name: "table_info", pragma_value } => {
-            pragma_value.is_some_and(|table| TABLES.contains(&table))
-        }
-        _ => false,
-    };
-    if allowed { Authorization::Allow } else { Authorization::Deny }
+type Key = Option<Vec<u8>>;
+
+/// Assigns rows to sessions.
+#[derive(Default)]
+struct Placing {
+    sessions: Vec<SessionRows>,
+    by_id: HashMap<Vec<u8>, usize>,
+    /// The projects that sessions name, and their sessions.
+    by_project: HashMap<Vec<u8>, Vec<usize>>,
+    /// Where a message is: its session, and its place there. The first of its id has the parts.
+    by_message: HashMap<Vec<u8>, (usize, usize)>,
 }
 
-fn damaged(copy: &DatabaseCopy, error: &rusqlite::Error) -> ArchiveError {
-    ArchiveError::Damaged(copy.original.clone(), error.to_string())
-}
-
-/// The columns of a table: versions differ. Empty if there is none.
-fn columns(database: &Connection, table: &'static str) -> rusqlite::Result<BTreeSet<String>> {
-    let mut query = database.prepare(&format!("PRAGMA table_info({table})"))?;
-    let names = query.query_map([], |row| row.get::<_, String>(1))?;
-    names.collect()
-}
-
-/// Reads a session as a document.
-pub(crate) fn read(copy: &Arc<DatabaseCopy>, id: &str) -> Result<impl io::Read + use<>, ArchiveError> {
-    let database = open(copy)?;
-    let fail = |error: rusqlite::Error| damaged(copy, &error);
-    let mut head = String::new();
-    write_head(&database, id, &mut head).map_err(fail)?;
-    let mut query = database
-        .prepare("SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id")
-        .map_err(fail)?;
-    let messages: Vec<String> =
-        query.query_map([id], |row| row.get(0)).and_then(Iterator::collect).map_err(fail)?;
-    drop(query);
-    let (copy, id) = (Arc::clone(copy), id.to_owned());
-    let (mut head, mut messages, mut begun, mut ended) = (Some(head), messages.into_iter(), false, false);
-    Ok(PieceReader::new(move |out: &mut String| {
-        // The copy must stay as long as it is read.
-        let failed = |error: rusqlite::Error| io::Error::other(damaged(&copy, &error));
-        if let Some(head) = head.take() {
-            *out = head;
-        } else if let Some(message) = messages.next() {
-            if std::mem::replace(&mut begun, true) {
-                out.push(',');
+impl Placing {
+    fn sessions(&mut self, mut rows: Vec<(i64, [Key; 3])>) {
+        rows.sort_by_cached_key(|(number, [time, id, _])| (order(time), id.clone(), *number));
+        for (number, [_, id, project]) in rows {
+            let at = self.sessions.len();
+            let shown = id.as_deref().map_or_else(|| NO_SESSION.into(), String::from_utf8_lossy).into_owned();
+            self.sessions.push(SessionRows { id: shown, row: Some(number), ..SessionRows::default() });
+            if let Some(id) = id {
+                self.by_id.entry(id).or_insert(at);
             }
-            write_message(&database, &id, &message, out).map_err(failed)?;
-        } else if !std::mem::replace(&mut ended, true) {
-            write_tail(&database, &id, out).map_err(failed)?;
-        } else {
-            return Ok(false);
+            if let Some(project) = project {
+                self.by_project.entry(project).or_default().push(at);
+            }
         }
-        Ok(true)
-    }))
+    }
+
+    /// A project without sessions is in no document.
+    fn projects(&mut self, rows: Vec<(i64, [Key; 1])>) {
+        for (number, [id]) in rows {
+            for at in id.and_then(|id| self.by_project.get(&id)).into_iter().flatten() {
+                let Some(session) = self.sessions.get_mut(*at) else { continue };
+                match session.project {
+                    None => session.project = Some(number),
+                    Some(_) => session.unplaced.push((Table::Project, number)),
+                }
+            }
+        }
+    }
+
+    fn messages(&mut self, mut rows: Vec<(i64, [Key; 3])>) {
+        rows.sort_by_cached_key(|(number, [time, id, _])| (order(time), id.clone(), *number));
+        for (row, [_, id, session]) in rows {
+            let at = self.session(session);
+            let Some(session) = self.sessions.get_mut(at) else { continue };
+            if let Some(id) = id {
+                self.by_message.entry(id).or_insert((at, session.messages.len()));
+            }
+            session.messages.push(MessageRows { row, parts: Vec::new() });
+        }
+    }
+
+    fn parts(&mut self, mut rows: Vec<(i64, [Key; 3])>) {
+        rows.sort_by_cached_key(|(number, [id, ..])| (id.clone(), *number));
+        for (row, [_, message, session]) in rows {
+            let place = message.and_then(|message| self.by_message.get(&message)).copied();
+            let found = place.and_then(|(at, message)| self.sessions.get_mut(at)?.messages.get_mut(message));
+            match found {
+                Some(message) => message.parts.push(row),
+                None => self.unplaced(session, Table::Part, row),
+            }
+        }
+    }
+
+    fn todo(&mut self, mut rows: Vec<(i64, [Key; 2])>) {
+        rows.sort_by_cached_key(|(number, [position, _])| (order(position), *number));
+        for (row, [_, session]) in rows {
+            let at = self.session(session);
+            if let Some(session) = self.sessions.get_mut(at) {
+                session.todo.push(row);
+            }
+        }
+    }
+
+    fn unplaced(&mut self, session: Key, table: Table, row: i64) {
+        let at = self.session(session);
+        if let Some(session) = self.sessions.get_mut(at) {
+            session.unplaced.push((table, row));
+        }
+    }
+
+    /// The session of that id. A session whose own row is missing is one, too.
+    fn session(&mut self, id: Key) -> usize {
+        let id = id.unwrap_or_else(|| NO_SESSION.into());
+        if let Some(at) = self.by_id.get(&id) {
+            return *at;
+        }
+        let shown = String::from_utf8_lossy(&id).into_owned();
+        self.sessions.push(SessionRows { id: shown, ..SessionRows::default() });
+        self.by_id.insert(id, self.sessions.len() - 1);
+        self.sessions.len() - 1
+    }
+}
+
+/// A sort key: numbers by value, after all keys that are no numbers.
+fn order(key: &Key) -> i128 {
+    let text = key.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let number = text.and_then(|text| text.parse::<i64>().ok());
+    number.map_or(i128::MIN, i128::from)
 }
 
 /// A value of a column for a member of the document.
+#[derive(Clone, Copy)]
 enum ColumnForm {
     /// A text or a number.
     Plain,
@@ -103,7 +208,7 @@ enum ColumnForm {
     Json,
 }
 
-/// A member, and the column it stands in.
+/// A member, and the column it is in.
 type Column = (&'static str, &'static str, ColumnForm);
 
 /// The members that a session has beside its times.
@@ -147,164 +252,234 @@ const GROUPS: [(&str, &[Column]); 3] = [
     ),
 ];
 
-/// `{"info":…,"project":…,"messages":[`
-fn write_head(database: &Connection, id: &str, out: &mut String) -> rusqlite::Result<()> {
-    let known = columns(database, "session")?;
-    let mut query = database.prepare("SELECT * FROM session WHERE id = ?1")?;
-    let project = query.query_row([id], |row| {
-        out.push_str("{\"info\":{");
-        let mut first = true;
-        for (name, column, form) in SESSION.iter().filter(|(_, column, _)| known.contains(*column)) {
-            put(name, row.get_ref(*column)?, form, &mut first, out);
-        }
-        for (name, members) in &GROUPS {
-            if *name == "time" {
-                write_counts(row, &known, &mut first, out)?;
-            }
-            let mut group = String::new();
-            let mut first_of_group = true;
-            for (name, column, form) in members.iter().filter(|(_, column, _)| known.contains(*column)) {
-                put(name, row.get_ref(*column)?, form, &mut first_of_group, &mut group);
-            }
-            if !group.is_empty() {
-                member(name, &mut first, out);
-                out.push('{');
-                out.push_str(&group);
-                out.push('}');
-            }
-        }
-        out.push('}');
-        row.get::<_, Option<String>>("project_id")
-    })?;
-    if let Some(project) = project {
-        write_project(database, &project, out)?;
-    }
-    out.push_str(",\"messages\":[");
-    Ok(())
+/// What a session has cost and used.
+const COUNTS: [&str; 6] =
+    ["cost", "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write"];
+
+struct SessionDocument<'d> {
+    session: &'d SessionRows,
+    reader: &'d RowReader,
 }
 
-/// What a session has cost and used, unless it was never counted: sessions older than these columns have zeros.
-fn write_counts(
-    row: &Row<'_>,
-    known: &BTreeSet<String>,
-    first: &mut bool,
-    out: &mut String,
-) -> rusqlite::Result<()> {
-    const COUNTS: [&str; 6] = [
-        "cost",
-        "tokens_input",
-        "tokens_output",
-        "tokens_reasoning",
-        "tokens_cache_read",
-        "tokens_cache_write",
-    ];
-    if !COUNTS.iter().all(|column| known.contains(*column)) {
-        return Ok(());
-    }
-    let mut counts = [const { String::new() }; COUNTS.len()];
-    for (column, count) in COUNTS.iter().zip(&mut counts) {
-        *count = match row.get_ref(*column)? {
-            ValueRef::Integer(number) => number.to_string(),
-            ValueRef::Real(number) => number.to_string(),
-            ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => return Ok(()),
-        };
-    }
-    if counts.iter().any(|count| count != "0") {
-        let [cost, input, output, reasoning, read, write] = counts;
-        member("cost", first, out);
-        out.push_str(&cost);
-        member("tokens", first, out);
-        // Writing to a string cannot fail.
-        let _ = write!(
-            out,
-            r#"{{"input":{input},"output":{output},"reasoning":{reasoning},"cache":{{"read":{read},"write":{write}}}}}"#
-        );
-    }
-    Ok(())
-}
-
-fn write_project(database: &Connection, id: &str, out: &mut String) -> rusqlite::Result<()> {
-    let known = columns(database, "project")?;
-    if !["id", "worktree", "vcs"].iter().all(|name| known.contains(*name)) {
-        return Ok(());
-    }
-    let mut query = database.prepare("SELECT id, worktree, vcs FROM project WHERE id = ?1")?;
-    let mut rows = query.query([id])?;
-    if let Some(row) = rows.next()? {
-        out.push_str(",\"project\":{");
-        let mut first = true;
-        for name in ["id", "worktree", "vcs"] {
-            put(name, row.get_ref(name)?, &ColumnForm::Plain, &mut first, out);
+impl SessionDocument<'_> {
+    /// `{"info":…,"project":…,"messages":[`
+    fn write_head(&self, out: &mut String) -> Result<(), ArchiveError> {
+        out.push_str("{\"info\":");
+        match self.session.row {
+            Some(row) => self.reader.row(Table::Session, row, |row| write_info(row, out))?,
+            None => with_ids(&[("id", &self.session.id)], "{}", Members::default(), out),
         }
-        out.push('}');
+        if let Some(row) = self.session.project {
+            out.push_str(",\"project\":");
+            self.reader
+                .row(Table::Project, row, |row| write_row(row, ["id", "worktree", "vcs"], &[], out))?;
+        }
+        out.push_str(",\"messages\":[");
+        Ok(())
     }
-    Ok(())
-}
 
-/// `{"info":…,"parts":[…]}`
-fn write_message(database: &Connection, session: &str, id: &str, out: &mut String) -> rusqlite::Result<()> {
-    let mut message = database.prepare_cached("SELECT data FROM message WHERE id = ?1")?;
-    let data: String = message.query_row([id], |row| row.get(0))?;
-    out.push_str("{\"info\":");
-    with_ids(&[("id", id), ("sessionID", session)], &data, out);
-    out.push_str(",\"parts\":[");
-    let mut parts = database.prepare_cached("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id")?;
-    let mut rows = parts.query([id])?;
-    let mut first = true;
-    while let Some(row) = rows.next()? {
-        if !std::mem::replace(&mut first, false) {
+    /// `{"info":…,"parts":[…]}`
+    fn write_message(&self, number: usize, out: &mut String) -> Result<(), ArchiveError> {
+        let Some(message) = self.session.messages.get(number) else { return Ok(()) };
+        if number > 0 {
             out.push(',');
         }
-        let (part, data): (String, String) = (row.get(0)?, row.get(1)?);
-        with_ids(&[("id", &part), ("sessionID", session), ("messageID", id)], &data, out);
-    }
-    out.push_str("]}");
-    Ok(())
-}
-
-/// `],"todo":[…]}`
-fn write_tail(database: &Connection, id: &str, out: &mut String) -> rusqlite::Result<()> {
-    out.push(']');
-    let known = columns(database, "todo")?;
-    if ["content", "status", "priority", "position"].iter().all(|name| known.contains(*name)) {
-        let mut query = database
-            .prepare("SELECT content, status, priority FROM todo WHERE session_id = ?1 ORDER BY position")?;
-        let mut rows = query.query([id])?;
-        let mut begun = false;
-        while let Some(row) = rows.next()? {
-            out.push_str(if begun { "," } else { ",\"todo\":[" });
-            begun = true;
-            out.push('{');
-            let mut first = true;
-            for name in ["content", "status", "priority"] {
-                put(name, row.get_ref(name)?, &ColumnForm::Plain, &mut first, out);
+        out.push_str("{\"info\":");
+        let ids = [("id", "id"), ("sessionID", "session_id")];
+        self.reader.row(Table::Message, message.row, |row| write_data(row, &ids, out))?;
+        out.push_str(",\"parts\":[");
+        let ids = [("id", "id"), ("sessionID", "session_id"), ("messageID", "message_id")];
+        for (at, part) in message.parts.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
             }
+            self.reader.row(Table::Part, *part, |row| write_data(row, &ids, out))?;
+        }
+        out.push_str("]}");
+        Ok(())
+    }
+
+    /// `],"todo":[…],"rows":[…]}`
+    fn write_tail(&self, out: &mut String) -> Result<(), ArchiveError> {
+        out.push(']');
+        let mut open = ",\"todo\":[";
+        for row in &self.session.todo {
+            out.push_str(open);
+            open = ",";
+            self.reader.row(Table::Todo, *row, |row| {
+                // The row is in its session, and in its place.
+                let is_number = matches!(row.get("position"), Some(ValueRef::Integer(_)));
+                let is_id = |value| matches!(value, ValueRef::Text(id) if id == self.session.id.as_bytes());
+                let mut told = Vec::new();
+                told.extend(row.get("session_id").is_some_and(is_id).then_some("session_id"));
+                told.extend(is_number.then_some("position"));
+                told.extend(row_times(row));
+                write_row(row, ["content", "status", "priority"], &told, out);
+            })?;
+        }
+        out.push_str(if self.session.todo.is_empty() { "" } else { "]" });
+        let mut open = ",\"rows\":[";
+        for (table, row) in &self.session.unplaced {
+            out.push_str(open);
+            open = ",";
+            out.push_str("{\"table\":");
+            text(table.name(), out);
+            out.push_str(",\"row\":");
+            self.reader.row(*table, *row, |row| write_row(row, ["id"], &[], out))?;
             out.push('}');
         }
-        if begun {
-            out.push(']');
-        }
+        out.push_str(if self.session.unplaced.is_empty() { "" } else { "]" });
+        out.push_str("}\n");
+        Ok(())
     }
-    out.push_str("}\n");
-    Ok(())
 }
 
-/// Writes a member, unless the column is empty.
-fn put(name: &str, value: ValueRef<'_>, form: &ColumnForm, first: &mut bool, out: &mut String) {
-    let plain = match value {
-        ValueRef::Null => return,
+/// The members of a session: those that OpenCode exports, and then the columns that are not known.
+fn write_info(row: &RowValues<'_>, out: &mut String) {
+    let mut members = Members::default();
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    for (name, column, form) in &SESSION {
+        told.insert((*column).to_owned());
+        members.put(name, row.get(column), *form);
+    }
+    let counts = SessionCounts::of(row);
+    if !matches!(counts, SessionCounts::Odd) {
+        told.extend(COUNTS.map(str::to_owned));
+    }
+    for (name, columns) in &GROUPS {
+        told.extend(columns.iter().map(|(_, column, _)| (*column).to_owned()));
+        let mut group = Members::default();
+        for (name, column, form) in *columns {
+            group.put(name, row.get(column), *form);
+        }
+        if *name == "time" {
+            if let SessionCounts::Counted { cost, tokens } = &counts {
+                members.raw("cost", cost);
+                members.raw("tokens", tokens);
+            }
+            members.put_others(row, &told);
+        }
+        if !group.is_empty() {
+            members.raw(name, &group.finish());
+        }
+    }
+    out.push_str(&members.finish());
+}
+
+/// What a session has cost and used, as JSON.
+enum SessionCounts {
+    Counted {
+        cost: String,
+        tokens: String,
+    },
+    /// Sessions older than these columns have zeros.
+    Uncounted,
+    /// A count is missing, or is no number.
+    Odd,
+}
+
+impl SessionCounts {
+    fn of(row: &RowValues<'_>) -> Self {
+        let mut counts = [const { String::new() }; COUNTS.len()];
+        for (column, count) in COUNTS.iter().zip(&mut counts) {
+            *count = match row.get(column) {
+                Some(ValueRef::Integer(number)) => number.to_string(),
+                Some(ValueRef::Real(number)) if number.is_finite() => number.to_string(),
+                Some(_) | None => return SessionCounts::Odd,
+            };
+        }
+        if counts.iter().all(|count| count == "0") {
+            return SessionCounts::Uncounted;
+        }
+        let [cost, input, output, reasoning, read, write] = counts;
+        let tokens = format!(
+            r#"{{"input":{input},"output":{output},"reasoning":{reasoning},"cache":{{"read":{read},"write":{write}}}}}"#
+        );
+        SessionCounts::Counted { cost, tokens }
+    }
+}
+
+/// A message or a part: its ids, its data, and the columns that are not known.
+fn write_data(row: &RowValues<'_>, ids: &[(&str, &str)], out: &mut String) {
+    let mut told: BTreeSet<String> = ids.iter().map(|(_, column)| (*column).to_owned()).collect();
+    told.extend(row_times(row).map(str::to_owned));
+    let mut others = Members::default();
+    let (mut names, mut data) = (Vec::new(), String::new());
+    for (name, column) in ids {
+        if let Some(value) = row.get(column) {
+            others.note_bytes(name, value);
+            names.push((*name, plain(value)));
+        }
+    }
+    told.insert("data".to_owned());
+    if let Some(value) = row.get("data") {
+        others.note_bytes("data", value);
+        data = plain(value);
+    }
+    others.put_others(row, &told);
+    let names: Vec<(&str, &str)> = names.iter().map(|(name, id)| (*name, id.as_str())).collect();
+    with_ids(&names, &data, others, out);
+}
+
+/// The columns of a row that only order it: `data` holds the times of the message.
+fn row_times(row: &RowValues<'_>) -> impl Iterator<Item = &'static str> {
+    let is_time = |column: &&str| matches!(row.get(column), Some(ValueRef::Integer(_)));
+    ["time_created", "time_updated"].into_iter().filter(is_time)
+}
+
+/// A row as an object: these columns first, then all others but those that are told elsewhere.
+fn write_row<const N: usize>(row: &RowValues<'_>, first: [&str; N], elsewhere: &[&str], out: &mut String) {
+    let mut members = Members::default();
+    let mut told: BTreeSet<String> = elsewhere.iter().map(|name| (*name).to_owned()).collect();
+    for column in first {
+        members.put(column, row.get(column), ColumnForm::Plain);
+        told.insert(column.to_owned());
+    }
+    members.put_others(row, &told);
+    out.push_str(&members.finish());
+}
+
+/// A value as text. Bytes that are no text are marked; [`Members::note_bytes`] has them.
+fn plain(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => String::new(),
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => number.to_string(),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-    };
-    member(name, first, out);
-    match (value, form) {
-        (ValueRef::Integer(_) | ValueRef::Real(_), _) => out.push_str(&plain),
-        (_, ColumnForm::Json) if is_json(&plain) => compact(&plain, out),
-        (_, ColumnForm::Json | ColumnForm::Plain) => text(&plain, out),
     }
 }
 
-fn is_json(plain: &str) -> bool {
-    interlingua::tape::TapeBuf::default().parse(plain, &interlingua::tape::Limits::default()).is_ok()
+impl Members {
+    /// Adds a value, unless the column is empty.
+    fn put(&mut self, name: &str, value: Option<ValueRef<'_>>, form: ColumnForm) {
+        let Some(value) = value else { return };
+        let plain = plain(value);
+        let mut json = String::new();
+        match (value, form) {
+            (ValueRef::Integer(_), _) => json.push_str(&plain),
+            (ValueRef::Real(number), _) if number.is_finite() => json.push_str(&plain),
+            (_, ColumnForm::Json) if is_json(&plain) => compact(&plain, &mut json),
+            (_, ColumnForm::Json | ColumnForm::Plain) => text(&plain, &mut json),
+        }
+        self.raw(name, &json);
+        self.note_bytes(name, value);
+    }
+
+    /// Adds the columns that are not among `told`, by their own names: lists and objects as such, all else as it is.
+    fn put_others(&mut self, row: &RowValues<'_>, told: &BTreeSet<String>) {
+        for (column, value) in &row.0 {
+            if *value == ValueRef::Null || told.contains(&column.to_ascii_lowercase()) {
+                continue;
+            }
+            let is_container = matches!(plain(*value).trim_start().as_bytes(), [b'{' | b'[', ..]);
+            self.put(column, Some(*value), if is_container { ColumnForm::Json } else { ColumnForm::Plain });
+        }
+    }
+
+    /// Keeps the bytes of a text that is no UTF-8.
+    fn note_bytes(&mut self, name: &str, value: ValueRef<'_>) {
+        if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
+            self.bytes(name, bytes);
+        }
+    }
 }

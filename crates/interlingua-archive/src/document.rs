@@ -4,34 +4,151 @@
 use interlingua::json::{Str, escape_into};
 use interlingua::tape::{Limits, TapeBuf};
 
-/// Writes an object with these ids first and then the members of `json`, without those that are called like an id. What
-/// is no object becomes a text in one that says so.
-pub(crate) fn with_ids(ids: &[(&str, &str)], json: &str, out: &mut String) {
+/// Writes an object with these ids first, then the members of `json`, and then others. What is no object becomes a text in
+/// one that says so. A member of `json` that is called like an id and is another one is kept in `inData`.
+pub(crate) fn with_ids(ids: &[(&str, &str)], json: &str, others: Members, out: &mut String) {
     let mut tape = TapeBuf::default();
     let parsed = tape.parse(json, &Limits::default()).ok();
     let root = parsed.as_ref().map(interlingua::tape::Tape::root);
     let object = root.filter(|root| root.kind() == interlingua::tape::Kind::Object);
-    out.push('{');
-    let mut first = true;
+    let mut members = Members::default();
     for (name, id) in ids {
-        member(name, &mut first, out);
-        text(id, out);
+        members.text(name, id);
     }
-    let Some(object) = object else {
-        member("type", &mut first, out);
-        text("unreadable", out);
-        member("raw", &mut first, out);
-        text(json, out);
-        return out.push('}');
-    };
-    for (name, value) in object.members() {
-        if ids.iter().any(|(id, _)| name.is(id)) {
-            continue;
+    let mut in_data = Members::default();
+    match object {
+        None => {
+            members.text("type", "unreadable");
+            members.text("raw", json);
         }
-        escaped_member(&name, &mut first, out);
-        compact(value.text(), out);
+        Some(object) => {
+            for (name, value) in object.members() {
+                let mut spelled = String::new();
+                compact(value.text(), &mut spelled);
+                match ids.iter().find(|(id, _)| name.is(id)) {
+                    None => members.escaped(&name, &spelled),
+                    Some((_, id)) if value.str().is_some_and(|text| text.decode() == *id) => {}
+                    Some(_) => in_data.escaped(&name, &spelled),
+                }
+            }
+        }
     }
-    out.push('}');
+    if !in_data.is_empty() {
+        members.raw("inData", &in_data.finish());
+    }
+    members.append(others);
+    out.push_str(&members.finish());
+}
+
+/// Members of an object, each name once: a second member of a name that is there is kept in `others`.
+#[derive(Default)]
+pub(crate) struct Members {
+    json: String,
+    names: std::collections::HashSet<String>,
+    /// Members whose names are taken.
+    others: Vec<(String, String)>,
+    /// Texts that are no UTF-8, as hexadecimal digits.
+    bytes: Vec<(String, String)>,
+}
+
+impl Members {
+    /// Adds a value that is JSON.
+    pub(crate) fn raw(&mut self, name: &str, json: &str) {
+        if self.names.insert(name.to_owned()) {
+            let mut escaped = String::new();
+            escape_into(name, &mut escaped);
+            let mut first = self.json.is_empty();
+            member(&escaped, &mut first, &mut self.json);
+            self.json.push_str(json);
+        } else {
+            self.others.push((name.to_owned(), json.to_owned()));
+        }
+    }
+
+    /// Adds a member of a document as it is: a name may be there twice in the document.
+    fn escaped(&mut self, name: &Str<'_>, json: &str) {
+        self.names.insert(name.decode().into_owned());
+        let mut first = self.json.is_empty();
+        escaped_member(name, &mut first, &mut self.json);
+        self.json.push_str(json);
+    }
+
+    fn text(&mut self, name: &str, plain: &str) {
+        let mut json = String::new();
+        text(plain, &mut json);
+        self.raw(name, &json);
+    }
+
+    /// Keeps the bytes of a text, if they are no UTF-8.
+    pub(crate) fn bytes(&mut self, name: &str, bytes: &[u8]) {
+        const DIGITS: [char; 16] =
+            ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+        if std::str::from_utf8(bytes).is_ok() {
+            return;
+        }
+        let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let hex = digits.map(|digit| DIGITS.get(usize::from(digit)).copied().unwrap_or('0')).collect();
+        self.bytes.push((name.to_owned(), hex));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.json.is_empty() && self.others.is_empty() && self.bytes.is_empty()
+    }
+
+    /// Adds the members of another object.
+    fn append(&mut self, more: Members) {
+        let Members { json, names, others, bytes } = more;
+        let taken = names.iter().any(|name| self.names.contains(name));
+        if taken {
+            self.raw("columns", &format!("{{{json}}}"));
+        } else if !json.is_empty() {
+            if !self.json.is_empty() {
+                self.json.push(',');
+            }
+            self.json.push_str(&json);
+            self.names.extend(names);
+        }
+        self.others.extend(others);
+        self.bytes.extend(bytes);
+    }
+
+    /// The object.
+    pub(crate) fn finish(mut self) -> String {
+        let object = |members: &[(String, String)], is_text: bool| {
+            let mut out = String::from("[");
+            for (name, value) in members {
+                out.push_str(if out.len() > 1 { ",[" } else { "[" });
+                text(name, &mut out);
+                out.push(',');
+                if is_text {
+                    text(value, &mut out);
+                } else {
+                    out.push_str(value);
+                }
+                out.push(']');
+            }
+            out + "]"
+        };
+        let (others, bytes) = (std::mem::take(&mut self.others), std::mem::take(&mut self.bytes));
+        if !others.is_empty() {
+            let list = object(&others, false);
+            let mut first = self.json.is_empty();
+            member("sameName", &mut first, &mut self.json);
+            self.json.push_str(&list);
+        }
+        if !bytes.is_empty() {
+            let list = object(&bytes, true);
+            let mut first = self.json.is_empty();
+            member("notUtf8", &mut first, &mut self.json);
+            self.json.push_str(&list);
+        }
+        format!("{{{}}}", self.json)
+    }
+}
+
+/// Whether a text is JSON.
+pub(crate) fn is_json(plain: &str) -> bool {
+    TapeBuf::default().parse(plain, &Limits::default()).is_ok()
 }
 
 /// Begins a member.
@@ -117,14 +234,14 @@ mod tests {
     fn ids_stand_first_and_space_is_left_out_outside_strings() {
         let mut out = String::new();
         let json = "{\n  \"a\": [1, \"x \\\" y\"],\n  \"id\": \"old\",\n \"b\": {}\n}";
-        with_ids(&[("id", "new")], json, &mut out);
-        assert_eq!(out, r#"{"id":"new","a":[1,"x \" y"],"b":{}}"#);
+        with_ids(&[("id", "new")], json, Members::default(), &mut out);
+        assert_eq!(out, r#"{"id":"new","a":[1,"x \" y"],"b":{},"inData":{"id":"old"}}"#);
     }
 
     #[test]
     fn what_is_no_object_is_kept_as_text() {
         let mut out = String::new();
-        with_ids(&[("id", "p")], "{\"torn\": ", &mut out);
+        with_ids(&[("id", "p")], "{\"torn\": ", Members::default(), &mut out);
         assert_eq!(out, r#"{"id":"p","type":"unreadable","raw":"{\"torn\": "}"#);
     }
 }

@@ -11,6 +11,8 @@ pub enum ArchiveError {
     NotOpencode(PathBuf),
     /// The database is damaged, or something in it is not as OpenCode writes it.
     Damaged(PathBuf, String),
+    /// The store holds a table that is never read, such as a view; the text names the table.
+    Refused(PathBuf, String),
     /// Another program went on writing to the database while it was copied.
     Busy(PathBuf),
 }
@@ -25,6 +27,7 @@ impl std::fmt::Display for ArchiveError {
             ArchiveError::Damaged(path, why) => {
                 write!(f, "`{}` is a damaged database: {why}", path.display())
             }
+            ArchiveError::Refused(path, what) => write!(f, "`{}`: {what}", path.display()),
             ArchiveError::Busy(path) => {
                 write!(f, "`{}` was written to again and again while it was copied", path.display())
             }
@@ -36,7 +39,10 @@ impl std::error::Error for ArchiveError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             ArchiveError::Io(_, error) => Some(error),
-            ArchiveError::NotOpencode(_) | ArchiveError::Damaged(..) | ArchiveError::Busy(_) => None,
+            ArchiveError::NotOpencode(_)
+            | ArchiveError::Damaged(..)
+            | ArchiveError::Refused(..)
+            | ArchiveError::Busy(_) => None,
         }
     }
 }

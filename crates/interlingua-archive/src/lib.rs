@@ -15,6 +15,7 @@ mod copy;
 mod database;
 mod document;
 mod error;
+mod rows;
 mod tree;
 
 use std::io::Read;
@@ -23,7 +24,9 @@ use std::sync::Arc;
 
 use copy::DatabaseCopy;
 pub use copy::remove_copies;
+use database::Catalogue;
 pub use error::ArchiveError;
+use tree::TreeSession;
 
 /// A place where OpenCode keeps sessions.
 #[derive(Clone, Debug)]
@@ -47,9 +50,10 @@ pub struct StoredSession {
 
 #[derive(Clone, Debug)]
 enum SessionPlace {
-    Database(Arc<DatabaseCopy>),
-    /// The tree, and the session's own file, if there is one.
-    Tree(PathBuf, Option<PathBuf>),
+    /// Where its rows are, and its number there.
+    Database(Arc<Catalogue>, usize),
+    /// The tree, and the session's files in it.
+    Tree(PathBuf, TreeSession),
 }
 
 impl SessionStore {
@@ -72,30 +76,46 @@ impl SessionStore {
         }
     }
 
-    /// Its sessions, in the order in which they began.
-    pub fn sessions(&self) -> Result<Vec<StoredSession>, ArchiveError> {
+    /// Its sessions, in the order in which they began, and what of the store could not be read: rows that are damaged do not
+    /// hide the others.
+    pub fn contents(&self) -> Result<StoreContents, ArchiveError> {
         match &self.place {
             StorePlace::Database(path) => {
-                let copy = Arc::new(DatabaseCopy::of(path)?);
-                let ids = database::sessions(&copy)?;
-                let stored = |id| StoredSession { id, place: SessionPlace::Database(Arc::clone(&copy)) };
-                Ok(ids.into_iter().map(stored).collect())
+                let (catalogue, damage) = Catalogue::of(Arc::new(DatabaseCopy::of(path)?))?;
+                let catalogue = Arc::new(catalogue);
+                let stored = |(number, id): (usize, &str)| StoredSession {
+                    id: id.to_owned(),
+                    place: SessionPlace::Database(Arc::clone(&catalogue), number),
+                };
+                Ok(StoreContents { sessions: catalogue.ids().enumerate().map(stored).collect(), damage })
             }
             StorePlace::Tree(path) => {
                 let found = tree::sessions(path)?;
-                let stored = |(id, file)| StoredSession { id, place: SessionPlace::Tree(path.clone(), file) };
-                Ok(found.into_iter().map(stored).collect())
+                let stored = |session: TreeSession| StoredSession {
+                    id: session.id.clone(),
+                    place: SessionPlace::Tree(path.clone(), session),
+                };
+                Ok(StoreContents { sessions: found.into_iter().map(stored).collect(), damage: Vec::new() })
             }
         }
     }
+}
+
+/// What is in a store.
+#[derive(Debug)]
+pub struct StoreContents {
+    /// The sessions. Two may have one id.
+    pub sessions: Vec<StoredSession>,
+    /// What could not be read.
+    pub damage: Vec<ArchiveError>,
 }
 
 impl StoredSession {
     /// Reads it as one document. What is read is made as it is asked for: memory holds a message at a time.
     pub fn open(&self) -> Result<Box<dyn Read>, ArchiveError> {
         Ok(match &self.place {
-            SessionPlace::Database(copy) => Box::new(database::read(copy, &self.id)?),
-            SessionPlace::Tree(root, file) => Box::new(tree::read(root, file.as_deref(), &self.id)?),
+            SessionPlace::Database(catalogue, number) => Box::new(catalogue.read(*number)?),
+            SessionPlace::Tree(root, session) => Box::new(tree::read(root, session)?),
         })
     }
 }

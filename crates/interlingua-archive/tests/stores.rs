@@ -138,7 +138,7 @@ fn tree(scratch: &Scratch) -> PathBuf {
 
 /// The sessions of a store as documents.
 fn documents(path: &Path) -> Vec<(String, String)> {
-    let sessions = SessionStore::at(path).expect("a store").sessions().expect("sessions");
+    let sessions = SessionStore::at(path).expect("a store").contents().expect("sessions").sessions;
     let read = |session: &interlingua_archive::StoredSession| {
         let mut text = String::new();
         session.open().expect("a session").read_to_string(&mut text).expect("text");
@@ -198,7 +198,7 @@ fn copies_are_private_and_do_not_stay() {
         let begin = format!("interlingua-{}-", std::process::id());
         entry.file_name().to_string_lossy().starts_with(&begin)
     };
-    let sessions = SessionStore::at(&database).expect("a store").sessions().expect("sessions");
+    let sessions = SessionStore::at(&database).expect("a store").contents().expect("sessions").sessions;
     #[cfg(unix)]
     for entry in fs::read_dir(std::env::temp_dir()).expect("a folder").flatten().filter(ours) {
         use std::os::unix::fs::PermissionsExt as _;
@@ -228,9 +228,35 @@ fn a_damaged_database_is_a_clear_error() {
         *byte = 0x5a;
     }
     fs::write(&path, bytes).expect("written");
-    let error = SessionStore::at(&path).expect("a store").sessions().expect_err("damaged");
+    let error = SessionStore::at(&path).expect("a store").contents().expect_err("damaged");
     assert!(matches!(error, ArchiveError::Damaged(..)), "{error}");
     assert!(error.to_string().contains("is a damaged database"), "{error}");
+}
+
+#[test]
+fn odd_files_of_a_tree_are_in_a_document() {
+    let scratch = Scratch::new("odd-files");
+    let tree = tree(&scratch);
+    scratch.write(
+        "storage/part/msg_9/prt_9.json",
+        r#"{"id":"prt_9","sessionID":"ses_1","messageID":"msg_9","type":"text","text":"no message"}"#,
+    );
+    scratch.write("storage/part/msg_8/prt_8.json", r#"{"type":"text","text":"no session"}"#);
+    scratch.write(
+        "storage/session/p2/ses_1.json",
+        r#"{"id":"ses_1","title":"the second","time":{"created":9}}"#,
+    );
+    scratch.write(
+        "storage/message/ses_1/msg_3.json",
+        r#"{"id":"another","role":"user","time":{"created":1200}}"#,
+    );
+    fs::write(tree.join("part/msg_1/prt_0.json"), b"{\"type\":\"text\",\"text\":\"\xff\"}").expect("a file");
+    let documents = documents(&tree);
+    assert_eq!(documents.len(), 4, "{documents:?}");
+    let all: String = documents.iter().map(|(_, document)| document.as_str()).collect();
+    for text in ["no message", "no session", "the second", "{\"id\":\"another\"}", "ff227d", "Hello"] {
+        assert_eq!(all.matches(text).count(), 1, "{text}: {all}");
+    }
 }
 
 #[test]
@@ -239,7 +265,7 @@ fn other_databases_are_not_taken_for_opencodes() {
     let path = scratch.0.join("other.db");
     let connection = Connection::open(&path).expect("a database");
     connection.execute_batch("CREATE TABLE cookies (secret text)").expect("a table");
-    let error = SessionStore::at(&path).expect("a database").sessions().expect_err("not OpenCode's");
+    let error = SessionStore::at(&path).expect("a database").contents().expect_err("not OpenCode's");
     assert!(matches!(error, ArchiveError::NotOpencode(_)), "{error}");
     assert!(SessionStore::at(&scratch.0).is_none());
 }
