@@ -1,5 +1,6 @@
 //! JSON as bytes: text that stays escaped, values that stay verbatim, and a writer that places the commas.
 
+mod one_line;
 mod text;
 mod writer;
 

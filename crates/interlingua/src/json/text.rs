@@ -154,15 +154,6 @@ impl<'a> Raw<'a> {
         self.0.strip_prefix('"')?.strip_suffix('"').map(Str::escaped)
     }
 
-    /// The value for a line of its own: only spacing between values can hold a line break.
-    pub fn one_line(&self) -> Raw<'_> {
-        if self.0.contains(['\n', '\r']) {
-            Raw::owned(self.0.replace(['\n', '\r'], " "))
-        } else {
-            self.reborrow()
-        }
-    }
-
     /// Whether this is a copy of its own.
     pub(crate) fn is_owned(&self) -> bool {
         matches!(self.0, Cow::Owned(_))

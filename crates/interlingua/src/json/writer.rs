@@ -1,5 +1,6 @@
 //! Writing JSON: commas are placed for you, escaped text is copied, large slices go straight through.
 
+use super::one_line::{append_one_line, find_break};
 use crate::json::{Raw, Str, base64, escape_pieces};
 
 /// Where bytes go. What is written to a `Vec` lies in it at once, so that it becomes the body of a response without a
@@ -31,6 +32,7 @@ pub struct JsonWriter<'o> {
     room: usize,
     comma: &'o mut bool,
     written: &'o mut u64,
+    frame: &'o mut Option<OpenFrame>,
     /// `None`: everything stays in the buffer.
     out: Option<&'o mut dyn Output>,
 }
@@ -48,23 +50,33 @@ pub struct JsonBuffer {
     comma: bool,
     /// Bytes that are no longer in the buffer.
     written: u64,
+    frame: Option<OpenFrame>,
+}
+
+/// A frame that has begun and not ended. A frame is one line, whatever the JSON values in it hold.
+#[derive(Clone, Copy, Debug)]
+struct OpenFrame {
+    /// Where in the buffer its bytes begin that may still hold line ends.
+    start: usize,
+    /// The bytes before `start` end within the indentation of a value.
+    in_indent: bool,
 }
 
 impl JsonBuffer {
     /// A writer that writes into the memory of `out`; if it has none, it buffers here and spills.
     pub fn emit<'o>(&'o mut self, out: &'o mut dyn Output) -> JsonWriter<'o> {
-        let Self { buffer, comma, written } = self;
+        let Self { buffer, comma, written, frame } = self;
         if out.memory().is_none() {
-            return JsonWriter { buffer, room: JsonWriter::BUFFER, comma, written, out: Some(out) };
+            return JsonWriter { buffer, room: JsonWriter::BUFFER, comma, written, frame, out: Some(out) };
         }
         let buffer = out.memory().unwrap_or(buffer);
-        JsonWriter { buffer, room: usize::MAX, comma, written, out: None }
+        JsonWriter { buffer, room: usize::MAX, comma, written, frame, out: None }
     }
 
     /// A writer that keeps everything here.
     pub fn hold(&mut self) -> JsonWriter<'_> {
-        let Self { buffer, comma, written } = self;
-        JsonWriter { buffer, room: usize::MAX, comma, written, out: None }
+        let Self { buffer, comma, written, frame } = self;
+        JsonWriter { buffer, room: usize::MAX, comma, written, frame, out: None }
     }
 
     /// What has been held, as text.
@@ -83,6 +95,23 @@ impl JsonBuffer {
         out.bytes(&self.buffer);
         *out.comma |= self.comma;
         self.clear();
+    }
+
+    /// Writes what has been held from that byte on to `out`, which goes on where this stands; nothing is forgotten.
+    pub(crate) fn pass_on(&self, from: usize, out: &mut JsonWriter<'_>) {
+        out.bytes(self.buffer.get(from..).unwrap_or_default());
+        *out.comma = self.comma;
+    }
+
+    /// Forgets the first bytes.
+    pub(crate) fn forget_first(&mut self, count: usize) {
+        self.buffer.drain(..count.min(self.buffer.len()));
+    }
+
+    /// Forgets what has been held; what is held next goes on where `out` stands.
+    pub(crate) fn follow(&mut self, out: &JsonWriter<'_>) {
+        self.clear();
+        self.comma = *out.comma;
     }
 
     /// Writes members that have been held into an object of `out`, if there are any, and forgets them.
@@ -120,6 +149,7 @@ impl JsonBuffer {
         self.buffer.clear();
         self.comma = false;
         self.written = 0;
+        self.frame = None;
     }
 }
 
@@ -133,13 +163,26 @@ impl JsonWriter<'_> {
             Some(out) => Some(&mut **out),
             None => None,
         };
-        let Self { buffer, room, comma, written, .. } = self;
-        JsonWriter { buffer, room: *room, comma, written, out }
+        let Self { buffer, room, comma, written, frame, .. } = self;
+        JsonWriter { buffer, room: *room, comma, written, frame, out }
+    }
+
+    /// The bytes in the buffer: all of them, if this is [`JsonBuffer::hold`].
+    pub(crate) fn buffered(&self) -> &[u8] {
+        self.buffer
+    }
+
+    /// Takes back what a writer of [`JsonBuffer::hold`] has written after the first `length` bytes.
+    pub(crate) fn take_back(&mut self, length: usize) {
+        self.buffer.truncate(length);
     }
 
     /// Begins to count. What lies in the caller's memory already is not counted.
     pub(crate) fn begin_push(&mut self) {
         *self.written = self.written.wrapping_sub(self.buffer.len() as u64);
+        if let Some(frame) = self.frame {
+            frame.start = self.buffer.len();
+        }
     }
 
     /// How many bytes were written in all, while a push goes on.
@@ -150,6 +193,7 @@ impl JsonWriter<'_> {
 
     /// Passes on what is gathered, and counts what stays in the caller's memory.
     pub(crate) fn end_push(&mut self) {
+        self.keep_to_one_line();
         if self.out.is_some() {
             self.flush();
         } else {
@@ -160,11 +204,27 @@ impl JsonWriter<'_> {
     /// Passes on what is gathered.
     #[cold]
     fn flush(&mut self) {
+        self.keep_to_one_line();
         if let Some(out) = self.out.as_deref_mut() {
             *self.written += self.buffer.len() as u64;
             out.write(self.buffer);
             self.buffer.clear();
+            if let Some(frame) = self.frame {
+                frame.start = 0;
+            }
         }
+    }
+
+    /// Takes line ends out of the open frame.
+    #[inline]
+    fn keep_to_one_line(&mut self) {
+        let Some(frame) = self.frame else { return };
+        let written = self.buffer.get(frame.start..).unwrap_or_default();
+        if frame.in_indent || find_break(written).is_some() {
+            let json = self.buffer.split_off(frame.start);
+            append_one_line(&json, &mut frame.in_indent, self.buffer);
+        }
+        frame.start = self.buffer.len();
     }
 
     /// Bytes as they are, without a comma.
@@ -181,15 +241,38 @@ impl JsonWriter<'_> {
     fn spill(&mut self, bytes: &[u8]) {
         self.flush();
         match self.out.as_deref_mut() {
-            Some(out) if bytes.len() > Self::BUFFER => {
-                *self.written += bytes.len() as u64;
-                out.write(bytes);
-            }
+            Some(out) if bytes.len() > Self::BUFFER => match self.frame {
+                Some(frame) if frame.in_indent || find_break(bytes).is_some() => {
+                    let mut line = Vec::with_capacity(bytes.len());
+                    append_one_line(bytes, &mut frame.in_indent, &mut line);
+                    *self.written += line.len() as u64;
+                    out.write(&line);
+                }
+                _ => {
+                    *self.written += bytes.len() as u64;
+                    out.write(bytes);
+                }
+            },
             _ => self.buffer.extend_from_slice(bytes),
         }
     }
 
-    /// Text as it is, without a comma: framing such as `data: `. The next value starts afresh.
+    /// Begins a frame: one line of a stream or of a log. `text` is the framing before its value, such as `data: `. Until
+    /// [`JsonWriter::end_frame`] line ends in values are left out or escaped, so that every client reads one line.
+    pub fn begin_frame(&mut self, text: &str) -> &mut Self {
+        self.frame(text);
+        *self.frame = Some(OpenFrame { start: self.buffer.len(), in_indent: false });
+        self
+    }
+
+    /// Ends a frame. `text` is the framing after its value, such as a newline.
+    pub fn end_frame(&mut self, text: &str) -> &mut Self {
+        self.keep_to_one_line();
+        *self.frame = None;
+        self.frame(text)
+    }
+
+    /// Text as it is, without a comma. The next value starts afresh.
     pub fn frame(&mut self, text: &str) -> &mut Self {
         self.bytes(text.as_bytes());
         *self.comma = false;

@@ -1,10 +1,10 @@
 //! Counting what a target is told of a conversation: items that say something, of the sorts that it can say.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher as _};
 
 use super::{ContentCounts, Identity};
-use crate::model::{Event, Field, Fields, ItemId, ItemKind, Of, OpaqueKind, Part, Says, SaysTable};
+use crate::model::{Event, Field, Fields, ItemHead, ItemId, ItemKind, Of, OpaqueKind, Part, Says, SaysTable};
 
 /// The counts so far.
 #[derive(Debug, Default)]
@@ -12,9 +12,30 @@ pub(super) struct ContentCounter {
     pub(super) counts: ContentCounts,
     /// Open messages and thoughts that have said nothing yet: a line that only holds calls is no message to people.
     silent: HashMap<ItemId, Of, BuildHasherDefault<Identity>>,
+    /// Hashes of the names of subagents of which items were left out.
+    agents: HashSet<u64>,
 }
 
+/// The most subagents that are told apart.
+const MOST_AGENTS: usize = 65_536;
+
 impl ContentCounter {
+    /// How many subagents were left out.
+    pub(super) fn agents(&self) -> u64 {
+        self.agents.len() as u64
+    }
+
+    /// The target has no place for this item.
+    pub(super) fn left_out(&mut self, head: &ItemHead<'_>) {
+        if let Some(agent) = &head.agent
+            && self.agents.len() < MOST_AGENTS
+        {
+            let mut hasher = DefaultHasher::new();
+            agent.as_escaped().hash(&mut hasher);
+            self.agents.insert(hasher.finish());
+        }
+    }
+
     /// The target is told this.
     #[inline]
     pub(super) fn told(&mut self, event: &Event<'_>, unsaid: &Fields, says: SaysTable) {

@@ -7,6 +7,7 @@
 //! `leaves in = mapped + kept + lost`, and [`Report`] says which paths were kept and which were lost, and why.
 
 mod content;
+mod digest;
 mod paths;
 mod policy;
 mod report;
@@ -14,14 +15,16 @@ mod settle;
 
 use crate::error::{Code, Place, Problem, Severity};
 use crate::framing::{FrameKind, FramePlace, Framing};
-use crate::model::{Event, Field, Fields, ItemId, SaysTable, says_everything};
+use crate::model::{Event, Field, Fields, ItemHead, ItemId, SaysTable, says_everything};
 use crate::tape::{Tape, Val};
 use content::ContentCounter;
+pub(crate) use digest::TextDigest;
 use paths::{Booking, NOTHING_HASH, Names, Paths, SEED};
 pub(crate) use paths::{Identity, hash};
 pub use policy::{LossPolicy, LossRule, PolicyError};
 pub use report::{ContentCounts, Fate, Leaf, Reason, Report, Row};
-pub use settle::is_hole;
+pub use settle::{LineHoles, is_hole};
+pub(crate) use settle::{LineValue, LineValueSort, write_whole};
 
 /// Stands in a kept line for a value that has a place of its own in the model.
 pub const HOLE: &str = "\"~\"";
@@ -52,6 +55,7 @@ pub struct Ledger {
     more_problems: u64,
     errors: u64,
     damaged: u64,
+    verbatim: u64,
     next_item: u64,
     current: CurrentFrame,
     /// Whether the target has given back a line.
@@ -102,6 +106,7 @@ impl Ledger {
             more_problems: 0,
             errors: 0,
             damaged: 0,
+            verbatim: 0,
             next_item: 0,
             current: CurrentFrame::default(),
             restores: false,
@@ -146,6 +151,12 @@ impl Ledger {
     /// What people call it.
     pub(crate) fn frame_name(&self) -> String {
         self.frame.name(self.framing)
+    }
+
+    /// The target has no place for this item.
+    #[cold]
+    pub(crate) fn left_out(&mut self, head: &ItemHead<'_>) {
+        self.content.left_out(head);
     }
 
     /// The target is told this.
@@ -208,6 +219,12 @@ impl Ledger {
         }
     }
 
+    /// A line is kept whole because filling its holes would not give its bytes back.
+    pub(crate) fn kept_verbatim(&mut self) {
+        self.verbatim += 1;
+        self.note("source lines kept whole beside the values read from them");
+    }
+
     /// Something is wrong with the input. The first hundred are kept.
     pub fn problem(&mut self, problem: Problem) {
         self.current.foreign |= problem.code == Code::UnknownShape;
@@ -231,6 +248,7 @@ impl Ledger {
             framing: self.framing,
             frames: self.frame.number,
             content: self.content.counts,
+            agents: self.content.agents(),
             read: self.read,
             leaves: self.leaves,
             mapped: self.mapped - self.late.min(self.mapped),
@@ -243,6 +261,7 @@ impl Ledger {
             more_problems: self.more_problems,
             errors: self.errors,
             damaged: self.damaged,
+            verbatim: self.verbatim,
             trace: self.trace.clone().unwrap_or_default(),
         }
     }

@@ -22,11 +22,13 @@ pub enum Reason {
     Refused,
     /// The source itself is damaged there.
     Invalid,
+    /// The source itself gave it up: a turn that was rewound, a branch that was left, a version that was replaced.
+    Abandoned,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 8] = [
         Reason::NoSlot,
         Reason::Narrowed,
         Reason::Merged,
@@ -34,6 +36,7 @@ impl Reason {
         Reason::Foreign,
         Reason::Refused,
         Reason::Invalid,
+        Reason::Abandoned,
     ];
 
     /// The word in reports.
@@ -46,6 +49,7 @@ impl Reason {
             Reason::Foreign => "foreign",
             Reason::Refused => "refused",
             Reason::Invalid => "invalid",
+            Reason::Abandoned => "abandoned",
         }
     }
 }
@@ -59,6 +63,8 @@ pub struct Report {
     pub frames: u64,
     /// What the target was told.
     pub content: ContentCounts,
+    /// Subagents of which items were left out because the target has no place for them.
+    pub agents: u64,
     /// Frames that were understood: neither blank nor damaged nor of a foreign shape.
     pub read: u64,
     /// Leaves read.
@@ -83,6 +89,9 @@ pub struct Report {
     pub errors: u64,
     /// How many of all problems are damage: bytes that could not be read.
     pub damaged: u64,
+    /// Source lines that a record keeps whole, beside the values read from them: filling the holes of such a line would
+    /// not have given its bytes back. Each is a defect of a reader or of a log writer, and no loss.
+    pub verbatim: u64,
     /// What became of each leaf, if [`crate::dialects::Options::trace`] asked for it.
     pub trace: Vec<Leaf>,
 }

@@ -5,7 +5,7 @@ use super::paths::{BLANK_HASH, Booking, HOLES_HASH, MARK_HASH, UNPARSED_HASH};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
 use crate::model::{Field, Says};
-use crate::tape::{Claim, Val, Visited};
+use crate::tape::{Claim, Kind, Val, Visited};
 
 impl<'t> Leftover<'t> {
     /// The spacing around the document, such as the carriage return of a foreign line end. Of documents that were cut it
@@ -23,22 +23,15 @@ impl<'t> Leftover<'t> {
         }
     }
 
-    /// Writes the line with a hole for each value that the target says elsewhere, everything else byte for byte.
-    pub fn keep(self, ledger: &mut Ledger, out: &mut JsonWriter<'_>) {
-        out.begin_raw();
+    /// Books the line as kept, with a hole for each value that the target says elsewhere. [`LineHoles::write`] writes it.
+    pub fn keep(self, ledger: &mut Ledger, holes: &mut LineHoles) {
+        holes.values.clear();
+        holes.count = 0;
         match self.body {
             LeftoverBody::Frame(tape) => {
-                let bytes = tape.text().as_bytes();
-                let std::ops::Range { start: copied, end } = tape.root().span();
-                let mut line = LineWithHoles { bytes, copied, out };
-                ledger.settle(self.body, None, &mut line);
-                let copied = line.copied;
-                out.bytes(&bytes[copied..end]);
+                ledger.settle(self.body, None, &mut FindHoles { text: tape.text().as_bytes(), holes });
             }
-            LeftoverBody::Kept { line, .. } => {
-                out.bytes(line.text().as_bytes());
-                ledger.settle(self.body, None, &mut Unwatched);
-            }
+            LeftoverBody::Kept { .. } => ledger.settle(self.body, None, &mut Unwatched),
             LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => self.mark_kept(ledger),
         }
     }
@@ -198,6 +191,84 @@ impl Ledger {
     }
 }
 
+/// The values of a line that its kept form depends on. The memory is used again.
+#[derive(Debug, Default)]
+pub struct LineHoles {
+    pub(crate) values: Vec<LineValue>,
+    /// The number of holes among them.
+    pub(crate) count: usize,
+}
+
+/// A hole, a word that names what stands beside it, or a string of tildes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LineValue {
+    /// Where it begins and ends in the frame.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) field: Field,
+    pub(crate) sort: LineValueSort,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineValueSort {
+    Hole,
+    Word,
+    Tildes,
+}
+
+impl LineHoles {
+    /// Writes the line with its holes, everything else byte for byte.
+    pub fn write(&self, leftover: LeftoverBody<'_>, out: &mut JsonWriter<'_>) {
+        match leftover {
+            LeftoverBody::Frame(tape) => {
+                out.begin_raw();
+                self.write_frame(tape.root(), out);
+            }
+            LeftoverBody::Kept { line, .. } => {
+                out.begin_raw();
+                out.bytes(line.text().as_bytes());
+            }
+            LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => {}
+        }
+    }
+
+    fn write_frame(&self, root: Val<'_>, out: &mut JsonWriter<'_>) {
+        let bytes = root.frame_text().as_bytes();
+        let std::ops::Range { start: mut copied, end } = root.span();
+        for value in &self.values {
+            let (start, end) = (value.start as usize, value.end as usize);
+            match value.sort {
+                LineValueSort::Hole => {
+                    out.bytes(&bytes[copied..start]);
+                    out.bytes(HOLE.as_bytes());
+                    copied = end;
+                }
+                // A genuine string of tildes gets one more, so that it is no hole.
+                LineValueSort::Tildes => {
+                    out.bytes(&bytes[copied..end - 1]);
+                    out.bytes(b"~");
+                    copied = end - 1;
+                }
+                LineValueSort::Word => {}
+            }
+        }
+        out.bytes(&bytes[copied..end]);
+    }
+}
+
+/// Writes a document without holes: each string of tildes gets one more, every other byte stays what it was.
+pub(crate) fn write_whole(root: Val<'_>, out: &mut JsonWriter<'_>) {
+    let bytes = root.frame_text().as_bytes();
+    let std::ops::Range { start: mut copied, end } = root.span();
+    for tildes in root.strings().filter(|string| is_tildes(*string)) {
+        let quote = tildes.span().end - 1;
+        out.bytes(&bytes[copied..quote]);
+        out.bytes(b"~");
+        copied = quote;
+    }
+    out.bytes(&bytes[copied..end]);
+}
+
 /// Whom [`Ledger::settle`] shows each value and its fate.
 trait Watcher {
     fn value(&mut self, seen: Visited<'_>, claim: Claim, fate: Fate);
@@ -210,48 +281,56 @@ impl Watcher for Unwatched {
     fn value(&mut self, _: Visited<'_>, _: Claim, _: Fate) {}
 }
 
-/// A line that is being written with its holes.
-struct LineWithHoles<'l, 'e> {
-    bytes: &'l [u8],
-    /// Where in the line what has been written ends.
-    copied: usize,
-    out: &'l mut JsonWriter<'e>,
+/// Finds the holes of a line.
+struct FindHoles<'l> {
+    text: &'l [u8],
+    holes: &'l mut LineHoles,
 }
 
-impl Watcher for LineWithHoles<'_, '_> {
+impl Watcher for FindHoles<'_> {
     #[expect(
         clippy::inline_always,
         reason = "the hot path to a record: out of line it costs a call for each leaf"
     )]
     #[inline(always)]
     fn value(&mut self, seen: Visited<'_>, claim: Claim, fate: Fate) {
-        let span = seen.span();
         match (claim, fate) {
             // Only what the target says has a hole: no hole is without a value that fills it.
-            (Claim::Taken(_), Fate::Mapped) => {
-                self.out.bytes(&self.bytes[self.copied..span.start]);
-                self.out.bytes(HOLE.as_bytes());
-                self.copied = span.end;
+            (Claim::Taken(field), Fate::Mapped) => {
+                self.holes.count += 1;
+                self.found(seen, field, LineValueSort::Hole);
             }
             (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
                 // What has no tilde behind its quote is no string of tildes.
-                if !seen.is_leaf() || self.bytes.get(span.start + 1) == Some(&b'~') {
-                    self.value_with_tildes(seen.val);
+                if !seen.is_leaf() || self.text.get(seen.val.span().start + 1) == Some(&b'~') {
+                    self.tildes(seen.val);
+                }
+                if let Claim::Noted(
+                    Field::Structure | Field::ItemAuthor | Field::CallKind | Field::ItemStatus,
+                ) = claim
+                    && seen.val.kind() == Kind::String
+                {
+                    self.found(seen, Field::Structure, LineValueSort::Word);
                 }
             }
         }
     }
 }
 
-impl LineWithHoles<'_, '_> {
-    /// A genuine string of tildes gets one more, so that it is no hole.
+impl FindHoles<'_> {
+    #[inline]
+    fn found(&mut self, seen: Visited<'_>, field: Field, sort: LineValueSort) {
+        let std::ops::Range { start, end } = seen.span();
+        self.holes.values.push(LineValue { start: start as u32, end: end as u32, field, sort });
+    }
+
     #[inline(never)]
-    fn value_with_tildes(&mut self, val: Val<'_>) {
+    fn tildes(&mut self, val: Val<'_>) {
         for tildes in val.strings().filter(|string| is_tildes(*string)) {
-            let quote = tildes.span().end - 1;
-            self.out.bytes(&self.bytes[self.copied..quote]);
-            self.out.bytes(b"~");
-            self.copied = quote;
+            let std::ops::Range { start, end } = tildes.span();
+            let (field, sort) = (Field::Structure, LineValueSort::Tildes);
+            let (start, end) = (start as u32, end as u32);
+            self.holes.values.push(LineValue { start, end, field, sort });
         }
     }
 }

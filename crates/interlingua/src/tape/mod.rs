@@ -272,14 +272,20 @@ impl<'t> Tape<'t> {
     /// The values that were claimed for `field` and are not marked as unsaid, the last claim first, if that was not long
     /// ago.
     pub(crate) fn claimed_for(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
+        self.recent(field).filter(|val| val.node.mark.get().unsaid.is_none())
+    }
+
+    /// The same of values that are marked as unsaid.
+    pub(crate) fn given_up_for(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
+        self.recent(field).filter(|val| val.node.mark.get().unsaid.is_some())
+    }
+
+    fn recent(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
         let last = self.claims.get();
         let oldest = last.saturating_sub(NEAR as u32);
         let claims = (oldest..last).rev().map(|claim| self.claimed[claim as usize % NEAR].get());
-        let ours = move |val: &Val<'_>| {
-            let mark = val.node.mark.get();
-            mark.unsaid.is_none() && mark.claim.field() == Some(field)
-        };
-        claims.map(|at| Val { tape: self, node: &self.nodes[at as usize] }).filter(ours)
+        let vals = claims.map(|at| Val { tape: self, node: &self.nodes[at as usize] });
+        vals.filter(move |val| val.node.mark.get().claim.field() == Some(field))
     }
 
     /// Remembers that a value was claimed.
@@ -288,6 +294,36 @@ impl<'t> Tape<'t> {
         let claim = self.claims.get();
         self.claimed[claim as usize % NEAR].set(at);
         self.claims.set(claim + 1);
+    }
+}
+
+/// An element of a list, with all values in it.
+#[derive(Clone, Copy)]
+pub(crate) struct ListElement<'t> {
+    tape: &'t Tape<'t>,
+    node: &'t Node,
+}
+
+impl<'t> ListElement<'t> {
+    /// The values of the element that were claimed for `field` and are not marked as unsaid.
+    pub(crate) fn claimed_for(self, field: Field) -> impl Iterator<Item = Val<'t>> {
+        let nodes = &self.tape.nodes[self.node.at as usize..self.node.next as usize];
+        let ours = move |node: &&Node| {
+            let mark = node.mark.get();
+            mark.unsaid.is_none() && mark.claim.field() == Some(field)
+        };
+        nodes.iter().filter(ours).map(move |node| Val { tape: self.tape, node })
+    }
+}
+
+impl<'t> Val<'t> {
+    /// The element of the innermost list around the value; without a list the whole document. Only elements and documents
+    /// have no name.
+    pub(crate) fn element(self) -> ListElement<'t> {
+        let at = self.node.at;
+        let mut before = self.tape.nodes[..=at as usize].iter().rev();
+        let element = before.find(|node| node.next > at && node.name.len == 0);
+        ListElement { tape: self.tape, node: element.unwrap_or(self.node) }
     }
 }
 

@@ -43,6 +43,17 @@ impl<'t> Val<'t> {
         self.node.name.hash
     }
 
+    /// Its name as it is spelled with the closing quote, if it is a member; or else nothing.
+    #[inline]
+    pub(crate) fn quoted_name(&self) -> &'t [u8] {
+        let name = self.node.name;
+        if name.start == 0 {
+            return &[];
+        }
+        let start = name.start as usize;
+        self.tape.text.as_bytes().get(start..start + name.len as usize + 1).unwrap_or_default()
+    }
+
     /// The value, verbatim.
     #[inline]
     pub fn raw(&self) -> Raw<'t> {

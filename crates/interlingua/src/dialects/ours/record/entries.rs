@@ -6,16 +6,18 @@ use std::hash::BuildHasherDefault;
 use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, put_tail, put_time};
 use super::profile::DraftProfile;
+use super::rebuild::{Rebuilder, Repaired, SourceLines};
 use super::session::SessionSummary;
+use super::shape::{EntryShape, KnownShapes};
 use super::unreadable;
 use super::usage::{KnownResponses, is_some, shrunk, write_counts};
 use super::waiting::{Waiting, WaitingUnit};
 use crate::dialects::ours::lose_tail;
 use crate::dialects::ours::unreadable_run::UnreadableRun;
 use crate::dialects::{Dialect, Options, Plane};
-use crate::json::JsonBuffer;
+use crate::json::{JsonBuffer, JsonWriter};
 use crate::json::{Raw, Str};
-use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
+use crate::ledger::{Identity, Leftover, LeftoverBody, LineHoles, Reason, write_whole};
 use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Tally, Turn, Usage};
 use crate::pipe::Target;
 
@@ -42,6 +44,16 @@ pub(super) struct Entries {
     spaces: Vec<(String, String)>,
     /// Lines of the entry so far.
     lines: usize,
+    /// The source of each of them.
+    sources: SourceLines,
+    shape: EntryShape,
+    known: KnownShapes,
+    holes: LineHoles,
+    /// Where in the held output the entry begins.
+    start: usize,
+    /// The output is not held: entries that begin now are too large to be rebuilt.
+    pub(super) large: bool,
+    rebuilder: Option<Rebuilder>,
     pub(super) no_final_newline: bool,
     waiting: Waiting,
     /// Open items whose entry had to end before they did: bytes of a log that cannot be read stand where they stood.
@@ -58,6 +70,8 @@ struct Entry {
     usage: bool,
     /// It is an event, and no item.
     apart: bool,
+    /// Its text is not held, so that it cannot be rebuilt.
+    large: bool,
 }
 
 /// How far the entry's `vendor-ext` is written.
@@ -77,7 +91,26 @@ impl Entries {
         let mut tally = Tally::<KnownResponses>::default();
         tally.responses.told(&options.told_responses);
         let summary = SessionSummary::new(options.source_name.clone(), profile);
-        Self { source, summary, tally, ..Self::default() }
+        let rebuilder = source.and_then(|source| Rebuilder::new(source, options));
+        Self { source, summary, tally, rebuilder, ..Self::default() }
+    }
+
+    /// How many of the bytes that are held belong to entries that are complete.
+    pub(super) fn complete(&self, held: usize) -> usize {
+        if self.entry.is_some() { self.start } else { held }
+    }
+
+    /// The first bytes of the held output were forgotten.
+    pub(super) const fn forgot(&mut self, bytes: usize) {
+        self.start = self.start.saturating_sub(bytes);
+    }
+
+    /// All of the held output was forgotten, with the beginning of the entry at hand.
+    pub(super) const fn forgot_entry(&mut self) {
+        self.start = 0;
+        if let Some(entry) = &mut self.entry {
+            entry.large = true;
+        }
     }
 
     /// Takes in the next event.
@@ -104,7 +137,10 @@ impl Entries {
                     self.event_apart(&Event::SessionUpdated(changed), out);
                 }
             }
-            Event::Clock(time) => self.now = Some(time.clone().into_owned()),
+            Event::Clock(time) => {
+                self.shape.clock(time);
+                self.now = Some(time.clone().into_owned());
+            }
             // `open_event` knows them all.
             _ => self.event_apart(event, out),
         }
@@ -116,6 +152,7 @@ impl Entries {
             LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
                 let owner = leftover.owner;
                 self.line(leftover, out);
+                self.shape.end_frame();
                 self.go_on(out);
                 // A line of a log tells its own time, and not that of the next one.
                 if self.now.is_some() && is_log(owner) {
@@ -229,22 +266,68 @@ impl Entries {
         self.nodes.push(node);
     }
 
+    /// Begins an entry, whose first byte comes next.
+    fn begin_entry(&mut self, mut entry: Entry, out: &Target<'_>) {
+        self.start = out.json.buffered().len();
+        self.shape.begin();
+        entry.large = self.large;
+        self.entry = Some(entry);
+    }
+
     fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
         self.close_entry(out);
+        self.begin_entry(Entry::default(), out);
         self.model.clear();
         self.model.push_str(head.model.as_ref().map_or("", Str::as_escaped));
         let (node, has_time) = EntryNode::open(head, self.now.as_ref(), &mut out.json);
         if let Some(time) = head.time.as_ref().or(self.now.as_ref()).filter(|_| has_time) {
             self.summary.overview.time(time);
         }
+        self.shape.started(head, 0, [has_time, self.now.is_some()]);
         self.push_node(node);
-        self.entry = Some(Entry::default());
+    }
+
+    /// Compares the lines of the entry with what restoring it gives, and keeps those whole that differ. `closing` closes
+    /// what is open of the entry.
+    fn check_lines(&mut self, closing: &str, out: &mut Target<'_>) {
+        if !self.sources.need_check() {
+            return;
+        }
+        if !self.known.has(&self.shape, self.sources.text()) {
+            self.rebuild(closing, out);
+        }
+        self.sources.checked();
+    }
+
+    #[cold]
+    fn rebuild(&mut self, closing: &str, out: &mut Target<'_>) {
+        let Some(rebuilder) = &mut self.rebuilder else { return };
+        let length = out.json.buffered().len();
+        out.json.bytes(closing.as_bytes());
+        let entry = out.json.buffered().get(self.start..).unwrap_or_default();
+        let comma = usize::from(entry.first() == Some(&b','));
+        let text = simdutf8::basic::from_utf8(&entry[comma..]).unwrap_or_default();
+        let repaired = rebuilder.repair(text, &self.sources);
+        out.json.take_back(length);
+        let Some(Repaired { at, lines, verbatim }) = repaired else {
+            return self.known.add(&self.shape, self.sources.text());
+        };
+        out.json.take_back(self.start + comma + at);
+        // The list of further lines stays open, if it was.
+        let lines = lines.bytes();
+        let open = lines.len() - usize::from(closing.starts_with(']'));
+        out.json.bytes(lines.get(..open).unwrap_or_default());
+        self.shape.odd();
+        (0..verbatim).for_each(|_| out.ledger.kept_verbatim());
     }
 
     /// Writes the lines that were held while their item was open.
     fn flush_held(&mut self, out: &mut Target<'_>) {
-        let (Some(first), Some(entry)) = (self.first_held.take(), &mut self.entry) else { return };
+        let (Some(mut first), Some(entry)) = (self.first_held.take(), &mut self.entry) else { return };
         begin_ext(&self.held_owner, out);
+        if entry.large {
+            first = self.sources.make_whole(&mut self.held, first);
+        }
         let (data, more) = self.held.held().split_at(first);
         out.json.raw(&Raw::new(data));
         entry.ext = Ext::Data;
@@ -267,13 +350,19 @@ impl Entries {
         self.flush_held(out);
         let Some(entry) = self.entry.take() else { return };
         let json = &mut out.json;
-        if let (true, Ext::None, Some(owner)) = (entry.apart, entry.ext, self.source) {
-            // Its line comes with one of the next entries.
+        let is_restored = entry.apart || self.rebuilder.is_some();
+        if let (true, Ext::None, Some(owner)) = (is_restored, entry.ext, self.source) {
+            // Its line comes with another entry: restoring the log must not build one for it.
             json.key("vendor-ext").object().key("vendor").literal(owner).end_object();
         }
         if entry.ext == Ext::More {
             json.end_array();
         }
+        if entry.ext != Ext::None {
+            self.check_lines("}}", out);
+        }
+        self.sources.clear();
+        let json = &mut out.json;
         if !self.spaces.is_empty() {
             json.key("space").array();
             for (before, after) in self.spaces.drain(..) {
@@ -333,6 +422,7 @@ impl Entries {
             if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
                 self.summary.overview.time(time);
             }
+            self.shape.started(head, self.nodes.len(), [has_time, now.is_some()]);
             self.push_node(child);
         }
     }
@@ -342,6 +432,7 @@ impl Entries {
             self.reopen(delta.item, out);
         }
         let Some(node) = self.nodes.last_mut() else { return };
+        self.shape.delta(delta, node.kind.call());
         if node.add(delta, &mut out.json) {
             return;
         }
@@ -359,9 +450,10 @@ impl Entries {
         self.close_entry(out);
         let kind = self.cut.remove(&item).unwrap_or(NodeKind::Event);
         self.model.clear();
+        self.begin_entry(Entry::default(), out);
+        self.shape.odd();
         let node = EntryNode::open_again(item, kind, &mut out.json);
         self.push_node(node);
-        self.entry = Some(Entry::default());
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
@@ -370,6 +462,7 @@ impl Entries {
             self.cut.remove(&tail.id);
             return lose_tail(tail, out);
         }
+        self.shape.completed(tail);
         self.end_later(out);
         self.end_node(Some(tail), out);
     }
@@ -377,13 +470,14 @@ impl Entries {
     /// An event that is no item is an entry of its own.
     fn happened(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         self.close_entry(out);
+        self.begin_entry(Entry { apart: true, ..Entry::default() }, out);
+        self.shape.happened(event, self.now.is_some());
         open_event(event, &mut out.json);
         if let Some(now) = &self.now
             && put_time(now, &mut out.json)
         {
             self.summary.overview.time(now);
         }
-        let mut entry = Entry { apart: true, ..Entry::default() };
         if let Event::TurnStarted(turn) | Event::TurnEnded(turn) = event {
             if let Some(model) = &turn.model {
                 self.summary.overview.model(model);
@@ -394,13 +488,14 @@ impl Entries {
                 self.tally.end_turn(turn.usage.as_ref())
             };
             if more.is_some() || turn.cost.is_some() {
-                entry.usage = true;
+                if let Some(entry) = &mut self.entry {
+                    entry.usage = true;
+                }
                 out.json.key("token-usage").object();
                 write_usage(more.as_ref(), turn, out);
                 out.json.end_object();
             }
         }
-        self.entry = Some(entry);
     }
 
     /// What a response has used belongs to the entry at hand, if that is complete and still open to it.
@@ -457,9 +552,9 @@ impl Entries {
         if self.entry.is_none() {
             unreadable::end(&mut self.unreadable, &mut out.json);
             // A line that said nothing of its own, before any entry.
+            self.begin_entry(Entry::default(), out);
             out.json.object().key("type").literal("system-event").key("event-type").literal("line");
             out.json.key("data").object().end_object();
-            self.entry = Some(Entry::default());
         }
         let (before, after) = leftover.space();
         self.lines += 1;
@@ -467,9 +562,12 @@ impl Entries {
             self.spaces.resize(self.lines - 1, Default::default());
             self.spaces.push((before.to_owned(), after.to_owned()));
         }
+        let (owner, body) = (leftover.owner, leftover.body);
+        leftover.keep(out.ledger, &mut self.holes);
+        let whole = self.learn_line(body);
         if self.is_open() {
-            leftover.owner.clone_into(&mut self.held_owner);
-            leftover.keep(out.ledger, &mut self.held.hold());
+            owner.clone_into(&mut self.held_owner);
+            write_line(&self.holes, body, whole, &mut self.held.hold());
             self.first_held.get_or_insert(self.held.bytes().len());
             return;
         }
@@ -477,7 +575,7 @@ impl Entries {
         let Some(entry) = &mut self.entry else { return };
         match entry.ext {
             Ext::None => {
-                begin_ext(leftover.owner, out);
+                begin_ext(owner, out);
                 entry.ext = Ext::Data;
             }
             Ext::Data => {
@@ -486,7 +584,30 @@ impl Entries {
             }
             Ext::More => {}
         }
-        leftover.keep(out.ledger, &mut out.json);
+        let closing = if entry.ext == Ext::More { "]}}" } else { "}}" };
+        write_line(&self.holes, body, whole, &mut out.json);
+        self.check_lines(closing, out);
+    }
+
+    /// Remembers the source of a line and what its restoring depends on. Returns whether the line must be kept whole: its
+    /// entry cannot be rebuilt, and no other of its shape was.
+    fn learn_line(&mut self, body: LeftoverBody<'_>) -> bool {
+        let tape = match body {
+            LeftoverBody::Frame(tape) if self.rebuilder.is_some() && self.holes.count > 0 => tape,
+            _ => {
+                self.sources.add_sound();
+                return false;
+            }
+        };
+        let large = self.large || self.entry.as_ref().is_some_and(|entry| entry.large);
+        let text = if large { "" } else { tape.root().text() };
+        let start = self.sources.add(text);
+        self.shape.line(tape, &self.holes, self.sources.text(), start);
+        if !large {
+            return false;
+        }
+        self.sources.checked();
+        self.is_open() || !self.known.has(&self.shape, self.sources.text())
     }
 
     fn unparsed(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool, out: &mut Target<'_>) {
@@ -500,6 +621,17 @@ impl Entries {
             self.close_entry(out);
             unreadable::begin(&mut self.unreadable, owner, bytes, why, more, &mut out.json);
         }
+    }
+}
+
+/// Writes a line with its holes, or without.
+fn write_line(holes: &LineHoles, body: LeftoverBody<'_>, whole: bool, json: &mut JsonWriter<'_>) {
+    match body {
+        LeftoverBody::Frame(tape) if whole => {
+            json.begin_raw();
+            write_whole(tape.root(), json);
+        }
+        body => holes.write(body, json),
     }
 }
 

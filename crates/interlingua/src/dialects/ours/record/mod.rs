@@ -13,8 +13,10 @@ mod node;
 mod profile;
 mod read;
 mod read_entry;
+mod rebuild;
 mod says;
 mod session;
+mod shape;
 mod unreadable;
 mod usage;
 mod waiting;
@@ -24,8 +26,9 @@ mod write;
 use profile::DraftProfile;
 pub(super) use says::says;
 
-use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::ledger::Report;
 use crate::model::Usage;
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
@@ -40,6 +43,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "`version` and `session` in one document",
     flavour_of: None,
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: FRAMING,
@@ -53,7 +57,7 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 /// A record is cut into its entries.
-pub(crate) const FRAMING: Framing = Framing::Documents(&["session", "entries"]);
+pub const FRAMING: Framing = Framing::Documents(&["session", "entries"]);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let of_session = head.doc.get("session").is_some_and(is_session);
@@ -69,6 +73,11 @@ fn is_session(session: Val<'_>) -> bool {
 pub(super) fn is_v2(doc: Val<'_>) -> bool {
     let version = doc.get("version").is_some_and(|version| version.is(DraftProfile::V2.version()));
     version && doc.get("session").is_some_and(is_session)
+}
+
+/// Whether a conversion to a record has written several, one after the other: one for each session of the input.
+pub fn has_several(report: &Report) -> bool {
+    report.notes.iter().any(|(note, _)| *note == write::FURTHER_RECORD)
 }
 
 /// Whether a dialect is a record, of whatever profile.

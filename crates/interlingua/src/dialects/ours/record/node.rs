@@ -10,8 +10,7 @@ use std::hash::BuildHasherDefault;
 use super::read::is_parts;
 use super::session::UNKNOWN;
 use super::words::{self, SPEAKERS};
-use crate::json::JsonWriter;
-use crate::json::{Raw, Str, escape_into, is_rfc3339};
+use crate::json::{JsonWriter, Raw, Str, escape_into, is_rfc3339};
 use crate::ledger::{Identity, hash};
 use crate::model::{
     Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
@@ -73,6 +72,14 @@ impl NodeKind {
                 let is_author = event_type.as_ref().is_some_and(|name| SPEAKERS.value(name).is_some());
                 if is_author { NodeKind::Namesake } else { NodeKind::Event }
             }
+        }
+    }
+
+    /// The sort of call, if it is one.
+    pub(super) const fn call(self) -> Option<CallKind> {
+        match self {
+            NodeKind::ToolCall(kind) => Some(kind),
+            _ => None,
         }
     }
 

@@ -192,6 +192,11 @@ fn provider(meta: Val<'_>) -> Option<Str<'_>> {
     }
 }
 
+/// Reads an entry apart from the others of its record, with the lines it was made from.
+pub(super) fn read_alone(entry: &ReadEntry<'_>, out: &mut Events<'_>) {
+    Heard::default().entry(entry, out);
+}
+
 impl Heard {
     fn model(&mut self, model: Option<&Str<'_>>) {
         if let Some(model) = model {
@@ -245,9 +250,14 @@ impl Heard {
         {
             return;
         }
+        let kept_elsewhere = data.is_none() && !vendor.is_empty() && vendor != OURS;
         if !self.happened(entry, out) {
+            if kept_elsewhere {
+                out.kept_lines_follow(vendor);
+            }
             self.item(entry, None, None, vendor, out);
-        } else if data.is_none() && !vendor.is_empty() && vendor != OURS {
+        }
+        if kept_elsewhere {
             ext[0].take_text(Field::Structure);
             out.kept_with_next(vendor);
         }

@@ -2,7 +2,7 @@
 //! writer are those of [`super::record`].
 
 use super::record;
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::sniff::Head;
 
@@ -15,6 +15,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "`version` 2.0.0 and `session` in one document",
     flavour_of: None,
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Documents(&["session", "entries"]),

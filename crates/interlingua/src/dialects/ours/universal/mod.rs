@@ -12,7 +12,7 @@ mod read_parts;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::Field;
 use crate::sniff::Head;
@@ -27,6 +27,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "lines with `event_id`, `sequence`, `type` and `data`",
     flavour_of: None,
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Live,
         framing: Framing::Lines,

@@ -228,7 +228,7 @@ impl ContentPart {
                 }
             }
             (PartForm::Json, _) => {
-                json.object().key("type").literal("json").key("json").raw(&Raw::new(text).one_line());
+                json.object().key("type").literal("json").key("json").raw(&Raw::new(text));
             }
             (PartForm::Mark, _) => {
                 json.object().key("type").literal("json").key("json").null();

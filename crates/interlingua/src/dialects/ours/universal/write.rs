@@ -118,7 +118,7 @@ impl UniversalWriter {
         let waiting = self.raw == RawState::Waiting;
         let mut json = if waiting { self.held.hold() } else { out.json.reborrow() };
         let by_us = made == Made::ByUs;
-        json.frame("").object();
+        json.begin_frame("").object();
         json.key("event_id").open_string();
         json.bytes(b"evt_");
         json.bytes(session.as_bytes());
@@ -133,7 +133,7 @@ impl UniversalWriter {
         if self.include_raw && !by_us && !waiting {
             self.raw = RawState::Waiting;
         } else {
-            json.null().end_object().frame("\n");
+            json.null().end_object().end_frame("\n");
         }
     }
 
@@ -161,10 +161,10 @@ impl UniversalWriter {
         }
         let early = self.early_raw.take();
         match raw.or(early.as_deref()) {
-            Some(raw) => drop(out.json.raw(&Raw::new(raw.trim()).one_line())),
+            Some(raw) => drop(out.json.raw(&Raw::new(raw.trim()))),
             None => drop(out.json.null()),
         }
-        out.json.end_object().frame("\n");
+        out.json.end_object().end_frame("\n");
         out.json.bytes(self.held.bytes());
         self.held.clear();
     }

@@ -1,0 +1,240 @@
+//! Rebuilds the source lines of an entry from that entry, by the code that restores a log: the record's own reader and the
+//! log writer of the source's dialect. The record writer compares the result with the source, and keeps a line whole where
+//! the two differ.
+
+use super::profile::DraftProfile;
+use super::read::read_alone;
+use super::read_entry::ReadEntry;
+use crate::dialects::{Dialect, Options, Plane, Role, WriteSpec};
+use crate::json::JsonBuffer;
+use crate::ledger::{Leftover, LeftoverBody, Reason, write_whole};
+use crate::model::{Event, ItemHead};
+use crate::pipe::{Target, Writer, rehearse};
+use crate::tape::{Limits, TapeBuf};
+
+/// The log writer of a source's dialect, for entries one at a time.
+pub(super) struct Rebuilder {
+    spec: &'static WriteSpec,
+    options: Options,
+    tape: TapeBuf,
+    rebuilt: JsonBuffer,
+}
+
+/// The source lines of the entry being written. The memory is used again.
+#[derive(Default)]
+pub(super) struct SourceLines {
+    text: String,
+    /// Where each line begins and ends in the text. Nothing for a line that needs no check: it has no holes, or it was
+    /// shown to come back.
+    lines: Vec<Option<(usize, usize)>>,
+    /// The number of lines that need a check.
+    unchecked: usize,
+}
+
+impl SourceLines {
+    /// Adds a line. Returns where it begins in the text of all.
+    pub(super) fn add(&mut self, line: &str) -> usize {
+        let start = self.text.len();
+        self.text.push_str(line);
+        self.lines.push(Some((start, self.text.len())));
+        self.unchecked += 1;
+        start
+    }
+
+    /// Adds a line that needs no check.
+    pub(super) fn add_sound(&mut self) {
+        self.lines.push(None);
+    }
+
+    pub(super) const fn need_check(&self) -> bool {
+        self.unchecked > 0
+    }
+
+    /// All lines so far were shown to come back.
+    pub(super) fn checked(&mut self) {
+        self.lines.fill(None);
+        self.unchecked = 0;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.text.shrink_to(LARGEST);
+        self.lines.clear();
+        self.unchecked = 0;
+    }
+
+    /// The texts of all lines that needed a check, one after the other.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Writes the held lines of an entry anew, those that need a check without holes. Returns where the first one ends.
+    #[cold]
+    pub(super) fn make_whole(&mut self, held: &mut JsonBuffer, first: usize) -> usize {
+        let (mut list, mut source) = (TapeBuf::default(), TapeBuf::default());
+        let limits = Limits { bytes: usize::MAX, nodes: usize::MAX, depth: usize::MAX, ..Limits::default() };
+        let text = format!("[{}]", held.held());
+        // Both are JSON that has been read before.
+        let Ok(lines) = list.parse(&text, &limits) else { return first };
+        held.clear();
+        let (mut json, mut end) = (held.hold(), 0);
+        for (number, line) in lines.root().elements().enumerate() {
+            json.begin_raw();
+            match self.line(number).map(|line| source.parse(line, &limits)) {
+                Some(Ok(source)) => write_whole(source.root(), &mut json),
+                Some(Err(_)) | None => json.bytes(line.text().as_bytes()),
+            }
+            if number == 0 {
+                end = json.buffered().len();
+            }
+        }
+        self.checked();
+        end
+    }
+
+    fn line(&self, number: usize) -> Option<&str> {
+        let (start, end) = (*self.lines.get(number)?)?;
+        self.text.get(start..end)
+    }
+}
+
+/// The largest entry that is rebuilt: memory holds the largest frame once, and rebuilding needs it several times.
+pub(super) const LARGEST: usize = 1 << 20;
+
+impl Rebuilder {
+    /// A rebuilder for logs of that dialect, if logs of it are written at all.
+    pub(super) fn new(source: &str, options: &Options) -> Option<Self> {
+        let dialect = Dialect::named(source).filter(|dialect| dialect.plane == Plane::Log)?;
+        let spec = dialect.role(Role::Log)?.write.as_ref()?;
+        let (tape, rebuilt) = (TapeBuf::default(), JsonBuffer::default());
+        Some(Self { spec, options: options.clone(), tape, rebuilt })
+    }
+
+    /// Compares the source lines of an entry with what restoring the entry gives. `entry` is the whole entry without the
+    /// `space` of its lines. Returns the entry's lines (`data`, and then `more` as a list) with the differing ones kept
+    /// whole, and the number of these; nothing if no line differs.
+    pub(super) fn repair(&mut self, entry: &str, sources: &SourceLines) -> Option<Repaired> {
+        let differing = self.differing(entry, sources);
+        if differing.is_empty() {
+            return None;
+        }
+        let repaired = self.with_whole(entry, sources, |number| differing.contains(&number))?;
+        // A line without holes takes no values: the lines behind it may now take those that it took before.
+        let again = format!("{}{}}}}}", entry.get(..repaired.at)?, repaired.lines.held());
+        if self.differing(&again, sources).is_empty() {
+            return Some(repaired);
+        }
+        self.with_whole(entry, sources, |_| true)
+    }
+
+    /// The numbers of the lines that restoring an entry does not give back.
+    fn differing(&mut self, entry: &str, sources: &SourceLines) -> Vec<usize> {
+        let Self { spec, options, tape, rebuilt } = self;
+        let limits = options.limits.around_others();
+        let Ok(kept) = tape.parse(entry, &limits) else { return Vec::new() };
+        let entry = ReadEntry::new(kept.root(), DraftProfile::V3);
+        let mut writer = LineWriter { inner: (spec.make)(options), ends: Vec::new() };
+        rebuilt.clear();
+        rehearse(&mut writer, &limits, rebuilt, |events| read_alone(&entry, events));
+        let lines = writer.lines(rebuilt.bytes());
+        let differs = |number: &usize| {
+            let source = sources.line(*number).map(str::as_bytes);
+            source.is_some_and(|source| lines.get(*number) != Some(&source))
+        };
+        (0..sources.lines.len()).filter(differs).collect()
+    }
+
+    /// The lines of an entry, those that need a check and that `is_whole` selects without holes.
+    #[cold]
+    fn with_whole(
+        &mut self,
+        entry: &str,
+        sources: &SourceLines,
+        is_whole: impl Fn(usize) -> bool,
+    ) -> Option<Repaired> {
+        let limits = self.options.limits.around_others();
+        let kept = self.tape.parse(entry, &limits).ok()?;
+        let [_, data, more, _] = ReadEntry::new(kept.root(), DraftProfile::V3).kept();
+        let mut repaired = Repaired { at: data?.span().start, lines: JsonBuffer::default(), verbatim: 0 };
+        let mut json = repaired.lines.hold();
+        let elements = more.into_iter().flat_map(|more| more.elements());
+        let mut whole = TapeBuf::default();
+        for (number, line) in data.into_iter().chain(elements).enumerate() {
+            if number == 1 {
+                json.key("more").array();
+            }
+            json.begin_raw();
+            match sources.line(number) {
+                Some(source) if is_whole(number) => {
+                    let source = whole.parse(source, &limits).ok()?;
+                    write_whole(source.root(), &mut json);
+                    repaired.verbatim += 1;
+                }
+                _ => json.bytes(line.text().as_bytes()),
+            }
+        }
+        if more.is_some() {
+            json.end_array();
+        }
+        Some(repaired)
+    }
+}
+
+/// The lines of an entry after the differing ones were replaced.
+pub(super) struct Repaired {
+    /// Where in the entry its `data` begins.
+    pub(super) at: usize,
+    /// The value of `data`, and the member `more` behind it.
+    pub(super) lines: JsonBuffer,
+    /// The number of lines that were replaced.
+    pub(super) verbatim: u64,
+}
+
+/// A log writer whose output is cut into lines by the kept lines it is handed.
+struct LineWriter {
+    inner: Box<dyn Writer>,
+    /// Where in the output each line begins and ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl LineWriter {
+    /// The lines, without the line feeds between them.
+    fn lines<'o>(&self, output: &'o [u8]) -> Vec<&'o [u8]> {
+        let line = |&(start, end): &(usize, usize)| {
+            let line = output.get(start..end).unwrap_or_default();
+            line.strip_prefix(b"\n").unwrap_or(line)
+        };
+        self.ends.iter().map(line).collect()
+    }
+}
+
+impl Writer for LineWriter {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        self.inner.takes(head)
+    }
+
+    fn kept_lines_follow(&mut self, owner: &str) {
+        self.inner.kept_lines_follow(owner);
+    }
+
+    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+        self.inner.kept_with_next(owner, out);
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        self.inner.event(event, out);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        let is_line = matches!(leftover.body, LeftoverBody::Kept { .. });
+        let start = out.json.buffered().len();
+        self.inner.leftover(leftover, out);
+        if is_line {
+            self.ends.push((start, out.json.buffered().len()));
+        }
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        self.inner.finish(out);
+    }
+}

@@ -1,0 +1,466 @@
+//! The shape of an entry: everything that decides how its lines are restored, apart from the texts that fill their holes.
+//!
+//! Rebuilding every entry would cost more than writing the record. So an entry is rebuilt only if no entry of its shape has
+//! been. A shape is exact, no hash: the kinds, authors and flags of the entry's items and parts, every word that is compared
+//! with another, the names and kinds of all that stands around and beside each hole, and which value of which event the hole had. Restoring copies texts without
+//! looking at them, so two entries of one shape are restored alike. Whatever does look at a text (JSON in a string, a list
+//! that could be one of ours) makes the entry *odd*: an odd entry is rebuilt each time.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::iter::Peekable;
+
+use crate::json::{Raw, Str};
+use crate::ledger::{Identity, LineHoles, LineValue, LineValueSort};
+use crate::model::{
+    Args, CallKind, Compaction, Delta, Event, Field, FileRef, ItemHead, ItemKind, ItemTail, MediaSource,
+    Notice, Opaque, OpaqueKind, Part, Shape, ToolCall, ToolResult, Turn,
+};
+use crate::tape::{Kind, Tape, Val};
+
+/// The shape of the entry being written.
+#[derive(Default)]
+pub(super) struct EntryShape {
+    tokens: Vec<u64>,
+    /// The names of the members among them as they are spelled, each with its closing quote.
+    names: Vec<u8>,
+    hash: u64,
+    /// Address and length of each value that the events of the current frame had. Nothing is read through an address.
+    values: Vec<(usize, usize)>,
+    /// The holes of the entry's lines.
+    holes: Vec<Hole>,
+    odd: bool,
+}
+
+/// A hole of a source line.
+struct Hole {
+    /// Where in the sources of the entry its value begins and ends.
+    start: usize,
+    end: usize,
+    /// Whether the value is one of an event of its frame, and no copy of the value of another hole.
+    original: bool,
+}
+
+impl EntryShape {
+    /// An entry begins.
+    pub(super) fn begin(&mut self) {
+        self.tokens.clear();
+        self.names.clear();
+        self.hash = 0;
+        self.holes.clear();
+        self.odd = false;
+        // Values of the frame that stand before the entry do not fill its holes.
+        self.token(self.values.len() as u64);
+    }
+
+    /// The current frame ends, and its text with it.
+    pub(super) fn end_frame(&mut self) {
+        self.values.clear();
+    }
+
+    /// Something whose restoring depends on more than the shape.
+    pub(super) const fn odd(&mut self) {
+        self.odd = true;
+    }
+
+    /// An event that is no item.
+    pub(super) fn happened(&mut self, event: &Event<'_>, has_time: bool) {
+        let (tag, texts, json, others) = match event {
+            Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
+                let Turn { id, model, time, request_id, effort, answer, stop, usage, cost } = turn;
+                self.odd |= stop.is_some();
+                let tag = 1 + u64::from(matches!(event, Event::TurnEnded(_)));
+                let texts = [id, model, request_id, effort];
+                (tag, texts, [time, cost], [answer.is_some(), usage.is_some()])
+            }
+            Event::Compacted(compaction) => {
+                let Compaction { trigger, before, after, summary, history, kept_from } = compaction;
+                if let Some(word) = trigger {
+                    self.word(word.as_escaped());
+                }
+                (
+                    3,
+                    [trigger, summary, kept_from, &None],
+                    [history, &None],
+                    [before.is_some(), after.is_some()],
+                )
+            }
+            // Few lines stand beside another event.
+            _ => return self.odd = true,
+        };
+        let flags =
+            texts.iter().fold(u64::from(has_time), |flags, text| flags << 1 | u64::from(text.is_some()));
+        let flags = json.iter().fold(flags, |flags, json| flags << 1 | u64::from(json.is_some()));
+        let flags = others.iter().fold(flags, |flags, flag| flags << 1 | u64::from(*flag));
+        self.token(flags << 8 | tag << 4 | 0xe);
+        for text in texts {
+            self.text(text.as_ref());
+        }
+        for json in json {
+            self.raw(json.as_ref());
+        }
+    }
+
+    /// The source's clock shows a time.
+    pub(super) fn clock(&mut self, time: &Raw<'_>) {
+        self.raw(Some(time));
+    }
+
+    /// An item begins, so many levels deep. `times` tells whether it has a time of the schema, and whether there is one of
+    /// the source's clock.
+    pub(super) fn started(&mut self, head: &ItemHead<'_>, depth: usize, times: [bool; 2]) {
+        #[rustfmt::skip]
+        let ItemHead {
+            id: _, kind, author, origin, within, native_id, parent, replaces, agent, parent_call, time, model, answer, phase,
+            subject, copied_from, shape,
+        } = head;
+        let texts = [native_id, parent, model, replaces, agent, parent_call, phase, subject, copied_from];
+        let mut flags = texts.iter().fold(1, |flags, text| flags << 1 | u64::from(text.is_some()));
+        let [has_time, has_clock] = times;
+        let more =
+            [time.is_some(), has_time, has_clock, answer.is_some(), within.is_some(), *shape == Shape::List];
+        flags = more.iter().fold(flags, |flags, flag| flags << 1 | u64::from(*flag));
+        flags = flags << 3 | origin.map_or(0, |origin| origin as u64 + 1);
+        flags = flags << 3 | *author as u64;
+        let (tag, kind_flags, word) = match kind {
+            ItemKind::Message => (0, 0, None),
+            ItemKind::Reasoning => (1, 0, None),
+            ItemKind::ToolCall(ToolCall { call_id, kind, namespace, name }) => {
+                self.text(call_id.as_ref());
+                self.text(namespace.as_ref());
+                self.text(Some(name));
+                let flags =
+                    u64::from(call_id.is_some()) << 4 | u64::from(namespace.is_some()) << 3 | *kind as u64;
+                (2, flags, Some(name))
+            }
+            ItemKind::ToolResult(ToolResult { call_id, name }) => {
+                self.text(call_id.as_ref());
+                self.text(name.as_ref());
+                (3, u64::from(call_id.is_some()) << 1 | u64::from(name.is_some()), name.as_ref())
+            }
+            ItemKind::Notice(Notice { event_type }) => {
+                self.text(event_type.as_ref());
+                (4, u64::from(event_type.is_some()), event_type.as_ref())
+            }
+        };
+        self.token(flags << 8 | kind_flags << 3 | tag);
+        self.token(depth as u64);
+        if let Some(word) = word {
+            self.word(word.as_escaped());
+        }
+        for text in texts {
+            self.text(text.as_ref());
+        }
+        self.raw(time.as_ref());
+    }
+
+    /// An item grows by a part.
+    pub(super) fn delta(&mut self, delta: &Delta<'_>, call: Option<CallKind>) {
+        let Delta { item: _, part, value, arrival: _ } = delta;
+        let (tag, detail) = match value {
+            Part::Text(text) => (1, self.said(text)),
+            Part::Summary(text) => (2, self.said(text)),
+            Part::Refusal(text) => (3, self.said(text)),
+            Part::Json(json) => {
+                let first = json.as_str().bytes().next().unwrap_or(0);
+                // It may pass for a content list, a text or nothing.
+                self.odd |= match first {
+                    b'[' => may_be_parts(json.as_str()),
+                    first => matches!(first, b'"' | b'n'),
+                };
+                self.raw(Some(json));
+                (4, u64::from(first))
+            }
+            Part::Args(Args::Json(json)) => {
+                self.raw(Some(json));
+                (5, u64::from(json.as_str().bytes().next().unwrap_or(0)))
+            }
+            Part::Args(Args::Text(text)) => {
+                self.odd |= call != Some(CallKind::FreeText) && may_be_json(text.as_escaped());
+                (6, self.said(text))
+            }
+            Part::Media(media) => {
+                let place = match &media.source {
+                    MediaSource::Base64(_) => 0,
+                    MediaSource::Url(_) => 1,
+                    MediaSource::File(_) => 2,
+                    MediaSource::Text(_) => 3,
+                };
+                let texts = [&media.media_type, &media.name, &media.context, &media.detail];
+                let flags = texts.iter().fold(place, |flags, text| flags << 1 | u64::from(text.is_some()));
+                for text in texts {
+                    self.text(text.as_ref());
+                }
+                self.text(Some(media.source.text()));
+                (7, flags)
+            }
+            Part::Opaque(Opaque { kind, issuer, value }) => {
+                self.word(issuer.as_escaped());
+                (8, self.said(value) << 1 | u64::from(*kind == OpaqueKind::Encrypted))
+            }
+            Part::File(FileRef { path, action, diff }) => {
+                self.word(action.as_escaped());
+                let texts = [Some(path), Some(action), diff.as_ref()];
+                for text in texts {
+                    self.text(text);
+                }
+                (9, u64::from(diff.is_some()))
+            }
+            Part::Citation(_) | Part::Cache(_) => {
+                self.odd = true;
+                (10, 0)
+            }
+        };
+        self.token(u64::from(*part) << 16 | detail << 4 | tag);
+    }
+
+    /// An item ends.
+    pub(super) fn completed(&mut self, tail: &ItemTail<'_>) {
+        let ItemTail { id: _, status, native_status, is_error, exit_code, duration } = tail;
+        let flags = [native_status.is_some(), exit_code.is_some(), duration.is_some()];
+        let flags = flags.iter().fold(*status as u64, |flags, flag| flags << 1 | u64::from(*flag));
+        self.token(flags << 6 | is_error.map_or(0, |flag| 1 + u64::from(flag)) << 4 | 15);
+        if let Some(word) = native_status {
+            self.word(word.as_escaped());
+            self.text(Some(word));
+        }
+    }
+
+    /// A line of the entry: `sources` are the texts of its lines, the last of which begins at `start`.
+    pub(super) fn line(&mut self, tape: &Tape<'_>, found: &LineHoles, sources: &str, start: usize) {
+        let root = tape.root();
+        self.odd |= tape.duplicate_key.is_some() || found.values.len() > MOST_VALUES;
+        if self.odd {
+            return;
+        }
+        self.skeleton(
+            root,
+            &mut found.values.iter().filter(|value| value.sort != LineValueSort::Word).peekable(),
+        );
+        let (base, offset) = (tape.text().as_ptr() as usize, root.span().start);
+        let mut next = 0;
+        for &LineValue { field, sort, start: from, end: to } in &found.values {
+            let is_hole = sort == LineValueSort::Hole;
+            let (from, to) = (from as usize, to as usize);
+            let mut tag = (field as u64) << 16 | u64::from(is_hole);
+            if !is_hole {
+                self.token(tag);
+                self.word(tape.text().get(from..to).unwrap_or_default());
+                continue;
+            }
+            let whole = tape.text().get(from..to).unwrap_or_default();
+            // The data of a URL that has its media type in front: each is a value of the event.
+            let url = data_url(whole).map(|[kind, data]| (address_of(kind), address_of(data)));
+            let is_it = |&(address, length): &(usize, usize)| {
+                (address == base + from + 1 && length + 2 == to - from)
+                    || (address == base + from && length == to - from)
+            };
+            let (before, after) = self.values.split_at(next.min(self.values.len()));
+            let value = after.iter().position(is_it).map(|at| at + before.len());
+            let (own, end) = (start + from - offset, start + to - offset);
+            let value = value.or_else(|| before.iter().position(is_it));
+            let place = |wanted: (usize, usize)| self.values.iter().position(|value| *value == wanted);
+            let url = url.and_then(|(kind, data)| Some((place(kind)?, place(data)?)));
+            if let Some(value) = value {
+                next = value + 1;
+                tag |= 1 << 1 | (value as u64) << 2;
+            } else if let Some((kind, data)) = url {
+                next = data + 1;
+                self.token(kind as u64);
+                tag |= 1 << 14 | (data as u64) << 2;
+            } else if self.is_joined(base + from + 1, base + to - 1) {
+                tag |= 1 << 13;
+            } else if field == Field::ResultIsError {
+                // No value of an event, but part of the shape of its item's end.
+                self.token(to as u64 - from as u64);
+            } else if field == Field::FileAction {
+                // The agent's own word for the action of the file, which is part of the shape.
+                self.word(whole);
+            } else if field == Field::CallArgs {
+                // The reader decodes JSON in a string, and takes the string only if encoding gives it back.
+            } else {
+                let text = sources.get(own..end);
+                let same = |hole: &Hole| text.is_some() && sources.get(hole.start..hole.end) == text;
+                match self.holes.iter().position(same) {
+                    Some(hole) => tag |= 1 << 15 | (hole as u64) << 2,
+                    None => self.odd = true,
+                }
+            }
+            self.holes.push(Hole {
+                start: own,
+                end,
+                original: value.or(url.map(|(_, data)| data)).is_some(),
+            });
+            self.token(tag);
+        }
+    }
+
+    /// Whether the text between two addresses is nothing but values of events, one after the other.
+    fn is_joined(&mut self, mut start: usize, end: usize) -> bool {
+        while start < end {
+            let is_next =
+                |(address, length): &(usize, usize)| *address == start && (1..=end - start).contains(length);
+            let Some(number) = self.values.iter().position(is_next) else { return false };
+            start += self.values[number].1;
+            self.token(number as u64);
+        }
+        true
+    }
+
+    /// Names and kinds of all that stands beside a hole, or beside a value around one: log writers tell lines apart by these.
+    fn skeleton<'h>(&mut self, val: Val<'_>, holes: &mut Peekable<impl Iterator<Item = &'h LineValue>>) {
+        for inner in val.member_values().chain(val.elements()) {
+            let span = inner.span();
+            // 3: a string of tildes; 2: the hole itself; 1: one of them lies in it.
+            let place = match holes.peek() {
+                Some(hole) if (hole.start as usize..hole.end as usize) == span => {
+                    2 + u64::from(hole.sort == LineValueSort::Tildes)
+                }
+                Some(hole) if span.contains(&(hole.start as usize)) => 1,
+                _ => 0,
+            };
+            self.token(u64::from(inner.name_hash()) << 8 | (inner.kind() as u64) << 4 | place);
+            self.names.extend_from_slice(inner.quoted_name());
+            match place {
+                0 => {}
+                1 => self.skeleton(inner, holes),
+                _ => _ = holes.next(),
+            }
+        }
+        self.token(u64::from(val.kind() == Kind::Array));
+    }
+
+    /// The pairs of holes that have the same value, perhaps by chance: a rebuilt entry may have the one in the place of the
+    /// other.
+    fn equal_holes(&self, sources: &str) -> Box<[(usize, usize)]> {
+        let original = self.holes.iter().enumerate().filter(|(_, hole)| hole.original);
+        let mut values: Vec<_> =
+            original.map(|(number, hole)| (sources.get(hole.start..hole.end), number)).collect();
+        values.sort_unstable();
+        let equal = values.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        equal.map(|pair| (pair[0].1, pair[1].1)).collect()
+    }
+
+    /// Whether two holes have the same value.
+    fn are_equal(&self, one: usize, other: usize, sources: &str) -> bool {
+        let value = |number: usize| self.holes.get(number).and_then(|hole| sources.get(hole.start..hole.end));
+        value(one).is_some_and(|value_of_one| value(other) == Some(value_of_one))
+    }
+
+    fn said(&mut self, text: &Str<'_>) -> u64 {
+        self.text(Some(text));
+        u64::from(text.is_empty())
+    }
+
+    #[inline]
+    fn text(&mut self, text: Option<&Str<'_>>) {
+        if let Some(text) = text {
+            let text = text.as_escaped();
+            self.values.push(address_of(text));
+        }
+    }
+
+    #[inline]
+    fn raw(&mut self, json: Option<&Raw<'_>>) {
+        if let Some(json) = json {
+            let json = json.as_str();
+            self.values.push(address_of(json));
+        }
+    }
+
+    #[inline]
+    fn token(&mut self, token: u64) {
+        self.hash = mix(self.hash, token);
+        self.tokens.push(token);
+    }
+
+    /// A word, to the letter.
+    fn word(&mut self, word: &str) {
+        self.odd |= word.len() > LONGEST_WORD;
+        self.token(word.len() as u64);
+        let (eights, rest) = word.as_bytes().as_chunks::<8>();
+        for eight in eights.iter().take(LONGEST_WORD / 8) {
+            self.token(u64::from_le_bytes(*eight));
+        }
+        if !rest.is_empty() {
+            self.token(rest.iter().fold(0, |token, byte| token << 8 | u64::from(*byte)));
+        }
+    }
+}
+
+/// The media type and the data of a data URL in a JSON string.
+fn data_url(string: &str) -> Option<[&str; 2]> {
+    let (kind, data) = string.strip_prefix("\"data:")?.strip_suffix('"')?.split_once(";base64,")?;
+    Some([kind, data])
+}
+
+/// Whether a JSON list may pass for the parts of a content: each of these has a type.
+fn may_be_parts(list: &str) -> bool {
+    let list = list.as_bytes();
+    let inner = list.strip_prefix(b"[").unwrap_or(list);
+    inner.trim_ascii_start().starts_with(b"]")
+        || memchr::memchr(b'\\', list).is_some()
+        || memchr::memmem::find(list, b"\"type\"").is_some()
+}
+
+/// Whether a text may be JSON, judged by its first character.
+fn may_be_json(text: &str) -> bool {
+    !text.starts_with(|first: char| {
+        first.is_ascii_graphic()
+            && !matches!(first, '{' | '[' | '"' | '-' | '0'..='9' | 't' | 'f' | 'n' | '\\')
+    })
+}
+
+/// Where a text stands, and its length.
+#[inline]
+fn address_of(text: &str) -> (usize, usize) {
+    (text.as_ptr() as usize, text.len())
+}
+
+/// An entry with a longer word, or with more holes and words, is rebuilt each time.
+const LONGEST_WORD: usize = 64;
+const MOST_VALUES: usize = 256;
+
+/// The shapes of entries that were rebuilt and came back.
+#[derive(Default)]
+pub(super) struct KnownShapes {
+    known: HashMap<u64, KnownShape, BuildHasherDefault<Identity>>,
+}
+
+/// A shape of an entry that was rebuilt and came back.
+struct KnownShape {
+    tokens: Box<[u64]>,
+    names: Box<[u8]>,
+    /// Holes that had the same value in that entry. Where they differ, an entry of the shape need not come back.
+    equal: Box<[(usize, usize)]>,
+}
+
+impl KnownShapes {
+    const MOST: usize = 4096;
+
+    /// Whether an entry of that very shape came back. `sources` are the texts of the entry's lines.
+    #[inline]
+    pub(super) fn has(&self, shape: &EntryShape, sources: &str) -> bool {
+        !shape.odd
+            && self.known.get(&shape.hash).is_some_and(|known| {
+                *known.tokens == *shape.tokens
+                    && *known.names == *shape.names
+                    && known.equal.iter().all(|&(one, other)| shape.are_equal(one, other, sources))
+            })
+    }
+
+    /// An entry of that shape came back.
+    pub(super) fn add(&mut self, shape: &EntryShape, sources: &str) {
+        if shape.odd || self.known.len() >= Self::MOST {
+            return;
+        }
+        let equal = shape.equal_holes(sources);
+        let (tokens, names) = (shape.tokens.as_slice().into(), shape.names.as_slice().into());
+        self.known.insert(shape.hash, KnownShape { tokens, names, equal });
+    }
+}
+
+#[inline]
+const fn mix(hash: u64, token: u64) -> u64 {
+    (hash.rotate_left(5) ^ token).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
