@@ -4,9 +4,11 @@
 //! is left is whether names lead somewhere: parents, tool calls and their results, ids that stand for one thing only.
 //! References may point forward, so they are judged when everything has been said.
 //!
-//! Ids are remembered as 64-bit hashes, at most 20 bytes each with the table around them, plus the text of those that
-//! have not been found yet; so memory grows with the number of items, not with what they hold. Two ids with the same
-//! hash would be taken for one: about once in 10^7 inputs of a million items.
+//! The same links are checked as the stage before log writers repairs: each id and each call id once, each result once and
+//! after its call, no parent that is its own descendant, and how many items the session itself gave up.
+//!
+//! Ids are remembered as hashes, an estimated 150 bytes an item with the tables around them, plus the text of those that have not
+//! been found yet; so memory grows with the number of items, not with what they hold.
 //!
 //! ```
 //! use interlingua::check::CheckWriter;
@@ -28,17 +30,22 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
+use crate::dialects::{Dialect, Lineage};
 use crate::error::{Code, Place, Problem, Window};
 use crate::json::Str;
 use crate::ledger::{Identity, Ledger, Leftover};
+use crate::log::{Answered, CallPairs, OutlineWriter, id_key};
 use crate::model::{
     Author, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, Notice, ToolCall, ToolResult,
 };
 use crate::pipe::{Target, Writer};
 
 /// Checks what passes through; the findings are in the report.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CheckWriter {
+    lineage: Lineage,
+    outline: OutlineWriter,
+    pairs: CallPairs,
     items: Ids,
     parents: Pending,
     calls: Ids,
@@ -53,7 +60,10 @@ type Ids = HashSet<u64, BuildHasherDefault<Identity>>;
 
 impl Writer for CheckWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
-        // Nothing else has links.
+        self.outline.observe(event);
+        if let Event::SessionStarted(_) = event {
+            self.pairs = CallPairs::default();
+        }
         if let Event::ItemStarted(head) = event {
             if head.kind == ItemKind::Message && head.author == Author::Assistant {
                 self.answers.insert(head.id);
@@ -74,20 +84,56 @@ impl Writer for CheckWriter {
         leftover.mark_kept(out.ledger);
     }
 
+    fn kept_lines_follow(&mut self, owner: &str) {
+        self.outline.kept_lines_of(owner);
+        if let Some(dialect) = Dialect::named(owner) {
+            self.lineage = dialect.lineage;
+        }
+    }
+
     fn finish(&mut self, out: &mut Target<'_>) {
+        let outline = self.outline.settle();
+        for (code, count, of) in
+            [(Code::ParentCircle, outline.circles(), ""), (Code::Abandoned, outline.left_out(), " items")]
+        {
+            if count > 0 {
+                book(code, Place::default(), &format!("{count}{of}"), out.ledger);
+            }
+        }
         self.parents.report(Code::DanglingLink, out.ledger);
         self.results.report(Code::ResultWithoutCall, out.ledger);
         self.unanswered.report(Code::CallWithoutResult, out.ledger);
     }
 }
 
+impl Default for CheckWriter {
+    fn default() -> Self {
+        Self::new(Lineage::default())
+    }
+}
+
 impl CheckWriter {
+    /// Checks a source whose items follow each other that way.
+    pub fn new(lineage: Lineage) -> Self {
+        Self {
+            lineage,
+            outline: OutlineWriter::new(lineage),
+            pairs: CallPairs::default(),
+            items: Ids::default(),
+            parents: Pending::default(),
+            calls: Ids::default(),
+            results: Pending::default(),
+            answers: HashSet::default(),
+            unanswered: Pending::default(),
+        }
+    }
+
     fn started(&mut self, head: &ItemHead<'_>, ledger: &mut Ledger) {
         let ItemHead { kind, native_id, parent, .. } = head;
         if let Some(id) = native_id {
             let key = key(id);
             self.parents.found(key);
-            if !self.items.insert(key) {
+            if !self.items.insert(key) && self.lineage != Lineage::Rewritten {
                 book(Code::DuplicateId, ledger.place(None, None), &quoted(id), ledger);
             }
         }
@@ -101,7 +147,13 @@ impl CheckWriter {
             ItemKind::ToolCall(ToolCall { call_id: Some(id), kind: _, namespace: _, name: _ }) => {
                 let key = key(id);
                 let answered = self.results.found(key);
-                if self.calls.insert(key) && !answered {
+                if answered {
+                    book(Code::EarlyResult, ledger.place(None, None), &quoted(id), ledger);
+                }
+                self.pairs.call(id_key(id), head.id);
+                if !self.calls.insert(key) {
+                    book(Code::ReusedCallId, ledger.place(None, None), &quoted(id), ledger);
+                } else if !answered {
                     self.unanswered.expect(key, id, ledger);
                 }
             }
@@ -111,12 +163,16 @@ impl CheckWriter {
                 if head.within.is_some_and(|message| self.answers.contains(&message)) =>
             {
                 if let Some(id) = call_id {
+                    self.pairs.result(id_key(id));
                     self.unanswered.found(key(id));
                 }
             }
             ItemKind::ToolResult(ToolResult { call_id: Some(id), name: _ }) => {
                 let key = key(id);
                 if self.calls.contains(&key) {
+                    if self.pairs.result(id_key(id)) == Answered::Again {
+                        book(Code::SecondResult, ledger.place(None, None), &quoted(id), ledger);
+                    }
                     self.unanswered.found(key);
                 } else {
                     self.results.expect(key, id, ledger);
@@ -176,12 +232,16 @@ fn key(id: &Str<'_>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialects::{Dialect, Options, Role};
+    use crate::dialects::{Options, Role};
     use crate::pipe::Pipe;
 
     fn findings(log: &str) -> Vec<(Code, u64, String)> {
+        findings_in(log, Lineage::Written)
+    }
+
+    fn findings_in(log: &str, lineage: Lineage) -> Vec<(Code, u64, String)> {
         let dialect = Dialect::named("claude-code").expect("registered");
-        let checker = Box::new(CheckWriter::default());
+        let checker = Box::new(CheckWriter::new(lineage));
         let mut pipe = Pipe::with_writer((dialect, Role::Log), checker, &Options::default()).expect("reads");
         pipe.push(log.as_bytes(), &mut Vec::new());
         let report = pipe.finish(&mut Vec::new());
@@ -224,5 +284,26 @@ mod tests {
                 (Code::CallWithoutResult, 3, "`t2`".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn histories_that_other_agents_could_not_continue_are_found() {
+        let call = r#"[{"type":"tool_use","id":"t","name":"n","input":{}}]"#;
+        let result = r#"[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#;
+        let codes = |log: &str| findings(log).into_iter().map(|(code, ..)| code).collect::<Vec<_>>();
+        let early = line("a", "null", result) + &line("b", "\"a\"", call);
+        assert_eq!(codes(&early), [Code::EarlyResult]);
+        let twice = line("a", "null", call) + &line("b", "\"a\"", result) + &line("c", "\"b\"", result);
+        assert_eq!(codes(&twice), [Code::SecondResult]);
+        let again = line("a", "null", call)
+            + &line("b", "\"a\"", result)
+            + &line("c", "\"b\"", call)
+            + &line("d", "\"c\"", result);
+        assert_eq!(codes(&again), [Code::ReusedCallId]);
+        let circle = line("a", "\"b\"", "\"\"") + &line("b", "\"a\"", "\"\"");
+        assert_eq!(codes(&circle), [Code::ParentCircle]);
+        let left = line("a", "null", "\"1\"") + &line("b", "\"a\"", "\"2\"") + &line("c", "\"a\"", "\"3\"");
+        let found = findings_in(&left, Lineage::TreeToLastMessage);
+        assert_eq!(found, [(Code::Abandoned, 0, "1 items".to_owned())]);
     }
 }

@@ -1,7 +1,10 @@
 //! The registry: one line per dialect. Command-line lists, completions, detection, the matrix in the README, laws and
 //! goldens all follow from it.
 
+use std::sync::Arc;
+
 use crate::framing::Framing;
+use crate::log::Outline;
 use crate::model::{Field, Says, SaysTable, Usage};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
@@ -66,6 +69,8 @@ pub struct Dialect {
     /// Who issues the signatures and encrypted reasoning in it, where that is always the same: such state is only ever
     /// sent back there.
     pub issuer: Option<&'static str>,
+    /// How the items of a session follow each other.
+    pub lineage: Lineage,
     /// What it is used for, and how each use is framed, read and written.
     pub roles: &'static [RoleSpec],
     /// Judges a document: the role it would have, and how sure (1: it does not speak against it; 2 and 3: many could have said
@@ -124,6 +129,20 @@ pub struct RoleSpec {
     pub read: Option<MakeReader>,
     /// How it is written.
     pub write: Option<WriteSpec>,
+}
+
+/// How the items of a session follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lineage {
+    /// As they are written. A parent, where there is one, names something else, such as the question that is answered.
+    #[default]
+    Written,
+    /// As they are written, but an item may be written again under its id: the later version counts.
+    Rewritten,
+    /// Each item follows its parent. The branch that counts ends with the last line that has an id.
+    TreeToLastLine,
+    /// The same, but lines that are no messages may hang anywhere: the branch that counts ends with the last message.
+    TreeToLastMessage,
 }
 
 /// Where a dialect is spoken.
@@ -233,8 +252,13 @@ pub struct Options {
     pub now: Option<u64>,
     /// What the source is called, for sources that carry no id of their own.
     pub source_name: Option<String>,
+    /// Where the source lies, if its name alone may be that of another source, too. No target says it.
+    pub source_place: Option<String>,
     /// Responses that another record tells of, and what they used: one that is joined to it counts them no more.
     pub told_responses: Vec<(String, Usage)>,
+    /// Which items of the source count, from a first pass over it ([`crate::log::OutlineReader`]); for logs that are
+    /// written from another dialect. Without it items are written in the order they come.
+    pub outline: Option<Arc<Outline>>,
     /// The dialect that is read; the pipe sets it.
     pub source: Option<&'static str>,
     /// Whether the report says what became of each single leaf.

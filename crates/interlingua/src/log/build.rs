@@ -18,7 +18,7 @@ use crate::wire::fingerprint;
 pub(super) struct BuiltFrames {
     /// The id of the last one, by agent: a subagent's frames do not stand in the way of the others.
     last: HashMap<u64, Str<'static>, BuildHasherDefault<Identity>>,
-    /// Hashes of all their ids, eight bytes each: a parent must be one of them, or nobody finds it.
+    /// Hashes of all their ids, eight bytes each: no frame may have the id of another.
     ids: HashSet<u64, BuildHasherDefault<Identity>>,
     last_time: Option<Raw<'static>>,
     /// Calls that wait for their result, by the id they have here.
@@ -28,9 +28,14 @@ pub(super) struct BuiltFrames {
 }
 
 impl BuiltFrames {
-    /// Whether there is a frame with that id: nothing may hang on one that is not there.
-    fn has(&self, id: &Str<'_>) -> bool {
-        self.ids.contains(&key(id))
+    /// A session begins: its first frame hangs on none.
+    pub(super) fn begin_session(&mut self) {
+        self.last.clear();
+    }
+
+    /// The frame that the next one of that agent hangs on.
+    fn before(&self, head: &ItemHead<'_>) -> Option<&Str<'static>> {
+        self.last.get(&head.agent.as_ref().map_or(0, key))
     }
 
     /// An item is about to be written: what has no time of its own has that one.
@@ -41,8 +46,8 @@ impl BuiltFrames {
         }
     }
 
-    /// Gives up what a frame that hangs on others does not say of an item that begins: a parent that has no frame, and the
-    /// model of any but the assistant. An item within another has no frame of its own.
+    /// Gives up what a frame that hangs on others does not say of an item that begins: a parent that is not the frame
+    /// before, and the model of any but the assistant. An item within another has no frame of its own.
     pub(super) fn lose_of_head(
         &self,
         head: &ItemHead<'_>,
@@ -52,7 +57,7 @@ impl BuiltFrames {
         if around.is_some() {
             return;
         }
-        if let Some(parent) = head.parent.as_ref().filter(|parent| !self.has(parent)) {
+        if let Some(parent) = head.parent.as_ref().filter(|parent| self.before(head) != Some(*parent)) {
             out.lose_str(Field::ItemParent, parent, Reason::NoSlot);
         }
         if head.author != Author::Assistant {
@@ -147,13 +152,19 @@ impl LogBuilder<'_, '_> {
 
     /// What the head of a file says of the session. What is not known, or not as such a file has it, is made up.
     pub fn session_head(&mut self, item: GatheredItem<'_>) -> SessionHead {
-        let id = self.say(Field::SessionId).unwrap_or_else(|| {
-            self.note("made up the session id");
-            Raw::owned(format!("\"{}\"", self.made_up_id(ItemId(0))))
-        });
+        let id = self.session_id();
         let start = self.say(Field::SessionStart).unwrap_or_else(|| self.time_of(item));
         let cwd = self.say_or(Field::SessionCwd, "\"/\"", "made up the working directory");
         SessionHead { id, start, cwd }
+    }
+
+    /// The id of the session, in a form that the program takes.
+    pub fn session_id(&mut self) -> Raw<'static> {
+        let (id, is_made_up) = self.file.say_session_id();
+        if is_made_up {
+            self.note("made up the session id");
+        }
+        id
     }
 
     /// The model that said an item: its own, or the session's.
@@ -171,12 +182,17 @@ impl LogBuilder<'_, '_> {
     }
 
     /// A stable id in the form of a UUID, from the session and a number.
-    pub fn made_up_id(&self, ItemId(number): ItemId) -> String {
-        let session = self.known(Field::SessionId).unwrap_or(Raw::new(""));
+    pub fn made_up_id(&self, number: ItemId) -> String {
+        self.another_made_up_id(number, 0)
+    }
+
+    fn another_made_up_id(&self, ItemId(number): ItemId, again: u64) -> String {
+        let session = self.file.session();
         let text = session.as_str().trim_matches('"');
         let seed = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
+        let seed = seed.wrapping_add(again << 32);
         format!(
             "{:08x}-{:04x}-4{:03x}-8{:03x}-{number:012x}",
             seed >> 32,
@@ -186,16 +202,23 @@ impl LogBuilder<'_, '_> {
         )
     }
 
-    /// What the frame of an item is called and hangs on: the frame of its parent, if there is one, else the one before it.
-    /// The next frame hangs on it.
+    /// What the frame of an item is called and hangs on: the one before it, whatever its source calls its parent. The
+    /// next frame hangs on it.
     pub fn frame_of(&mut self, item: GatheredItem<'_>) -> FrameHead {
-        let (id, time) = (self.id_of(item), self.time_of(item));
+        let (id, time) = (self.new_id(self.id_of(item), item.head().id), self.time_of(item));
         let agent = item.head().agent.as_ref().map_or(0, key);
-        let before = self.frames.last.insert(agent, id.clone());
-        let parent = item.head().parent.as_ref().filter(|parent| self.frames.has(parent));
-        let parent = parent.cloned().or(before);
-        self.frames.ids.insert(key(&id));
+        let parent = self.frames.last.insert(agent, id.clone());
         FrameHead { id, parent, time }
+    }
+
+    /// That id, or one made up of the number if a frame has it.
+    fn new_id(&mut self, mut id: Str<'static>, number: ItemId) -> Str<'static> {
+        let mut again = 0;
+        while !self.frames.ids.insert(key(&id)) {
+            again += 1;
+            id = Str::from_plain(&self.another_made_up_id(number, again));
+        }
+        id
     }
 
     /// The same for an item that becomes several frames, each hanging on the one before. The last has the item's id: what
@@ -208,7 +231,7 @@ impl LogBuilder<'_, '_> {
         let mut last = self.frame_of(item);
         let mut frames = Vec::new();
         for other in others {
-            let id = Str::from_plain(&self.made_up_id(other));
+            let id = self.new_id(Str::from_plain(&self.made_up_id(other)), other);
             let parent = last.parent.replace(id.clone());
             frames.push(FrameHead { id, parent, time: last.time.clone() });
         }
@@ -230,7 +253,7 @@ impl LogBuilder<'_, '_> {
     /// The id of a call. The call waits for its result.
     pub fn call_id<'g>(&mut self, item: GatheredItem<'g>, call: &ToolCall<'static>) -> Str<'g> {
         let id = if let Some(id) = item.call_id() {
-            id.reborrow()
+            self.file.call_id(id)
         } else {
             self.note("made up the id of a call");
             let id = made_up_call_id(item);
@@ -247,7 +270,7 @@ impl LogBuilder<'_, '_> {
     /// first call without one.
     pub fn answered<'g>(&mut self, item: GatheredItem<'g>) -> (Str<'g>, Option<ToolCall<'static>>) {
         let id = if let Some(id) = item.call_id() {
-            id.reborrow()
+            self.file.call_id(id)
         } else {
             self.note("result without an id taken for that of the first open call");
             let first = self.frames.nameless_calls.pop_front();

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::LogRules;
-use super::fill::{Fillings, fill};
+use super::fill::{Filled, Fillings, fill};
+use super::gather::GatheredItem;
+use super::identity::{MadeUpId, SessionIds};
 use super::values::NativeValue;
 use crate::dialects::Options;
 use crate::dialects::ours::record;
@@ -14,6 +16,7 @@ use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{EachField as _, Field, Session, time};
 use crate::pipe::Target;
 use crate::tape::Val;
+use crate::wire::alias;
 
 /// The frames of a log being written.
 #[derive(Debug)]
@@ -30,6 +33,7 @@ pub(super) struct LogFile {
     /// A session has begun, after so many frames.
     started: Option<usize>,
     facts: SessionFacts,
+    made_up: MadeUpId,
     /// How often the record named another agent than the one whose frames it kept: someone changed one of the two.
     another_agent: usize,
     /// A head or tail that is given back, to be cut.
@@ -72,10 +76,6 @@ struct PendingFact {
 impl LogFile {
     /// No frames yet.
     pub(super) fn new(rules: &'static LogRules, options: &Options) -> Self {
-        let mut facts = SessionFacts::default();
-        if let Some(name) = &options.source_name {
-            facts.known.insert(Field::SessionId, format!("\"{}\"", Str::plain(name).as_escaped()));
-        }
         Self {
             rules,
             end: End::Nothing,
@@ -84,7 +84,8 @@ impl LogFile {
             from_record: options.source.is_some_and(record::is_record),
             no_final_newline: false,
             started: None,
-            facts,
+            facts: SessionFacts::default(),
+            made_up: MadeUpId::new(options),
             another_agent: 0,
             cut: JsonBuffer::default(),
         }
@@ -109,8 +110,9 @@ impl LogFile {
     pub(super) fn write(&mut self, value: &NativeValue<'_>, out: &mut Target<'_>) {
         self.built += 1;
         self.separate(out);
-        out.json.frame("");
+        out.json.begin_frame("");
         value.write(&mut out.json);
+        out.json.end_frame("");
         self.end = match self.end {
             End::Head | End::Element => End::Element,
             End::Nothing | End::Line | End::Literal => End::Line,
@@ -122,6 +124,40 @@ impl LogFile {
         let value = self.known(field).filter(|value| self.rules.takes(field, value))?;
         self.facts.pending.retain(|fact| !(fact.in_next_frame && fact.field == field));
         Some(value)
+    }
+
+    /// The id of the session in the form that the program takes, and whether it is made up and that is new. Frames that have a made-up id
+    /// stay one session, though the source may tell its own id later.
+    pub(super) fn say_session_id(&mut self) -> (Raw<'static>, bool) {
+        let made_up = self.made_up.id();
+        let own = if made_up.is_none() { self.say(Field::SessionId) } else { None };
+        let form = own.as_ref().and_then(|id| self.rules.session_ids.form_of(id.as_str().trim_matches('"')));
+        match form {
+            Some(form) => (Raw::owned(format!("\"{form}\"")), false),
+            None => (made_up.unwrap_or(Raw::new("\"\"")), self.made_up.is_news()),
+        }
+    }
+
+    /// The id of a call in a form that the API takes, the same for the call and its result.
+    pub(super) fn call_id<'g>(&self, id: &'g Str<'_>) -> Str<'g> {
+        alias(id, self.rules.call_ids)
+    }
+
+    /// The id of the session as its frames have it, or as the source has it.
+    pub(super) fn session(&self) -> Raw<'static> {
+        self.made_up.id().or_else(|| self.known(Field::SessionId)).unwrap_or(Raw::new("\"\""))
+    }
+
+    /// An item is about to be written. The first one takes part in the id of a session that has none.
+    pub(super) fn identify(&mut self, item: GatheredItem<'_>) {
+        let known = self.known(Field::SessionId);
+        let known = known.as_ref().map(|id| id.as_str().trim_matches('"')).filter(|id| !id.is_empty());
+        let has_form = known.is_some_and(|id| self.rules.session_ids.form_of(id).is_some());
+        // A log without ids of sessions has ids of frames that are made of the source's own.
+        let needs_none = self.rules.session_ids == SessionIds::Nowhere && known.is_some();
+        if !has_form && !needs_none {
+            self.made_up.make(self.rules.session_ids, known, item);
+        }
     }
 
     /// What is known of the session, without saying it.
@@ -146,6 +182,7 @@ impl LogFile {
             }
             self.lose_pending(out);
             self.facts.known.clear();
+            self.made_up.next_session();
         }
     }
 
@@ -196,7 +233,8 @@ impl LogFile {
         self.facts.known.insert(field, json.as_str().to_owned());
     }
 
-    /// Writes a kept frame with its holes filled; a hole nothing fits is a problem of the input.
+    /// Writes a kept frame with its holes filled; a hole nothing fits is a problem of the input. Returns the number of
+    /// holes.
     pub(super) fn restore(
         &mut self,
         kept: Val<'_>,
@@ -204,7 +242,7 @@ impl LogFile {
         fillings: Fillings<'_>,
         said: &mut Vec<usize>,
         out: &mut Target<'_>,
-    ) {
+    ) -> usize {
         // It says what was known of the session when it was written.
         self.facts.pending.clear();
         self.restored += 1;
@@ -214,11 +252,11 @@ impl LogFile {
         }
         out.json.bytes(before.strip_prefix('|').unwrap_or(before).as_bytes());
         let (is_head, is_tail) = (after == "[", before.starts_with(']'));
-        let missing = if is_head || is_tail {
+        let Filled { missing, holes } = if is_head || is_tail {
             self.cut.clear();
-            let missing = fill(kept, fillings, said, &mut self.cut.hold());
+            let filled = fill(kept, fillings, said, &mut self.cut.hold());
             self.write_cut(is_head, out);
-            missing
+            filled
         } else {
             fill(kept, fillings, said, &mut out.json)
         };
@@ -231,6 +269,7 @@ impl LogFile {
             let (code, detail, window) = (Code::UnfilledHole, String::new(), Window::default());
             out.ledger.problem(Problem { code, place, detail, window });
         }
+        holes
     }
 
     /// The way to the list that documents are cut at.

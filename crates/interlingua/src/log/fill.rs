@@ -1,5 +1,7 @@
 //! Giving a frame back: its holes are filled with native values, every other byte stays what it was.
 
+use std::collections::BTreeSet;
+
 use super::values::{NativeElement, NativeValue};
 use crate::json::{JsonWriter, Str};
 use crate::ledger::is_hole;
@@ -17,19 +19,40 @@ pub(super) struct Fillings<'f> {
     pub(super) class_of: ClassOf,
 }
 
-/// Writes a kept frame with its holes filled, and notes which texts it says. Returns the places for which there was no
-/// value.
+/// What came of filling a frame.
+pub(super) struct Filled {
+    /// The places for which there was no value.
+    pub(super) missing: Vec<String>,
+    /// The number of holes.
+    pub(super) holes: usize,
+}
+
+/// Writes a kept frame with its holes filled, and notes which texts it says.
 pub(super) fn fill(
     kept: Val<'_>,
     Fillings { native, words, class_of }: Fillings<'_>,
     said: &mut Vec<usize>,
     json: &mut JsonWriter<'_>,
-) -> Vec<String> {
+) -> Filled {
     let (text, copied) = (kept.frame_text(), kept.span().start);
-    let mut fill = Fill { text, copied, words, class_of, said, path: Vec::new(), missing: Vec::new(), json };
+    let filled = Filled { missing: Vec::new(), holes: 0 };
+    let mut fill = Fill { text, copied, words, class_of, said, path: Vec::new(), filled, json };
     fill.value(kept, Some(native));
     fill.copy(kept.span().end);
-    fill.missing
+    fill.filled
+}
+
+/// Notes the texts that are equal to a value of a frame without holes, wherever in the frame that is: a line that is kept
+/// whole need not have a value where the dialect would write it.
+pub(super) fn note_equal<'g>(kept: Val<'_>, texts: impl Iterator<Item = &'g str>, said: &mut Vec<usize>) {
+    let numbers = kept.number()..kept.number_after();
+    let values: BTreeSet<&str> = numbers.map(|number| kept.numbered(number).text()).collect();
+    for text in texts {
+        let quoted = || values.contains(format!("\"{text}\"").as_str());
+        if values.contains(text) || quoted() {
+            said.push(address(text));
+        }
+    }
 }
 
 struct Fill<'f, 'o> {
@@ -41,7 +64,7 @@ struct Fill<'f, 'o> {
     /// Where the texts begin that the frame says.
     said: &'f mut Vec<usize>,
     path: Vec<PlaceStep<'f>>,
-    missing: Vec<String>,
+    filled: Filled,
     json: &'f mut JsonWriter<'o>,
 }
 
@@ -117,6 +140,7 @@ impl<'f> Fill<'f, '_> {
     fn tildes(&mut self, val: Val<'f>, count: usize, native: Option<&NativeValue<'_>>) {
         self.copy(val.span().start);
         self.copied = val.span().end;
+        self.filled.holes += usize::from(count == 1);
         let value = match native {
             Some(NativeValue::Either(one, _)) => one.as_deref(),
             native => native,
@@ -144,7 +168,7 @@ impl<'f> Fill<'f, '_> {
                     return self.string(std::slice::from_ref(words));
                 }
                 self.json.bytes(b"null");
-                self.missing.push(self.path.iter().fold(String::new(), |path, step| match step {
+                self.filled.missing.push(self.path.iter().fold(String::new(), |path, step| match step {
                     PlaceStep::Member(name) => path + "/" + name.as_escaped(),
                     PlaceStep::Element(number) => format!("{path}/{number}"),
                 }));
@@ -220,7 +244,7 @@ mod tests {
         let mut native = NativeObject::new();
         native.put("b", Raw::new("1"));
         let mut out = JsonBuffer::default();
-        let missing = fill(
+        let Filled { missing, .. } = fill(
             tape.root(),
             Fillings { native: &native.into(), words: None, class_of: |_, _| 0 },
             &mut Vec::new(),

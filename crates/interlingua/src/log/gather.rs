@@ -116,6 +116,15 @@ impl GatheredItems {
         }
     }
 
+    /// Takes the parts of reasoning that its issuer has not signed.
+    pub fn take_unsigned(&mut self, id: ItemId) -> Vec<Part<'static>> {
+        let is_unsigned = |item: &GatheredItem<'_>| item.of() == Of::Reasoning && item.opaque().is_none();
+        let Some(at) = self.item(id).filter(is_unsigned).map(|item| item.at) else { return Vec::new() };
+        let content = self.items.get_mut(at).map(|item| std::mem::take(&mut item.content));
+        let part = |content| if let ContentNode::Part(part) = content { Some(part) } else { None };
+        content.unwrap_or_default().into_iter().filter_map(part).collect()
+    }
+
     /// An item is complete.
     pub fn complete(&mut self, tail: &ItemTail<'_>) {
         let at = self.numbers.get(&tail.id);

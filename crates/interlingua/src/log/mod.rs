@@ -11,9 +11,13 @@ mod counted;
 mod file;
 mod fill;
 mod gather;
+mod history;
 mod hunks;
+mod identity;
 mod media;
 mod moments;
+mod outline;
+mod pairs;
 mod session;
 mod values;
 mod words;
@@ -32,7 +36,15 @@ macro_rules! said_by_no_log {
             | crate::model::failures!()
             | crate::model::citations!()
             | crate::model::caches!()
-            | crate::model::revisions!()
+            | crate::model::Field::ItemReplaces
+            | crate::model::Field::ItemCopiedFrom
+            | crate::model::Field::RewindTo
+            | crate::model::Field::RewindTurns
+            | crate::model::Field::CompactionTrigger
+            | crate::model::Field::CompactionBefore
+            | crate::model::Field::CompactionAfter
+            | crate::model::Field::CompactionHistory
+            | crate::model::Field::CompactionKeptFrom
             | crate::model::listings!()
             | crate::model::Field::SessionEndStatus
             | crate::model::Field::SessionEndMessage
@@ -74,9 +86,14 @@ pub(crate) use counted::CountedLine;
 pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};
+pub(crate) use history::HistoryWriter;
 pub(crate) use hunks::hunk_of;
+pub use identity::SessionIds;
 pub use media::MediaRules;
 pub(crate) use moments::{date_of_millis, date_of_seconds, millis_of_date};
+pub use outline::{Outline, OutlineReader};
+pub(crate) use outline::{OutlineWriter, key as id_key};
+pub(crate) use pairs::{Answered, CallPairs};
 pub use session::SessionNews;
 pub use values::{NativeElement, NativeObject, NativeValue, text_of};
 pub(crate) use words::words_of_unknown;

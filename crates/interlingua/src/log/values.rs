@@ -174,8 +174,7 @@ impl<'g> NativeValue<'g> {
     pub fn write(&self, json: &mut JsonWriter<'_>) {
         match self {
             NativeValue::Text(text) => _ = json.str(text),
-            // Many logs are lines.
-            NativeValue::Json(value) => _ = json.raw(&value.one_line()),
+            NativeValue::Json(value) => _ = json.raw(value),
             NativeValue::Joined(texts) => {
                 json.open_string();
                 for text in texts {

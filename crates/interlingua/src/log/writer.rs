@@ -2,8 +2,9 @@
 
 use super::build::{BuiltFrames, LogBuilder};
 use super::file::{LogFile, is_date};
-use super::fill::{Fillings, address};
+use super::fill::{Fillings, address, note_equal};
 use super::gather::{GatheredItem, GatheredItems};
+use super::identity::SessionIds;
 use super::media::MediaRules;
 use super::values::NativeObject;
 use crate::dialects::Options;
@@ -17,6 +18,8 @@ use crate::model::{
 use crate::pipe::lifecycle::OneByOne;
 use crate::pipe::{Target, Writer};
 use crate::tape::Val;
+use crate::wire::alias;
+use crate::wire::backends::NameRule;
 
 /// How a dialect writes items.
 ///
@@ -84,8 +87,6 @@ pub struct LogRules {
     pub framing: Framing,
     /// Who issues the state in it that only the issuer can read.
     pub issuer: &'static str,
-    /// Authors of messages that it tells apart.
-    pub authors: &'static [Author],
     /// Whose words a message may hold, where that can be told.
     pub origins: &'static [Origin],
     /// The sorts of call.
@@ -110,8 +111,12 @@ pub struct LogRules {
     pub session_head: &'static [Field],
     /// What any frame may say of it.
     pub session: &'static [Field],
-    /// Whether a text can be the id of a session.
-    pub is_session_id: fn(&str) -> bool,
+    /// Which ids of sessions the program takes.
+    pub session_ids: SessionIds,
+    /// Which ids of calls the program's API takes.
+    pub call_ids: NameRule,
+    /// Whether the program's API refuses reasoning that its own model has not signed.
+    pub signed_thoughts: bool,
 }
 
 impl LogRules {
@@ -120,7 +125,6 @@ impl LogRules {
         dialect: "",
         framing: Framing::Lines,
         issuer: "",
-        authors: &[],
         origins: &[],
         calls: &[],
         media: MediaRules::NONE,
@@ -132,13 +136,15 @@ impl LogRules {
         one_agent: false,
         session_head: &[],
         session: &[],
-        is_session_id: |_| true,
+        session_ids: SessionIds::Nowhere,
+        call_ids: NameRule { most: 64, ..NameRule::ANY },
+        signed_thoughts: false,
     };
 
     /// Whether a file takes that value for a fact of the session.
     pub(super) fn takes(&self, field: Field, value: &Raw<'_>) -> bool {
         match field {
-            Field::SessionId => (self.is_session_id)(value.as_str().trim_matches('"')),
+            Field::SessionId => self.session_ids.form_of(value.as_str().trim_matches('"')).is_some(),
             Field::SessionStart => is_date(value),
             _ => true,
         }
@@ -166,8 +172,8 @@ pub struct LogWriter<F> {
     given_back: Option<ItemId>,
     /// They say these, which have not begun yet.
     said_elsewhere: Vec<ItemId>,
-    /// Items of subagents that the file has no place for, since the last item that it takes.
-    refused: Vec<ItemId>,
+    /// Items that the file has no place for, since the last item that it takes.
+    refused: Vec<(ItemId, Reason)>,
     /// Who spoke first.
     main: MainAgent,
     /// The time at the source, and whether an item took it.
@@ -204,6 +210,7 @@ impl<F: LogForm> LogWriter<F> {
                 // The first one may be told after its items.
                 if self.file.has_session() {
                     self.end_session(out);
+                    self.frames.begin_session();
                 }
                 self.file.begin_session(out);
                 self.file.learn(session, out);
@@ -365,6 +372,11 @@ impl<F: LogForm> LogWriter<F> {
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
         self.items.complete(tail);
+        if F::RULES.signed_thoughts && !self.restoring && !self.root_restoring {
+            for part in self.items.take_unsigned(tail.id) {
+                out.lose_part(Of::Reasoning, &part, Reason::Refused);
+            }
+        }
         let whole = self.items.root().filter(|root| root.head().id == tail.id);
         let unsaid = whole.filter(|root| !self.restoring && !root.says_anything());
         if let Some(ItemHead { native_id, parent, time, model, agent, parent_call, .. }) =
@@ -423,7 +435,14 @@ impl<F: LogForm> LogWriter<F> {
             item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
         });
         let fillings = Fillings { native: &native, words, class_of: F::class_of };
-        self.file.restore(kept, space, fillings, &mut self.said, out);
+        let holes = self.file.restore(kept, space, fillings, &mut self.said, out);
+        if holes == 0 && self.restored {
+            let mut texts = Vec::new();
+            for item in self.items.items() {
+                for_each_text(item, &mut |_, text| texts.push(text));
+            }
+            note_equal(kept, texts.into_iter(), &mut self.said);
+        }
     }
 
     /// Ends the session at hand, if one is.
@@ -447,8 +466,12 @@ impl<F: LogForm> LogWriter<F> {
                     }
                 });
             }
+        } else if self.root_restoring {
+            // Its frame was kept with another item.
+            self.form.has_given_back(item.head());
         } else {
             self.frames.begin(item);
+            self.file.identify(item);
             let mut log = LogBuilder { file: &mut self.file, frames: &mut self.frames, out };
             if item.says_anything() {
                 self.form.build(item, &mut log);
@@ -472,6 +495,12 @@ enum MainAgent {
     Subagent(Str<'static>),
 }
 
+/// Whether an item is a system prompt, or other words of a system. A program puts its own system prompt before a session
+/// that it resumes: the prompt of another one would replace it, or would become words of the user.
+fn is_of_system(head: &ItemHead<'_>) -> bool {
+    head.kind == ItemKind::Message && matches!(head.author, Author::System | Author::Developer)
+}
+
 /// The date of a time that the source counts: logs have dates.
 fn dated(time: Option<&Raw<'_>>) -> Option<Raw<'static>> {
     let counted = time.filter(|time| time.as_str().starts_with(|first: char| first.is_ascii_digit()))?;
@@ -486,7 +515,7 @@ const OF_FRAME: [Field; 5] =
 const OF_AGENT: [Field; 2] = [Field::ItemAgent, Field::ItemParentCall];
 
 /// Shows what every kept frame says, if its entry does. Other values may be noted, made of others, or said another way.
-fn for_each_text(item: GatheredItem<'_>, show: &mut dyn FnMut(Field, &str)) {
+fn for_each_text<'g>(item: GatheredItem<'g>, show: &mut dyn FnMut(Field, &'g str)) {
     let ItemHead { native_id, parent, time, model, .. } = item.head();
     for (field, text) in [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
     {
@@ -518,9 +547,7 @@ fn lose_of_head(
     out: &mut Target<'_>,
 ) {
     match &head.kind {
-        ItemKind::Message if !rules.authors.contains(&head.author) => {
-            out.lose(Field::ItemAuthor, Reason::Narrowed);
-        }
+        ItemKind::Message if head.author == Author::Tool => out.lose(Field::ItemAuthor, Reason::Narrowed),
         ItemKind::ToolCall(call) if !rules.calls.contains(&call.kind) => {
             out.lose(Field::CallKind, Reason::Narrowed);
         }
@@ -529,6 +556,17 @@ fn lose_of_head(
         | ItemKind::ToolCall(_)
         | ItemKind::ToolResult(_)
         | ItemKind::Notice(_) => {}
+    }
+    let call_id = match &head.kind {
+        ItemKind::ToolCall(call) => call.call_id.as_ref().map(|id| (Field::CallId, id)),
+        ItemKind::ToolResult(result) => result.call_id.as_ref().map(|id| (Field::ResultCallId, id)),
+        ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => None,
+    };
+    if let Some((field, id)) = call_id
+        && alias(id, rules.call_ids).as_escaped() != id.as_escaped()
+    {
+        out.ledger.note("id of a call replaced by one that the API takes");
+        out.lose_str(field, id, Reason::Refused);
     }
     if head.origin.is_some_and(|origin| !rules.origins.contains(&origin)) {
         out.lose(Field::ItemOrigin, Reason::Narrowed);
@@ -590,8 +628,9 @@ impl<F: LogForm> Writer for LogWriter<F> {
             self.said_elsewhere.push(head.id);
             return Ok(());
         }
-        let within_refused =
-            head.within.is_some_and(|around| self.refused.iter().rev().any(|known| *known == around));
+        let within_refused = head.within.and_then(|around| {
+            self.refused.iter().rev().find(|(known, _)| *known == around).map(|(_, reason)| *reason)
+        });
         // What a subagent reports in the end is the result of a call of the agent itself, which waits for it.
         let is_report = head.within.is_some() && matches!(head.kind, ItemKind::ToolResult(_));
         let is_notice = matches!(head.kind, ItemKind::Notice(_));
@@ -606,9 +645,16 @@ impl<F: LogForm> Writer for LogWriter<F> {
             (Some(_), MainAgent::Itself | MainAgent::Unknown) => true,
             (None, _) => false,
         };
-        if F::RULES.one_agent && (by_another && !is_report || within_refused) {
-            self.refused.push(head.id);
-            return Err(Reason::NoSlot);
+        let refused = if is_of_system(head) {
+            Some(Reason::Foreign)
+        } else if F::RULES.one_agent && by_another && !is_report {
+            Some(Reason::NoSlot)
+        } else {
+            within_refused
+        };
+        if let Some(reason) = refused {
+            self.refused.push((head.id, reason));
+            return Err(reason);
         }
         self.refused.clear();
         if is_notice { Err(Reason::NoSlot) } else { Ok(()) }

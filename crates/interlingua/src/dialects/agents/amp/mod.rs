@@ -6,7 +6,7 @@ mod results;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
@@ -22,6 +22,7 @@ pub static DIALECT: Dialect = Dialect {
     flavour_of: None,
     // Each block of thoughts names its provider.
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Documents(MESSAGES),

@@ -10,16 +10,16 @@ pub(super) const fn says(field: Field) -> Says {
         Field::Structure
         | Field::Padding
         | Field::MessageText
-        | Field::ReasoningText
-        | Field::CallId
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultText
         | Field::ResultIsError
         | Field::ResultExitCode => Says::Exactly,
 
-        Field::SessionId | Field::SessionCwd | Field::SessionStart | Field::SessionTitle => {
+        Field::SessionId => Says::Less(
+            "only what is known when the thread begins; an id that the program does not take is replaced",
+        ),
+        Field::SessionCwd | Field::SessionStart | Field::SessionTitle => {
             Says::Less("only what is known when the thread begins")
         }
         Field::SessionParent
@@ -38,11 +38,14 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionRepository
         | Field::PermissionMode => Says::Less("only messages that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("a system and a developer are the user"),
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::MessageMedia => Says::Less("pictures in base64; none of the assistant"),
         Field::MediaType => Says::Less("only of pictures"),
         Field::MessageJson | Field::ResultJson | Field::Refusal => Says::Emulated("as text"),
-        Field::ReasoningSummary => Says::Emulated("as thoughts"),
+        Field::ReasoningText | Field::ReasoningSummary => {
+            Says::Less("only with the signature of Anthropic: the API refuses any other thinking")
+        }
         Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's, on thoughts"),
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
         Field::CallNamespace => Says::Emulated("before the tool's name"),
@@ -61,6 +64,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ResultName
         | Field::ResultDuration => Says::No(Reason::NoSlot),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
     }
 }

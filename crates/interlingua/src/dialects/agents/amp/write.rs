@@ -7,13 +7,13 @@ use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, text_of,
+    NativeValue, SessionIds, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, Of, Opaque, OpaqueKind, Part,
-    issuers,
+    Author, CallKind, Field, FileRef, ItemHead, ItemKind, Media, Of, Opaque, OpaqueKind, Part, issuers,
 };
 use crate::tape::Val;
+use crate::wire::backends::NameRule;
 
 #[derive(Default)]
 pub(super) struct AmpForm {
@@ -26,15 +26,16 @@ impl LogForm for AmpForm {
         dialect: super::DIALECT.name,
         framing: Framing::Documents(super::MESSAGES),
         issuer: issuers::ANTHROPIC,
-        authors: &[Author::User, Author::Assistant],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
         // Every call must have its result in the next message.
         answers_together: true,
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionTitle, Field::SessionCwd],
-        is_session_id: |id| id.starts_with("T-"),
         // A subagent has a session of its own.
         one_agent: true,
+        session_ids: SessionIds::PrefixedUuid("T-"),
+        call_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
+        signed_thoughts: true,
         ..LogRules::NOTHING
     };
 
@@ -72,7 +73,7 @@ impl LogForm for AmpForm {
             return;
         }
         if !log.has_frames() {
-            write_head(log);
+            write_head(item, log);
         }
         let assistant = item.head().author == Author::Assistant;
         let mut message = NativeObject::new();
@@ -91,13 +92,10 @@ impl LogForm for AmpForm {
     }
 }
 
-fn write_head(log: &mut LogBuilder<'_, '_>) {
-    let id = log.say(Field::SessionId).unwrap_or_else(|| {
-        log.note("made up the session id");
-        Raw::owned(format!("\"T-{}\"", log.made_up_id(ItemId(0))))
-    });
-    let start = log.say(Field::SessionStart);
-    let created = start.and_then(|start| milliseconds(start.as_str().trim_matches('"')));
+fn write_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
+    let id = log.session_id();
+    let start = log.say(Field::SessionStart).unwrap_or_else(|| log.time_of(item));
+    let created = milliseconds(start.as_str().trim_matches('"'));
     let created = created.filter(|created| *created >= 0).unwrap_or_else(|| {
         log.note("made up when the thread began");
         0

@@ -9,7 +9,7 @@ mod says;
 mod usage;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::issuers;
@@ -25,6 +25,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "lines with `data`, `timestamp` and `parentId` whose `type` has a dot, such as `session.start`",
     flavour_of: None,
     issuer: Some(issuers::COPILOT),
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

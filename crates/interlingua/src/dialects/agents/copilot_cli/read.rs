@@ -313,7 +313,12 @@ impl CopilotLogReader {
         let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
         head.within = Some(within);
         let item = out.start(head);
-        let args = match arguments.take_text(Field::CallArgs) {
+        // JSON in a string becomes the value it spells, which does not give the string back: so the string also stays.
+        let text = match known {
+            CallKind::FreeText => arguments.take_text(Field::CallArgs),
+            _ => arguments.note_text(Field::CallArgs),
+        };
+        let args = match text {
             Some(text) => Some(Args::Text(text)),
             None => arguments.filter(|val| !val.is_null()).map(|val| Args::Json(val.take(Field::CallArgs))),
         };

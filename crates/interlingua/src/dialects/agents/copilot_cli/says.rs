@@ -10,10 +10,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::Structure
         | Field::Padding
         | Field::MessageText
-        | Field::CallId
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultText
         | Field::ResultIsError
         | Field::ResultExitCode => Says::Exactly,
@@ -29,10 +27,11 @@ pub(super) const fn says(field: Field) -> Says {
             Says::Less("only lines that were kept say it")
         }
 
-        Field::ItemAuthor => Says::Less("a tool that speaks is the user"),
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Says::Less("a person's own words, and what a harness put there"),
         Field::ItemId => Says::Less("only a UUID; a block has none of its own"),
-        Field::ItemParent => Says::Less("only a UUID, and only where the parent has a line"),
+        Field::ItemParent => Says::Less("only a UUID, and only the line before"),
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
         Field::EventTime => Says::Less("only of a line that has no time of its own"),
@@ -50,6 +49,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallKind => Says::Less("free text is told from JSON; who runs a tool is not"),
         Field::CallNamespace => Says::Emulated("before the tool's name"),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ResultName | Field::MediaName | Field::ResultDuration => Says::No(Reason::NoSlot),
     }

@@ -6,7 +6,8 @@ use crate::json::{Raw, Str};
 use crate::ledger::{Reason, hash};
 use crate::log::{
     CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeElement, NativeObject, NativeValue, SessionHead, has_hole, is_uuid, name_with_group, text_of,
+    NativeElement, NativeObject, NativeValue, SessionHead, SessionIds, has_hole, is_uuid, name_with_group,
+    text_of,
 };
 use crate::model::{
     Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind,
@@ -14,6 +15,7 @@ use crate::model::{
 };
 use crate::pipe::Target;
 use crate::tape::Val;
+use crate::wire::backends::NameRule;
 
 /// Copilot wants the version that wrote a file; this is the one whose resume was tried.
 const VERSION: &str = "1.0.102";
@@ -36,7 +38,6 @@ impl LogForm for CopilotForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
         issuer: issuers::COPILOT,
-        authors: &[Author::User, Author::Assistant, Author::System, Author::Developer],
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
@@ -53,7 +54,9 @@ impl LogForm for CopilotForm {
             Field::SessionRepository,
         ],
         session: &[Field::SessionModel],
-        is_session_id: is_uuid,
+        session_ids: SessionIds::Uuid,
+        // It goes on with the model of any vendor; this is what all of them take.
+        call_ids: NameRule::TOOL,
         ..LogRules::NOTHING
     };
 
@@ -388,15 +391,6 @@ fn built_message<'g>(
     let pictures = pictures(item, "blob");
     if texts.is_empty() && pictures.is_empty() {
         return None;
-    }
-    let role = match item.head().author {
-        Author::System => Some("system"),
-        Author::Developer => Some("developer"),
-        Author::User | Author::Assistant | Author::Tool => None,
-    };
-    if let Some(role) = role {
-        data.literal("role", role).put("content", NativeValue::Joined(texts));
-        return Some(("system.message", data));
     }
     data.put("content", NativeValue::Joined(texts));
     if !pictures.is_empty() {

@@ -5,7 +5,7 @@ mod says;
 mod stamp;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
@@ -20,6 +20,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "lines of a `role` and a `message` that has `content` and nothing else, and `turn_ended` lines",
     flavour_of: None,
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

@@ -21,7 +21,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionRepository
         | Field::PermissionMode => Says::Less("only lines that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("a system and a developer are the user"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
         Field::CallNamespace => Says::Emulated("before the tool's name"),
         Field::MessageJson | Field::Refusal => Says::Emulated("as text"),
@@ -45,6 +45,7 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::Encrypted
         | Field::Issuer => Says::No(Reason::NoSlot),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         crate::model::results!() | said_by_no_log!() => Says::No(Reason::NoSlot),
     }
 }

@@ -13,7 +13,6 @@ pub(super) struct CursorForm;
 impl LogForm for CursorForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
-        authors: &[Author::User, Author::Assistant],
         calls: &[CallKind::Function, CallKind::FreeText],
         // A subagent has a session of its own.
         one_agent: true,

@@ -7,7 +7,7 @@ mod says;
 mod wire;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
@@ -23,6 +23,7 @@ pub static DIALECT: Dialect = Dialect {
     flavour_of: None,
     // It speaks with several providers and names none.
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

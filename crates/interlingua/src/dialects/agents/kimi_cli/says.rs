@@ -10,10 +10,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::Structure
         | Field::Padding
         | Field::ReasoningText
-        | Field::CallId
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultText
         | Field::MessageText => Says::Exactly,
         Field::ResultIsError => Says::Less("in words; that a tool did not fail is not said"),
@@ -30,7 +28,8 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionRepository
         | Field::EventTime => Says::Less("only lines that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("what a developer says is the system's"),
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Says::Less("only by the tags around what a harness says"),
         Field::ItemId
         | Field::ItemParent
@@ -51,6 +50,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallNamespace => Says::Emulated("before the tool's name"),
         Field::ResultName => Says::No(Reason::Redundant),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }

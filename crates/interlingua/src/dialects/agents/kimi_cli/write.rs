@@ -26,7 +26,6 @@ pub(super) struct KimiForm {
 impl LogForm for KimiForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
-        authors: &[Author::User, Author::Assistant, Author::System],
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "video/", "audio/"], by_address: true, from_assistant: true },
         // The model's API wants every call answered before anything else is said.
@@ -271,8 +270,7 @@ fn message_line<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Opt
     }
     let role = match item.head().author {
         Author::Assistant => "assistant",
-        Author::User | Author::Tool => "user",
-        Author::System | Author::Developer => "system",
+        Author::User | Author::Tool | Author::System | Author::Developer => "user",
     };
     let mut line = NativeObject::new();
     // As Kimi CLI writes it: one text is a string.

@@ -67,7 +67,10 @@ impl KimiCodeReader {
                 self.counted = true;
                 let usage = val.get("usage").map(usage_of);
                 let model = val.note_str("model", Field::TurnModel);
-                if self.last_record.is_new(val) {
+                let is_repeated = self.told_at_end.take().is_some_and(|told| Some(told) == usage);
+                if is_repeated {
+                    out.event(&Event::Usage(Turn { model, ..Turn::default() }));
+                } else if self.last_record.is_new(val) {
                     out.event(&Event::Usage(Turn { model, usage, ..Turn::default() }));
                 }
             }

@@ -28,7 +28,7 @@ impl KimiCodeReader {
         let kind = event.get("type");
         match kind.word() {
             "step.begin" => {
-                self.counted = false;
+                (self.counted, self.told_at_end) = (false, None);
                 line.kind.note_text(Field::Structure);
                 let notice = ItemKind::Notice(Notice { event_type: kind.note_text(Field::NoticeType) });
                 let mut head = line.head(notice, Author::System, out);
@@ -127,6 +127,7 @@ impl KimiCodeReader {
             detail: None,
         });
         let usage = usage.map(usage_of);
+        self.told_at_end = usage;
         out.event(&Event::Usage(Turn { id: id.note_text(Field::TurnId), stop, usage, ..Turn::default() }));
     }
 }

@@ -6,7 +6,7 @@ mod read;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
@@ -22,6 +22,7 @@ pub static DIALECT: Dialect = Dialect {
     flavour_of: None,
     // It speaks with several providers, and no thought says with which.
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

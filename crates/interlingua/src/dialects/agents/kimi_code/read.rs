@@ -9,7 +9,7 @@ use crate::json::{Raw, Str};
 use crate::log::{CountedLine, SessionNews, SpelledArguments, date_of_millis, words_of_unknown};
 use crate::model::{
     Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Session,
-    Status, ToolCall, ToolResult,
+    Status, ToolCall, ToolResult, Usage,
 };
 use crate::pipe::{Doc, Events, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -24,6 +24,8 @@ pub(super) struct KimiCodeReader {
     pub(super) asked: Remembered<Str<'static>>,
     /// The usage of the step at hand was told.
     pub(super) counted: bool,
+    /// The usage that the end of the last step told: a record of the same usage may follow.
+    pub(super) told_at_end: Option<Usage>,
     /// The record of usage before.
     pub(super) last_record: CountedLine,
     /// The date of the line at hand.

@@ -10,25 +10,25 @@ pub(super) const fn says(field: Field) -> Says {
         Field::Structure
         | Field::Padding
         | Field::ReasoningText
-        | Field::CallId
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultText
         | Field::ResultIsError
         | Field::MessageText => Says::Exactly,
 
-        Field::SessionCwd | Field::SessionModel => Says::Less("only what is known when the file begins"),
         Field::SessionStart => Says::Less("only what is known when the file begins, in milliseconds"),
         said_by_kept_frames!()
         | Field::SessionId
+        | Field::SessionCwd
+        | Field::SessionModel
         | Field::SessionProvider
         | Field::PermissionMode
         | Field::SessionBranch
         | Field::SessionCommit
         | Field::SessionRepository => Says::Less("only lines that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("what a developer says is the system's"),
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Says::Less("not that a message is another agent's"),
         Field::ItemId => Says::Less("only of messages"),
         Field::ItemTime => Says::Less("only of a line, in milliseconds"),
@@ -49,6 +49,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallNamespace => Says::Emulated("before the tool's name"),
         Field::ResultName => Says::No(Reason::Redundant),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }

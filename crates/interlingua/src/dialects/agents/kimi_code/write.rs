@@ -6,10 +6,10 @@ use crate::dialects::agents::kimi_parts::{
     ISSUER, THINK, built_part, built_thought, class_of, kept_part, kept_thought,
 };
 use crate::json::{Raw, Str};
-use crate::ledger::{Reason, is_hole};
+use crate::ledger::is_hole;
 use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement,
-    NativeObject, NativeValue, SessionHead, arguments_text, date_of_millis, millis_of_date,
+    NativeObject, NativeValue, arguments_text, date_of_millis, millis_of_date,
 };
 use crate::model::{Args, Author, CallKind, Field, ItemHead, ItemKind, Of, Origin, Part, ToolCall};
 use crate::tape::Val;
@@ -22,14 +22,13 @@ pub(super) struct KimiCodeForm {
 impl LogForm for KimiCodeForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
-        authors: &[Author::User, Author::Assistant, Author::System],
         origins: &[Origin::Own, Origin::Harness, Origin::Summary, Origin::Command],
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "video/", "audio/"], by_address: true, from_assistant: true },
         // The model's API wants every call answered before anything else is said.
         calls_together: true,
         one_agent: true,
-        session_head: &[Field::SessionCwd, Field::SessionStart, Field::SessionModel],
+        session_head: &[Field::SessionStart],
         ..LogRules::NOTHING
     };
 
@@ -91,8 +90,12 @@ impl LogForm for KimiCodeForm {
     }
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
-        if !log.has_frames() && build_head(item, log) {
-            return;
+        if !log.has_frames() {
+            // Without a `profile.bind`, Kimi Code takes its own prompt and the model that it is started with.
+            let mut head = NativeObject::typed("metadata");
+            let start = log.say(Field::SessionStart).unwrap_or_else(|| log.time_of(item));
+            head.literal("protocol_version", "1.5").put("created_at", millis(&start));
+            log.write(head);
         }
         let time = millis(&log.time_of(item));
         let mut lines = Vec::new();
@@ -188,38 +191,6 @@ fn millis(date: &Raw<'_>) -> Raw<'static> {
     Raw::owned(millis_of_date(date.as_str()).unwrap_or(0).to_string())
 }
 
-/// Writes what the file must begin with. Returns whether the item is said with it: the first words of a system are those of
-/// the profile.
-fn build_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) -> bool {
-    let SessionHead { start, cwd, .. } = log.session_head(item);
-    let start = millis(&start);
-    let mut head = NativeObject::typed("metadata");
-    head.literal("protocol_version", "1.5").put("created_at", start.clone());
-    log.write(head);
-    if item.head().native_id.is_some() && is_prompt(item) {
-        log.lose(Field::ItemId, Reason::NoSlot);
-    }
-    let prompt = item.only_text().filter(|_| is_prompt(item));
-    let time = if prompt.is_some() { millis(&log.time_of(item)) } else { start };
-    // Without such a line there is no model; which one it is can be said anew when the session is resumed.
-    log.note("made up the profile: all tools, thinking on");
-    let model = log.say_or(Field::SessionModel, "\"unknown\"", "made up the model");
-    let mut place = NativeObject::new();
-    place.put("cwd", cwd);
-    let mut profile = NativeObject::typed("profile.bind");
-    profile.literal("agentId", "main").put("modelAlias", model).literal("profileName", "agent");
-    profile.literal("thinkingEffort", "on").put("systemPrompt", prompt.map_or(Str::default(), Str::reborrow));
-    profile.put("environmentDisclosure", place).put("disallowedTools", NativeValue::List(Vec::new()));
-    profile.put("time", time);
-    log.write(profile);
-    prompt.is_some()
-}
-
-/// Whether a message is what the profile says.
-fn is_prompt(item: GatheredItem<'_>) -> bool {
-    item.head().author == Author::System && item.of() == Of::Message && item.only_text().is_some()
-}
-
 /// A message with its thoughts and calls, if it has any content.
 fn built_message<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Option<NativeObject<'g>> {
     let (mut content, mut calls) = (Vec::new(), Vec::new());
@@ -245,8 +216,7 @@ fn built_message<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Op
     let ItemHead { author, origin, .. } = item.head();
     let role = match author {
         Author::Assistant => "assistant",
-        Author::User | Author::Tool => "user",
-        Author::System | Author::Developer => "system",
+        Author::User | Author::Tool | Author::System | Author::Developer => "user",
     };
     let mut message = NativeObject::new();
     message.literal("role", role).put("content", content).put("toolCalls", calls);

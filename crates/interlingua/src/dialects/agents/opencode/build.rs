@@ -167,7 +167,7 @@ impl ExportBuilder {
         let SessionHead { id, start, cwd } = log.session_head(item);
         let id = id.as_str().trim_matches('"').to_owned();
         self.mark = fingerprint(id.as_bytes()) as u32;
-        self.session = if id.starts_with("ses") { id } else { format!("ses_{id}") };
+        self.session = id;
         let start = self.clamped(time::epoch_millis(&start).unwrap_or(0), log);
         let title = log.say_or(Field::SessionTitle, "\"Session of another agent\"", "made up the title");
         let mut times = NativeObject::new();
@@ -206,9 +206,6 @@ impl ExportBuilder {
         if !is_answer {
             info.literal("role", "user").put("time", created).put("agent", mode);
             self.last_user.clone_from(id);
-            if matches!(author, Author::System | Author::Developer) {
-                log.note("what a system says became words of the program in a message of the user");
-            }
             let known = log.known(Field::SessionModel).zip(log.known(Field::SessionProvider));
             let model = known.map(|(model, provider)| model_of(&provider.into(), &model.into()));
             return (members(info), Some(model.unwrap_or_default()));
@@ -403,8 +400,7 @@ const FOREIGN_THOUGHT: &str =
 
 /// Whether the words of a message are not its author's own.
 fn is_aside(item: GatheredItem<'_>) -> bool {
-    let ItemHead { author, origin, .. } = item.head();
-    *origin == Some(Origin::Harness) || matches!(author, Author::System | Author::Developer)
+    item.head().origin == Some(Origin::Harness)
 }
 
 /// The members of a part for what is said or shown.

@@ -10,7 +10,7 @@ mod says;
 mod tool;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
@@ -26,6 +26,7 @@ pub static DIALECT: Dialect = Dialect {
     flavour_of: None,
     // Each message names its provider.
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: FRAMING,

@@ -11,17 +11,15 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::Padding
         | Field::MessageText
         | Field::ReasoningText
-        | Field::CallId
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultText
         | Field::ResultIsError
         | Field::ResultExitCode => Says::Exactly,
 
-        Field::SessionId => {
-            Says::Less("only if it is known when the export begins; after `ses_`, unless it begins like that")
-        }
+        Field::SessionId => Says::Less(
+            "only if it is known when the export begins; after `ses_`, unless it begins like that; an id that OpenCode does not take is replaced",
+        ),
         Field::SessionStart | Field::SessionTitle => Says::Less("only what is known when the export begins"),
         Field::SessionCwd => Says::Less("only with the next answer"),
         Field::SessionModel | Field::SessionProvider => {
@@ -41,9 +39,8 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionCommit
         | Field::SessionRepository => Says::Less("only documents that were kept say it"),
 
-        Field::ItemAuthor => {
-            Says::Less("what a system or a developer says is the program's, in a message of the user")
-        }
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Says::Less("what a harness put there, and a summary by the assistant"),
         Field::ItemId | Field::ItemParent => Says::No(Reason::NoSlot),
         Field::ItemTime => {
@@ -68,6 +65,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ResultName => Says::No(Reason::NoSlot),
         Field::ResultDuration => Says::Exactly,
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
     }
 }

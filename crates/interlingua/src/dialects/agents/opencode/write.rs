@@ -9,7 +9,7 @@ use crate::json::Str;
 use crate::ledger::Reason;
 use crate::log::{
     GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement, NativeObject,
-    NativeValue,
+    NativeValue, SessionIds,
 };
 use crate::model::{
     Args, Author, CallKind, Field, FileRef, ItemHead, ItemKind, Media, MediaSource, Of, Origin, Part,
@@ -17,6 +17,7 @@ use crate::model::{
 };
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
+use crate::wire::backends::NameRule;
 
 pub(super) struct OpencodeForm {
     export: ExportBuilder,
@@ -33,7 +34,6 @@ impl LogForm for OpencodeForm {
         dialect: super::DIALECT.name,
         framing: FRAMING,
         issuer: issuers::ANTHROPIC,
-        authors: &[Author::User, Author::Assistant],
         origins: &[Origin::Harness, Origin::Summary],
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "application/pdf"], ..MediaRules::NONE },
@@ -42,6 +42,9 @@ impl LogForm for OpencodeForm {
         one_agent: true,
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart, Field::SessionTitle],
         session: &[Field::SessionModel, Field::SessionProvider, Field::SessionCwd, Field::PermissionMode],
+        session_ids: SessionIds::PrefixedWord("ses_"),
+        // It goes on with the model of any vendor; this is what all of them take.
+        call_ids: NameRule::TOOL,
         ..LogRules::NOTHING
     };
 

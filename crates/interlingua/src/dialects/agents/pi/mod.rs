@@ -4,11 +4,11 @@ mod read;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
-use crate::tape::Kind;
+use crate::tape::{Kind, Val};
 
 /// Session logs of Pi.
 pub static DIALECT: Dialect = Dialect {
@@ -20,6 +20,7 @@ pub static DIALECT: Dialect = Dialect {
     flavour_of: None,
     // Each message names its provider.
     issuer: None,
+    lineage: Lineage::TreeToLastLine,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,
@@ -31,6 +32,19 @@ pub static DIALECT: Dialect = Dialect {
     }],
     sniff,
 };
+
+/// How sure it is that a line holds a message of Pi. Droid's lines have the same members around another message: blocks of
+/// Anthropic's API, and no time in milliseconds.
+fn message_score(message: Val<'_>, is_linked: bool) -> Option<u32> {
+    let foreign = |block: Val<'_>| matches!(block.str_or_empty("type"), "tool_use" | "tool_result");
+    let content = message.get("content");
+    if !message.has_str("role") || content.is_some_and(|content| content.elements().any(foreign)) {
+        return None;
+    }
+    let is_own = message.has_kind("timestamp", Kind::Number) || message.has_str("provider");
+    // Files of the first versions are no trees.
+    Some(if is_linked && is_own { 10 } else { 3 })
+}
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
@@ -45,10 +59,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         }
         // Other trees have such words.
         "compaction" | "custom" | "label" if is_linked => 4,
-        "message" if line.get("message").is_some_and(|message| message.has_str("role")) => {
-            // Files of the first versions are no trees.
-            if is_linked { 10 } else { 3 }
-        }
+        "message" => message_score(line.get("message")?, is_linked)?,
         _ => return None,
     };
     Some((Role::Log, score))

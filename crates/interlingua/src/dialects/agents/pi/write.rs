@@ -2,17 +2,16 @@
 
 use super::read;
 use crate::json::{Raw, Str};
-use crate::ledger::Reason;
 use crate::log::{
     CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeObject, NativeValue, SessionHead, name_with_group, text_of,
+    NativeObject, NativeValue, SessionHead, SessionIds, name_with_group, text_of,
 };
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, Media, Of, Opaque, OpaqueKind, Origin, Part, ToolResult,
     issuers,
 };
-use crate::pipe::Target;
 use crate::tape::Val;
+use crate::wire::backends::NameRule;
 
 pub(super) struct PiForm;
 
@@ -20,15 +19,20 @@ impl LogForm for PiForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
         issuer: issuers::ANTHROPIC,
-        authors: &[Author::User, Author::Assistant],
-        origins: &[Origin::Harness, Origin::Summary],
+        // A `compaction` line would hide from Pi all that stands before it: a summary is a message.
+        origins: &[Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
         // An answer that follows a call means to Pi that nobody will answer the call.
         calls_together: true,
         chained: true,
+        // The program follows one chain, from the last line.
+        one_agent: true,
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart],
         session: &[Field::SessionModel, Field::SessionProvider],
+        session_ids: SessionIds::Uuid,
+        // It goes on with the model of any vendor; this is what all of them take.
+        call_ids: NameRule::TOOL,
         ..LogRules::NOTHING
     };
 
@@ -80,12 +84,6 @@ impl LogForm for PiForm {
         read::issuer(kept.get("message").unwrap_or(kept))
     }
 
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
-        if around.is_none() {
-            out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
-        }
-    }
-
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         if !log.has_frames() {
             let SessionHead { id, start, cwd } = log.session_head(item);
@@ -129,17 +127,6 @@ fn message<'g>(
     if *author == Author::Assistant {
         rest.put("message", answer(item, blocks, log));
         return ("message", rest);
-    }
-    if *author == Author::User && *origin == Some(Origin::Summary) {
-        if let Some(text) = item.only_text() {
-            // Nothing before it is kept: it stands for all of that.
-            rest.put("summary", text).put("firstKeptEntryId", log.id_of(item));
-            rest.put("tokensBefore", Raw::new("0"));
-            log.note("made up how much stood before a summary");
-            return ("compaction", rest);
-        }
-        // A summary is one text; anything more is a message like any other.
-        log.lose(Field::ItemOrigin, Reason::Narrowed);
     }
     let content = blocks.into_iter().collect::<NativeValue<'_>>();
     if *author == Author::User && *origin != Some(Origin::Harness) {

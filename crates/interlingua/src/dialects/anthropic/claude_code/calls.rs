@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 
 use crate::json::Str;
-use crate::ledger::{Identity, hash};
+use crate::ledger::{Identity, TextDigest};
 use crate::tape::Val;
 
 /// The tools that were called last: an answer names only its call.
 #[derive(Default)]
 pub(super) struct CalledTools {
-    calls: Vec<(u64, String)>,
+    calls: Vec<(String, String)>,
     next: usize,
 }
 
@@ -23,12 +23,12 @@ impl CalledTools {
             if block.str_or_empty("type") != "tool_use" {
                 continue;
             }
-            let call = hash(0, block.str_or_empty("id").as_bytes());
             if self.calls.len() < Self::MOST {
-                self.calls.push((0, String::new()));
+                self.calls.push(Default::default());
             }
             if let Some((known, name)) = self.calls.get_mut(self.next) {
-                *known = call;
+                known.clear();
+                known.push_str(block.str_or_empty("id"));
                 name.clear();
                 name.push_str(block.str_or_empty("name"));
             }
@@ -38,8 +38,7 @@ impl CalledTools {
 
     /// The tool that the call of that id asked for.
     pub(super) fn name_of(&self, call: &Str<'_>) -> Option<&str> {
-        let call = hash(0, call.as_escaped().as_bytes());
-        let found = self.calls.iter().find(|(known, _)| *known == call);
+        let found = self.calls.iter().find(|(known, _)| known == call.as_escaped());
         found.map(|(_, name)| name.as_str()).filter(|name| !name.is_empty())
     }
 }
@@ -52,8 +51,8 @@ pub(super) struct Agents {
     next: usize,
     /// The call that started the subagent whose log follows.
     announced: Option<String>,
-    /// Hashes of what subagents said: a report on the way may repeat it.
-    told: HashSet<u64, BuildHasherDefault<Identity>>,
+    /// Digests of what subagents said: a report on the way may repeat it.
+    told: HashSet<u128, BuildHasherDefault<Identity>>,
 }
 
 impl Agents {
@@ -96,9 +95,16 @@ impl Agents {
 
     /// A subagent said that. Returns whether it was told before: by the id of its line, or by its response and content.
     pub(super) fn told(&mut self, id: Option<Val<'_>>, response: Option<Val<'_>>, content: Val<'_>) -> bool {
-        let by_line = id.map(|id| hash(1, id.text().as_bytes()));
-        let response = response.map_or(2, |response| hash(2, response.text().as_bytes()));
-        let by_content = hash(response, content.text().as_bytes());
+        let digest = |tag, texts: [Option<Val<'_>>; 2]| {
+            let mut digest = TextDigest::new();
+            digest.byte(tag);
+            for text in texts {
+                digest.bytes(text.map_or("", |text| text.text()).as_bytes());
+            }
+            digest.end()
+        };
+        let by_line = id.map(|id| digest(1, [Some(id), None]));
+        let by_content = digest(2, [response, Some(content)]);
         if self.told.len() >= Self::MOST_TOLD {
             self.told.clear();
         }

@@ -8,7 +8,7 @@ mod results;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::issuers;
@@ -24,6 +24,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "lines with `uuid`, `parentUuid` or `sessionId` beside `type`",
     flavour_of: None,
     issuer: Some(issuers::ANTHROPIC),
+    lineage: Lineage::TreeToLastMessage,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

@@ -9,7 +9,6 @@ use super::read::{ClaudeLine, ClaudeReader, ResponseOfLine, begin};
 use super::results::ResultsOfLine;
 use crate::dialects::anthropic::blocks;
 use crate::json::{Raw, Str};
-use crate::ledger::hash;
 use crate::log::words_of_unknown;
 use crate::model::{
     Author, Compaction, Event, Failure, FailureClass, Field, ItemKind, Notice, Origin, Part, Session, Shape,
@@ -145,8 +144,10 @@ impl ClaudeReader {
         let mut known = ATTACHMENTS.contains(&name) || name.starts_with("hook_");
         if let Some(attachment) = attachment.filter(|_| name == "prompt_snapshot") {
             // Each request has one; only what is new is told.
-            let prompt = hash(0, attachment.text().as_bytes());
-            known = std::mem::replace(&mut self.prompt, prompt) != prompt;
+            known = self.prompt != attachment.text();
+            if known {
+                attachment.text().clone_into(&mut self.prompt);
+            }
         }
         line.kind.note_text(if inner.is_some() { Field::Structure } else { Field::NoticeType });
         if !known && let Some(kind) = kind {

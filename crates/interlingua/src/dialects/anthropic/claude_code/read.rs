@@ -25,8 +25,8 @@ pub(super) struct ClaudeReader {
     tools: CalledTools,
     /// A model has said something.
     answered: bool,
-    /// A hash of the system prompt that was told last.
-    pub(super) prompt: u64,
+    /// The system prompt that was told last.
+    pub(super) prompt: String,
     /// What is put together from several leaves of a line.
     pub(super) made: String,
     /// The call that started the subagent of the line at hand.

@@ -9,15 +9,15 @@ pub(super) const fn says(field: Field) -> Says {
     match field {
         Field::Structure
         | Field::Padding
-        | Field::ReasoningText
         | Field::MessageText
         | Field::CallArgs
         | Field::ResultText
         | Field::ResultIsError => Says::Exactly,
 
-        Field::SessionId | Field::SessionCwd | Field::SessionBranch => {
-            Says::Less("what is said after the last line")
+        Field::SessionId => {
+            Says::Less("what is said after the last line; an id that the program does not take is replaced")
         }
+        Field::SessionCwd | Field::SessionBranch => Says::Less("what is said after the last line"),
         Field::PermissionMode => Says::Less("only of lines of the user"),
         Field::SessionModel => Says::Less("said only of assistant lines that name no model themselves"),
         // A line has the time of its item; when the session began is the time of the first.
@@ -27,9 +27,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionRepository
         | Field::SessionStart => Says::Less("only lines that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("a system message is a meta user line, a developer's too"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemId => Says::Less("a block has no id of its own; a message that holds nothing has no line"),
-        Field::ItemParent => Says::Less("only where the parent has a line; a block has none"),
+        Field::ItemParent => Says::Less("only the line before; a block has none"),
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
         Field::ItemOrigin => {
@@ -46,7 +46,9 @@ pub(super) const fn says(field: Field) -> Says {
         Field::MediaName => Says::Less("only of documents"),
         Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
         Field::Refusal => Says::Emulated("as text"),
-        Field::ReasoningSummary => Says::Emulated("as thinking"),
+        Field::ReasoningText | Field::ReasoningSummary => {
+            Says::Less("only with the signature of Anthropic: the API refuses any other thinking")
+        }
         Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's own"),
 
         Field::CallId | Field::ResultCallId => Says::Less("letters that the API refuses are replaced"),
@@ -55,6 +57,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallName => Says::Less("letters that the API refuses are replaced"),
         Field::ResultName => Says::No(Reason::Redundant),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }

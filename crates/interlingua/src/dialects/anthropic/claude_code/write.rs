@@ -5,11 +5,11 @@ use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
     CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeObject, NativeValue, name_with_group, text_of,
+    NativeObject, NativeValue, SessionIds, name_with_group, text_of,
 };
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
-    ToolCall, ToolResult, issuers,
+    ToolCall, issuers,
 };
 use crate::pipe::Target;
 use crate::tape::Val;
@@ -29,7 +29,6 @@ impl LogForm for ClaudeForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
         issuer: issuers::ANTHROPIC,
-        authors: &[Author::User, Author::Assistant],
         origins: &[Origin::Own, Origin::Harness, Origin::Summary],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules {
@@ -45,6 +44,9 @@ impl LogForm for ClaudeForm {
             Field::SessionModel,
             Field::PermissionMode,
         ],
+        session_ids: SessionIds::Uuid,
+        call_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
+        signed_thoughts: true,
         ..LogRules::NOTHING
     };
 
@@ -80,13 +82,7 @@ impl LogForm for ClaudeForm {
     fn lose_of_head(&self, head: &ItemHead<'_>, _: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
         match &head.kind {
             ItemKind::ToolCall(call) => {
-                if let Some(id) = &call.call_id {
-                    lose_if_replaced(id, id, usize::MAX, Field::CallId, out);
-                }
                 lose_if_replaced(&name_with_group(call), &call.name, 64, Field::CallName, out);
-            }
-            ItemKind::ToolResult(ToolResult { call_id: Some(id), .. }) => {
-                lose_if_replaced(id, id, usize::MAX, Field::ResultCallId, out);
             }
             ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Reasoning | ItemKind::Notice(_) => {}
         }
@@ -102,14 +98,14 @@ impl LogForm for ClaudeForm {
         line.put_some("agentId", agent.as_ref()).put_some("parentToolUseID", parent_call.as_ref());
         line.literal("userType", "external")
             .put_some("cwd", log.say(Field::SessionCwd))
-            .put_some("sessionId", log.say(Field::SessionId))
+            .put("sessionId", log.session_id())
             .put_some("gitBranch", log.say(Field::SessionBranch));
         if !assistant {
             // Only what a person asks for has a mode.
             line.put_some("permissionMode", log.say(Field::PermissionMode));
         }
         line.literal("version", VERSION).literal("type", word);
-        mark_origin(item, &mut line, log);
+        mark_origin(item, &mut line);
         let mut message = NativeObject::new();
         if assistant {
             self.response_head(item, &mut message, log);
@@ -166,20 +162,15 @@ impl ClaudeForm {
     }
 }
 
-/// Says whose words a line of the user holds. The log has no system messages: what a harness injects is a user line
-/// marked as meta.
-fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>, log: &mut LogBuilder<'_, '_>) {
-    let meta = match (item.head().author, item.head().origin) {
-        (Author::System | Author::Developer, _) => {
-            log.note("system message written as a meta user line");
-            true
-        }
-        (_, Some(Origin::Summary)) => {
+/// Marks whose words a line of the user holds: a text that a harness injects is a meta line.
+fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>) {
+    let meta = match item.head().origin {
+        Some(Origin::Summary) => {
             line.put("isCompactSummary", true);
             false
         }
-        (_, Some(Origin::Harness)) => true,
-        (Author::User | Author::Assistant | Author::Tool, _) => false,
+        Some(Origin::Harness) => true,
+        Some(Origin::Own | Origin::Agent | Origin::Command) | None => false,
     };
     if meta {
         line.put("isMeta", true);
@@ -247,8 +238,7 @@ fn call_block<'g>(
     }
     let built = log.is_some();
     let CallValues { id, name, arguments } = CallValues::new(item, call, log);
-    let (id, name) =
-        if built { (id.map(|id| api_word(&id, usize::MAX)), api_word(&name, 64)) } else { (id, name) };
+    let (id, name) = if built { (id, api_word(&name, 64)) } else { (id, name) };
     block.put_some("id", id).put("name", name).put_some("input", arguments);
     block
 }
@@ -258,7 +248,7 @@ fn result_block<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>
     let said = |part: &&Part<'_>| !matches!(part, Part::File(_));
     let parts: Vec<_> = item.parts().filter(said).map(part_block).collect();
     let one = if let Some(log) = log {
-        block.put("tool_use_id", api_word(&log.answered(item).0, usize::MAX));
+        block.put("tool_use_id", log.answered(item).0);
         // One text is a string, as Claude Code writes it; anything more is a list.
         let nothing = parts.is_empty().then(Str::default);
         nothing.or_else(|| only_text(&parts)).map(NativeValue::from)

@@ -1,13 +1,13 @@
 //! What has been said. A log of Gemini CLI repeats itself: a message is written again when its calls are answered, a result
 //! stands with its call and again as the user's, and a resumed session writes its whole history anew, in another form.
-//! Hashes of what was said tell what is new: eight bytes for each text, call and result.
+//! Digests of what was said tell what is new: sixteen bytes for each text, call and result.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use super::super::logged::value_of;
 use crate::json::Str;
-use crate::ledger::Identity;
+use crate::ledger::{Identity, TextDigest};
 use crate::model::Usage;
 use crate::tape::{Kind, Val};
 
@@ -44,22 +44,22 @@ impl<'t> Owner<'t> {
     }
 }
 
-/// Hashes of what has been said.
+/// Digests of what has been said.
 #[derive(Default)]
 pub(super) struct Memory {
-    said: HashSet<u64, BuildHasherDefault<Identity>>,
-    /// What messages have used, by the hash of their id.
-    used: HashMap<u64, Usage, BuildHasherDefault<Identity>>,
+    said: HashSet<u128, BuildHasherDefault<Identity>>,
+    /// What messages have used, by the digest of their id.
+    used: HashMap<u128, Usage, BuildHasherDefault<Identity>>,
     live: LiveIds,
     plain: String,
 }
 
 impl Memory {
-    pub(super) fn knows(&self, key: u64) -> bool {
+    pub(super) fn knows(&self, key: u128) -> bool {
         self.said.contains(&key)
     }
 
-    pub(super) fn learn(&mut self, key: u64) {
+    pub(super) fn learn(&mut self, key: u128) {
         self.said.insert(key);
     }
 
@@ -68,7 +68,7 @@ impl Memory {
     }
 
     /// What a message has used beyond what was known of it.
-    pub(super) fn increase(&mut self, message: u64, usage: Usage) -> Usage {
+    pub(super) fn increase(&mut self, message: u128, usage: Usage) -> Usage {
         let known = self.used.entry(message).or_default();
         let increase = usage.increase_over(known);
         known.overwrite(&usage);
@@ -81,27 +81,27 @@ impl Memory {
         of: Owner<'_>,
         said: SaidOf,
         texts: impl IntoIterator<Item = Str<'t>>,
-    ) -> u64 {
-        let mut hash = TextHash::new(of, said);
+    ) -> u128 {
+        let mut digest = SaidDigest::new(of, said);
         // As one text: wherever it is cut, the same is said.
         self.plain.clear();
         for text in texts {
             text.decode_into(&mut self.plain);
         }
-        hash.bytes(self.plain.as_bytes());
-        hash.end()
+        digest.bytes(self.plain.as_bytes());
+        digest.end()
     }
 
     /// The key of a thought: its heading stands before it where it is one text. Spaces and asterisks do not count.
-    pub(super) fn thought_key(&mut self, of: Owner<'_>, subject: Option<&Str<'_>>, text: &Str<'_>) -> u64 {
-        let mut hash = TextHash::new(of, SaidOf::Thought);
+    pub(super) fn thought_key(&mut self, of: Owner<'_>, subject: Option<&Str<'_>>, text: &Str<'_>) -> u128 {
+        let mut digest = SaidDigest::new(of, SaidOf::Thought);
         self.plain.clear();
         for text in subject.into_iter().chain([text]) {
             text.decode_into(&mut self.plain);
         }
         self.plain.retain(|c| !c.is_ascii_whitespace() && c != '*');
-        hash.bytes(self.plain.as_bytes());
-        hash.end()
+        digest.bytes(self.plain.as_bytes());
+        digest.end()
     }
 
     /// The key of a call or a result, by the call's id and a value: however that is spaced and escaped.
@@ -111,52 +111,38 @@ impl Memory {
         said: SaidOf,
         name: &str,
         value: Option<Val<'_>>,
-    ) -> u64 {
-        let mut hash = TextHash::new(of, said);
-        hash.bytes(name.as_bytes());
+    ) -> u128 {
+        let mut digest = SaidDigest::new(of, said);
+        digest.bytes(name.as_bytes());
         let value = match said {
             SaidOf::Result => value.map(value_of),
             _ => value,
         };
         if let Some(value) = value {
-            hash.value(value, &mut self.plain);
+            digest.value(value, &mut self.plain);
         }
-        hash.end()
+        digest.end()
     }
 }
 
-/// A hash that is the same in every run: like FNV, eight bytes at a time, and one round of a finaliser to spread it.
-struct TextHash(u64);
+/// The digest of something that is said of a message or call.
+struct SaidDigest(TextDigest);
 
-impl TextHash {
+impl SaidDigest {
     fn new(of: Owner<'_>, said: SaidOf) -> Self {
-        let mut hash = Self(0xcbf2_9ce4_8422_2325);
-        hash.bytes(of.id.as_bytes());
-        hash.byte(0xf8 | said as u8);
-        hash.byte(u8::from(of.is_user));
-        hash
+        let mut digest = TextDigest::new();
+        digest.bytes(of.id.as_bytes());
+        digest.byte(0xf8 | said as u8);
+        digest.byte(u8::from(of.is_user));
+        Self(digest)
     }
 
     fn byte(&mut self, byte: u8) {
-        self.word(u64::from(byte));
+        self.0.byte(byte);
     }
 
-    fn word(&mut self, word: u64) {
-        // A plain product leaves the low bits to the low bits; what is high comes down before the next one.
-        let hash = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = hash ^ hash >> 32;
-    }
-
-    /// A text and how long it is.
     fn bytes(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.word(u64::from_le_bytes(*word));
-        }
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.word(u64::from_le_bytes(last));
-        self.word(bytes.len() as u64);
+        self.0.bytes(bytes);
     }
 
     fn text(&mut self, text: &Str<'_>, plain: &mut String) {
@@ -195,9 +181,8 @@ impl TextHash {
         }
     }
 
-    const fn end(self) -> u64 {
-        let hash = (self.0 ^ self.0 >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        hash ^ hash >> 33
+    fn end(self) -> u128 {
+        self.0.end()
     }
 }
 
@@ -206,7 +191,7 @@ impl TextHash {
 pub(super) struct LiveIds {
     text: String,
     ends: Vec<usize>,
-    places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
+    places: HashMap<u128, usize, BuildHasherDefault<Identity>>,
 }
 
 impl LiveIds {
@@ -240,8 +225,10 @@ impl LiveIds {
     }
 }
 
-fn key_of(id: &str) -> u64 {
-    crate::wire::fingerprint(id.as_bytes())
+fn key_of(id: &str) -> u128 {
+    let mut digest = TextDigest::new();
+    digest.bytes(id.as_bytes());
+    digest.end()
 }
 
 #[cfg(test)]

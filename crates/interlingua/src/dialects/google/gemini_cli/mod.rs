@@ -6,7 +6,7 @@ mod read;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::issuers;
@@ -22,6 +22,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "`projectHash` beside `sessionId`, `$set` or `$rewindTo`, messages of type `gemini`",
     flavour_of: None,
     issuer: Some(issuers::GOOGLE),
+    lineage: Lineage::Rewritten,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: FRAMING,

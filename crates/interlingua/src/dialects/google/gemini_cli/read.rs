@@ -22,7 +22,7 @@ pub(super) struct GeminiReader {
     session: SessionNews,
     memory: Memory,
     /// Whether each piece of the message at hand has been said, and its key.
-    pieces: Vec<(u64, bool)>,
+    pieces: Vec<(u128, bool)>,
     open: Option<OpenMessage>,
     /// The history was written anew and ends before it did: so many messages of it count.
     left: Option<usize>,

@@ -11,17 +11,16 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::Padding
         | Field::MessageText
         | Field::ReasoningText
-        | Field::CallId
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultName
         | Field::ResultText
         | Field::ResultIsError => Says::Exactly,
 
-        Field::SessionId | Field::SessionCwd | Field::SessionStart => {
-            Says::Less("only what is known when the file begins")
-        }
+        Field::SessionId => Says::Less(
+            "only what is known when the file begins; an id that the program does not take is replaced",
+        ),
+        Field::SessionCwd | Field::SessionStart => Says::Less("only what is known when the file begins"),
         Field::SessionModel => Says::Less("only of assistant lines that do not tell themselves"),
         said_by_kept_frames!()
         | Field::PermissionMode
@@ -30,7 +29,8 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionCommit
         | Field::SessionRepository => Says::Less("only lines that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("what a system or a developer says is the user's"),
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Says::Less("only what the text itself shows"),
         Field::ItemId => Says::Less("a part has no id of its own; a message that holds nothing has no line"),
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
@@ -51,6 +51,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
         Field::CallNamespace => Says::Emulated("before the tool's name"),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }

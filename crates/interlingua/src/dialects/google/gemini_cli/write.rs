@@ -10,7 +10,7 @@ use crate::json::{JsonBuffer, Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
     FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, SessionHead, has_hole, is_date,
+    NativeValue, SessionHead, SessionIds, has_hole, is_date,
 };
 use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, Of, Part, issuers};
 use crate::pipe::Target;
@@ -39,7 +39,6 @@ impl LogForm for GeminiForm {
         dialect: super::DIALECT.name,
         framing: super::FRAMING,
         issuer: issuers::GOOGLE,
-        authors: &[Author::User, Author::Assistant],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/", "audio/", "video/", "application/pdf"], ..MediaRules::NONE },
         // What came of a call stands beside it, so it must be in the message that is held back.
@@ -48,6 +47,7 @@ impl LogForm for GeminiForm {
         session: &[Field::SessionModel],
         // A subagent has a session of its own.
         one_agent: true,
+        session_ids: SessionIds::Uuid,
         ..LogRules::NOTHING
     };
 

@@ -4,7 +4,7 @@ mod read;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::sniff::Head;
@@ -19,6 +19,7 @@ pub static DIALECT: Dialect = Dialect {
     flavour_of: None,
     // It speaks with any provider, and does not say with which.
     issuer: None,
+    lineage: Lineage::TreeToLastLine,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

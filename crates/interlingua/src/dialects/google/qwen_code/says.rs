@@ -11,17 +11,16 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::Padding
         | Field::MessageText
         | Field::ReasoningText
-        | Field::CallId
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultName
         | Field::ResultText
         | Field::ResultIsError => Says::Exactly,
 
-        Field::SessionId | Field::SessionCwd | Field::SessionBranch => {
-            Says::Less("what is said after the last line")
+        Field::SessionId => {
+            Says::Less("what is said after the last line; an id that the program does not take is replaced")
         }
+        Field::SessionCwd | Field::SessionBranch => Says::Less("what is said after the last line"),
         Field::SessionModel => Says::Less("only of assistant lines that do not tell themselves"),
         said_by_kept_frames!()
         | Field::PermissionMode
@@ -30,14 +29,15 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionCommit
         | Field::SessionRepository => Says::Less("only lines that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("what a system or a developer says is a notification"),
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Says::Less("a person's own words, and what a harness put there"),
         Field::ItemId => Says::Less("a part has no id of its own; a message that holds nothing has no line"),
-        Field::ItemParent => Says::Less("only where the parent has a line; a part has none"),
+        Field::ItemParent => Says::Less("only the line before; a part has none"),
         Field::ItemTime => Says::Less("only of a line, and only as a date"),
         Field::ItemModel => Says::Less("only of assistant lines"),
         Field::EventTime => Says::Less("only of a line that has no time of its own"),
-        Field::ItemAgent => Says::Less("only that its lines are a branch of their own"),
+        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
         Field::ItemParentCall | Field::ItemStatus => Says::No(Reason::NoSlot),
 
         Field::MessageMedia | Field::ResultMedia => {
@@ -52,6 +52,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
         Field::CallNamespace => Says::Emulated("before the tool's name"),
 
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }

@@ -3,13 +3,11 @@
 
 use super::super::logged::{BuiltResult, ByKind, LoggedResponse, built_call, built_part, built_thought};
 use crate::json::Str;
-use crate::ledger::Reason;
 use crate::log::{
     FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, has_hole,
+    NativeValue, SessionIds, has_hole,
 };
 use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, Of, Origin, Part};
-use crate::pipe::Target;
 use crate::tape::{Kind, Val};
 
 /// The version whose resume was tried.
@@ -20,13 +18,15 @@ pub(super) struct QwenForm;
 impl LogForm for QwenForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
-        authors: &[Author::User, Author::Assistant],
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/", "audio/", "video/", "application/pdf"], ..MediaRules::NONE },
         calls_together: true,
         chained: true,
+        // The program follows one chain, from the last line.
+        one_agent: true,
         session: &[Field::SessionId, Field::SessionCwd, Field::SessionBranch, Field::SessionModel],
+        session_ids: SessionIds::EarlyUuid,
         ..LogRules::NOTHING
     };
 
@@ -55,12 +55,6 @@ impl LogForm for QwenForm {
             line.put_some("systemPayload", payload_values(item, payload));
         }
         line
-    }
-
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
-        if around.is_none() {
-            out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
-        }
     }
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
@@ -102,7 +96,7 @@ impl LogForm for QwenForm {
         for (FrameHead { id, parent, time }, (_, rest)) in frames.into_iter().zip(lines) {
             let mut line = NativeObject::new();
             line.put("uuid", id).put("parentUuid", parent);
-            line.put_some("sessionId", log.say(Field::SessionId)).put("timestamp", time);
+            line.put("sessionId", log.session_id()).put("timestamp", time);
             let cwd = log.say_or(Field::SessionCwd, "\"/\"", "made up the working directory");
             let Rest { kind, members } = rest;
             line.literal("type", kind).put("cwd", cwd).literal("version", VERSION);

@@ -2,7 +2,6 @@
 
 use super::read::{CodexReader, Payload};
 use crate::json::{Latest, Raw, Str};
-use crate::ledger::hash;
 use crate::model::{Author, Event, Field, ItemKind, Origin, Part, Session};
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -65,8 +64,8 @@ fn time_of_day(time: &str) -> Option<u64> {
 #[derive(Default)]
 pub(super) struct KnownSettings {
     text: Latest,
-    /// A hash of what was told of them as data.
-    data: u64,
+    /// The data that was told of them.
+    data: String,
 }
 
 /// The members of a head that are facts of the session. What else it says is data of a notice.
@@ -133,11 +132,13 @@ impl CodexReader {
         self.is_subagent |= source.is_some();
         let text = meta.get("base_instructions").and_then(|prompt| prompt.get("text"));
         let text = text.filter(|text| text.kind() == Kind::String && text.text().len() > 2);
-        let prompt = text.map(|text| hash(0, text.text().as_bytes()));
-        let Some(text) = text.filter(|_| prompt != self.prompt) else {
+        let Some(text) = text.filter(|text| self.prompt.as_deref() != Some(text.text())) else {
+            if text.is_none() {
+                self.prompt = None;
+            }
             return self.read_notice(line_kind, payload, out);
         };
-        self.prompt = prompt;
+        self.prompt = Some(text.text().to_owned());
         let mut head = self.head(ItemKind::Message, Author::System, out);
         head.origin = Some(Origin::Harness);
         head.time = payload.time.take_time(Field::ItemTime);
@@ -169,9 +170,12 @@ impl CodexReader {
             return None;
         }
         self.put_together(settings, &TOLD_APART)?;
-        let now = hash(0, self.data.as_bytes());
         let known = &mut self.settings[usize::from(of_turn)].data;
-        (std::mem::replace(known, now) != now).then(|| Raw::new(&self.data))
+        if *known == self.data {
+            return None;
+        }
+        known.clone_from(&self.data);
+        Some(Raw::new(&self.data))
     }
 
     fn tell_head(&mut self, meta: Val<'_>, out: &mut Events<'_>) {

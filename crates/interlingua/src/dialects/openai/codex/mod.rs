@@ -13,7 +13,7 @@ mod says;
 mod tokens;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::issuers;
@@ -29,6 +29,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "lines with a `payload` and a `type` such as `response_item`; bare items of OpenAI's API with a head",
     flavour_of: None,
     issuer: Some(issuers::OPENAI),
+    lineage: Lineage::Written,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,

@@ -3,7 +3,6 @@
 
 use super::read::{CodexReader, Payload};
 use crate::json::{Raw, Str};
-use crate::ledger::hash;
 use crate::log::words_of_unknown;
 use crate::model::{
     Author, Compaction, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Notice, Part,
@@ -127,8 +126,8 @@ fn data_of(words: (&str, &str), item: &str) -> DataOf {
 
 /// An agent that was started here.
 pub(super) struct KnownAgent {
-    /// A hash of the name it signs with.
-    name: u64,
+    /// The name it signs with.
+    name: String,
     thread: Str<'static>,
     call: Option<Str<'static>>,
 }
@@ -277,7 +276,7 @@ impl CodexReader {
                 self.agents.pop_front();
             }
             for signature in [Some(&thread), name.as_ref()].into_iter().flatten() {
-                let name = hash(0, signature.as_escaped().as_bytes());
+                let name = signature.as_escaped().to_owned();
                 let (thread, call) = (thread.clone().into_owned(), call.clone().map(Str::into_owned));
                 self.agents.push_back(KnownAgent { name, thread, call });
             }
@@ -288,8 +287,7 @@ impl CodexReader {
     }
 
     fn agent(&self, name: &Str<'_>) -> Option<&KnownAgent> {
-        let key = hash(0, name.as_escaped().as_bytes());
-        self.agents.iter().find(|known| known.name == key)
+        self.agents.iter().find(|known| known.name == name.as_escaped())
     }
 
     /// The agent that signs with that name, and the call that started it, as far as they are known.

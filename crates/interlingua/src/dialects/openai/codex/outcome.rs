@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 
 use super::patch::PatchFinder;
 use crate::json::Str;
-use crate::ledger::hash;
 use crate::model::{FileRef, ItemId, Part};
 use crate::pipe::Events;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
@@ -40,8 +39,7 @@ pub(super) struct FileChange {
 
 /// A call whose result has not come yet.
 struct PendingCall {
-    /// A hash of its id: two of 64 with the same one would be a wonder.
-    key: u64,
+    id: String,
     outcome: CodexOutcome,
     files: Vec<FileChange>,
     /// The files are those that the call names; no event has told what became of them.
@@ -83,8 +81,8 @@ impl Outcomes {
         {
             self.forget(&lost.files);
         }
-        let key = hash(0, call_id.as_bytes());
-        self.calls.push_back(PendingCall { key, outcome: CodexOutcome::default(), files, planned });
+        let id = call_id.to_owned();
+        self.calls.push_back(PendingCall { id, outcome: CodexOutcome::default(), files, planned });
     }
 
     /// Something tells how the call ended. The event is only looked at: the result that it belongs to may never come.
@@ -92,13 +90,12 @@ impl Outcomes {
     pub(super) fn ended(&mut self, call_id: &str, event: Val<'_>) -> bool {
         let outcome = told(event);
         let changes = event.get("changes").filter(|changes| changes.kind() == Kind::Object);
-        let key = hash(0, call_id.as_bytes());
-        let known = self.calls.iter().any(|call| call.key == key);
+        let known = self.calls.iter().any(|call| call.id == call_id);
         if !known && !call_id.starts_with(OF_SCRIPT) {
             // The call may stand in another file, and its result here.
             self.remember(call_id, Vec::new(), false);
         }
-        let call = self.calls.iter_mut().find(|call| call.key == key);
+        let call = self.calls.iter_mut().find(|call| call.id == call_id);
         let files = match call {
             Some(call) => {
                 call.outcome = outcome.or(call.outcome);
@@ -125,8 +122,7 @@ impl Outcomes {
         output: Option<Val<'_>>,
         is_script: bool,
     ) -> (CodexOutcome, Vec<FileChange>) {
-        let key = hash(0, call_id.as_bytes());
-        let known = self.calls.iter().position(|call| call.key == key);
+        let known = self.calls.iter().position(|call| call.id == call_id);
         let call = known.and_then(|at| self.calls.remove(at));
         let mut outcome = output.map(|output| self.read(output)).unwrap_or_default();
         let mut files = Vec::new();
@@ -158,7 +154,7 @@ impl Outcomes {
             return CodexOutcome { is_error: success.map(|success| !success), ..CodexOutcome::default() };
         };
         let escaped = text.as_escaped();
-        if escaped.starts_with("{\\\"output\\\"") {
+        if is_json_result(escaped) {
             self.plain.clear();
             text.decode_into(&mut self.plain);
             let Ok(tape) = self.tape.parse(&self.plain, &Limits::default()) else {
@@ -172,12 +168,30 @@ impl Outcomes {
                 duration: number("duration_seconds").and_then(milliseconds),
             };
         }
-        read_lines(escaped)
+        read_lines(after_command(escaped))
     }
 }
 
 /// What the ids of calls within a script begin with.
 const OF_SCRIPT: &str = "exec-";
+
+/// Whether the text of a result is JSON with `output` and `metadata`, however it is indented.
+fn is_json_result(escaped: &str) -> bool {
+    let mut rest = escaped.strip_prefix('{').unwrap_or_default();
+    while let Some(after) = [" ", "\\n", "\\r", "\\t"].iter().find_map(|space| rest.strip_prefix(space)) {
+        rest = after;
+    }
+    ["\\\"output\\\"", "\\\"metadata\\\""].iter().any(|member| rest.starts_with(member))
+}
+
+/// The lines after `Command: …`. A command may have several lines and quotes; the first line after it has one of a few names.
+fn after_command(escaped: &str) -> &str {
+    const NEXT: [&str; 4] =
+        ["\\nChunk ID: ", "\\nWall time", "\\nExit code: ", "\\nProcess exited with code "];
+    let Some(command) = escaped.strip_prefix("Command: ") else { return escaped };
+    let end = NEXT.iter().filter_map(|next| command.find(next)).min();
+    end.and_then(|end| command.get(end + 2..)).unwrap_or(escaped)
+}
 
 /// What lines before an output say. They are few and short, have nothing to escape, and end with `Output:`.
 fn read_lines(escaped: &str) -> CodexOutcome {

@@ -22,8 +22,8 @@ pub(super) struct CodexReader {
     pub(super) copied: CopiedHistory,
     /// The session is that of an agent which another one started.
     pub(super) is_subagent: bool,
-    /// A hash of the system prompt.
-    pub(super) prompt: Option<u64>,
+    /// The system prompt.
+    pub(super) prompt: Option<String>,
     pub(super) tokens: TokenCounts,
     pub(super) echoes: Echoes,
     pub(super) arguments: Arguments,

@@ -11,11 +11,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::Padding
         | Field::MessageText
         | Field::ReasoningSummary
-        | Field::CallId
         | Field::CallNamespace
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultCallId
         | Field::ResultText => Says::Exactly,
 
         Field::SessionId => Says::Less("an id that is no UUID is replaced"),
@@ -28,7 +26,10 @@ pub(super) const fn says(field: Field) -> Says {
             Says::Less("only lines that were kept say it")
         }
 
-        Field::ItemAuthor => Says::Less("a message of a tool is the user's; one without content has no line"),
+        Field::CallId | Field::ResultCallId => Says::Less("an id that the API refuses is replaced"),
+        Field::ItemAuthor => Says::Less(
+            "system prompts are left out; a message of a tool is the user's; one without content has no line",
+        ),
         // An id of another provider would be refused when the item is sent on.
         Field::ItemId | Field::ItemParent | Field::ItemModel | Field::ItemStatus => Says::No(Reason::NoSlot),
         Field::ItemOrigin => Says::Less("what a harness put there is not shown; no more is told apart"),
@@ -51,6 +52,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ResultIsError => Says::No(Reason::NoSlot),
 
         Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
+        Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),
         Field::ItemParentCall | Field::ResultExitCode | Field::ResultDuration => Says::No(Reason::NoSlot),
     }

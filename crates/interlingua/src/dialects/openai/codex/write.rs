@@ -6,7 +6,7 @@ use crate::json::{Raw, Str};
 use crate::ledger::is_hole;
 use crate::log::{
     GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement, NativeObject,
-    NativeValue, SessionHead, is_uuid, text_of,
+    NativeValue, SessionHead, SessionIds, text_of,
 };
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemId, ItemKind, Of, Origin, Part, ToolCall, issuers,
@@ -18,6 +18,15 @@ use crate::wire::media::address_of;
 pub(super) struct CodexForm {
     /// The item whose kept lines are being given back, and how many of them echo a single text.
     echoes: Option<(ItemId, usize)>,
+}
+
+/// Where in a kept line a content list is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ListPlace {
+    /// In the payload: what was sent to the model.
+    Payload,
+    /// In the item of an `item_completed`: what the screen showed.
+    Echo,
 }
 
 /// What an element of a content list is.
@@ -36,7 +45,6 @@ impl LogForm for CodexForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
         issuer: issuers::OPENAI,
-        authors: &[Author::User, Author::Assistant, Author::System, Author::Developer],
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], by_address: true, from_assistant: false },
@@ -50,9 +58,9 @@ impl LogForm for CodexForm {
             Field::SessionRepository,
             Field::SessionStart,
         ],
-        is_session_id: is_uuid,
         // A subagent has a session of its own.
         one_agent: true,
+        session_ids: SessionIds::Uuid,
         ..LogRules::NOTHING
     };
 
@@ -67,7 +75,7 @@ impl LogForm for CodexForm {
             return line;
         }
         let mut values = own_values(item);
-        self.put_content(item, payload, &mut values);
+        self.put_content(item, payload, ListPlace::Payload, &mut values);
         if item.of() == Of::Message && payload.get("base_instructions").is_some() {
             let mut prompt = NativeObject::new();
             prompt.put_some("text", item.parts().find_map(plain_text));
@@ -82,7 +90,7 @@ impl LogForm for CodexForm {
             let mut inner = NativeObject::new();
             inner.put_some("id", item.head().native_id.as_ref());
             inner.put_some("phase", item.head().phase.as_ref());
-            self.put_content(item, holder, &mut inner);
+            self.put_content(item, holder, ListPlace::Echo, &mut inner);
             values.put("item", inner);
         }
         if kept.get("payload").is_some() {
@@ -149,11 +157,17 @@ const CONTENT: [&str; 9] =
 
 impl CodexForm {
     /// Puts what was said where a kept object has it.
-    fn put_content<'g>(&mut self, item: GatheredItem<'g>, holder: Val<'_>, values: &mut NativeObject<'g>) {
+    fn put_content<'g>(
+        &mut self,
+        item: GatheredItem<'g>,
+        holder: Val<'_>,
+        place: ListPlace,
+        values: &mut NativeObject<'g>,
+    ) {
         const WANTED: WantedNames<9> = WantedNames::new(CONTENT);
         for (name, val) in CONTENT.into_iter().zip(holder.find(&WANTED)) {
             if let Some(val) = val {
-                values.put_some(name, self.kept_content(item, name, val));
+                values.put_some(name, self.kept_content(item, name, place, val));
             }
         }
     }
@@ -163,10 +177,12 @@ impl CodexForm {
         &mut self,
         item: GatheredItem<'g>,
         name: &str,
+        place: ListPlace,
         val: Val<'_>,
     ) -> Option<NativeValue<'g>> {
         if val.kind() == Kind::Array {
-            return Some(NativeValue::List(kept_elements(item, val.elements().any(is_hole))));
+            let bare = val.elements().any(is_hole);
+            return Some(NativeValue::List(kept_elements(item, bare, place)));
         }
         if name != "text" || !is_hole(val) {
             return kept_string(item, name);
@@ -198,8 +214,7 @@ fn echo_of<'g>(item: GatheredItem<'g>, parts: &[&'g Part<'_>]) -> Option<NativeO
     let word = match item.head().author {
         _ if item.of() != Of::Message || item.head().origin == Some(Origin::Harness) => return None,
         Author::Assistant => "agent_message",
-        Author::User | Author::Tool => "user_message",
-        Author::System | Author::Developer => return None,
+        Author::User | Author::Tool | Author::System | Author::Developer => "user_message",
     };
     let texts: Vec<_> = parts.iter().filter_map(|part| text_of(part)).collect();
     let mut payload = NativeObject::typed(word);
@@ -219,9 +234,7 @@ fn payload_of<'g>(
         ItemKind::Message | ItemKind::Notice(_) => {
             let (role, word) = match item.head().author {
                 Author::Assistant => ("assistant", "output_text"),
-                Author::User | Author::Tool => ("user", "input_text"),
-                Author::System => ("system", "input_text"),
-                Author::Developer => ("developer", "input_text"),
+                Author::User | Author::Tool | Author::System | Author::Developer => ("user", "input_text"),
             };
             payload = NativeObject::typed("message");
             payload.literal("role", role).put("content", built_elements(parts, word));
@@ -301,7 +314,7 @@ fn put_picture<'g>(item: GatheredItem<'g>, values: &mut NativeObject<'g>) {
 }
 
 /// The elements that kept lists have for an item. In some echoes a text is not a member of its element but the element.
-fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g>> {
+fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool, place: ListPlace) -> Vec<NativeElement<'g>> {
     let text_element = |member, text: &'g Str<'static>| {
         let mut element = NativeObject::new();
         element.put(member, text);
@@ -313,6 +326,12 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool) -> Vec<NativeElement<'g
     };
     let element = |content| {
         let (class, value) = match content {
+            // An echo has no marks around pictures.
+            GatheredContent::Part(Part::Text(text))
+                if place == ListPlace::Echo && is_image_mark(text.as_escaped()) =>
+            {
+                return None;
+            }
             GatheredContent::Part(Part::Text(text)) => (Class::Text, text_element("text", text)),
             GatheredContent::Part(Part::Summary(text)) => (Class::Summary, text_element("text", text)),
             GatheredContent::Part(Part::Refusal(text)) => (Class::Refusal, text_element("refusal", text)),
