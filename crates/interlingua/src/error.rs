@@ -209,6 +209,16 @@ pub enum Code {
     CallWithoutResult,
     /// Two items have the same id.
     DuplicateId,
+    /// Two calls have the same id.
+    ReusedCallId,
+    /// A call has a second result.
+    SecondResult,
+    /// A result comes before its call.
+    EarlyResult,
+    /// An item is its own ancestor.
+    ParentCircle,
+    /// Items are in turns that were taken back, on branches that were left, or replaced.
+    Abandoned,
     /// Events came out of order.
     Lifecycle,
     /// A kept line has a hole that nothing fills.
@@ -238,6 +248,11 @@ impl Code {
             Code::ResultWithoutCall => "result-without-call",
             Code::CallWithoutResult => "call-without-result",
             Code::DuplicateId => "duplicate-id",
+            Code::ReusedCallId => "reused-call-id",
+            Code::SecondResult => "second-result",
+            Code::EarlyResult => "early-result",
+            Code::ParentCircle => "parent-circle",
+            Code::Abandoned => "abandoned",
             Code::Lifecycle => "lifecycle",
             Code::UnfilledHole => "unfilled-hole",
             Code::Overgrown => "overgrown",
@@ -264,6 +279,11 @@ impl Code {
             Code::ResultWithoutCall => "a tool result without its call",
             Code::CallWithoutResult => "a tool call without a result",
             Code::DuplicateId => "two items with the same id",
+            Code::ReusedCallId => "two tool calls with the same id",
+            Code::SecondResult => "a second result of a tool call",
+            Code::EarlyResult => "a tool result before its call",
+            Code::ParentCircle => "parents make a circle",
+            Code::Abandoned => "items that the session gave up",
             Code::Lifecycle => "out of order",
             Code::UnfilledHole => "a kept value has lost its canonical counterpart",
             Code::Overgrown => "the output grows far beyond the input",
@@ -289,7 +309,9 @@ impl Code {
             }
             Code::UnknownShape => Some("if the source dialect was guessed wrong, name it with `--from`"),
             Code::Framing => None,
-            Code::Schema => Some("`docs/record.md` and the CDDL beside it say what a record must be"),
+            Code::Schema => Some(
+                "the message names the member; records of `interlingua convert --to record` have the right form",
+            ),
             Code::DanglingLink => {
                 Some("forked and resumed sessions refer to lines of an earlier file; that is normal")
             }
@@ -298,6 +320,12 @@ impl Code {
             Code::DuplicateId => {
                 Some("agents repeat lines when a session is resumed; a link to this id may mean either")
             }
+            Code::ReusedCallId => Some("logs written for other agents give each call an id of its own"),
+            Code::SecondResult => Some("logs written for other agents keep the first"),
+            Code::EarlyResult | Code::ParentCircle => None,
+            Code::Abandoned => Some(
+                "turns that were rewound and branches that were left are normal; other agents' logs do without",
+            ),
             Code::Lifecycle => None,
             Code::UnfilledHole => Some("the record was changed after it was made"),
             Code::Overgrown => {
@@ -330,7 +358,9 @@ impl Code {
             | Code::LoneSurrogate
             | Code::NumberOverflow
             | Code::DanglingLink
-            | Code::DuplicateId
+            | Code::ReusedCallId
+            | Code::SecondResult
+            | Code::Abandoned
             | Code::CallWithoutResult => Severity::Warning,
             Code::Empty
             | Code::InvalidJson
@@ -343,6 +373,9 @@ impl Code {
             | Code::Framing
             | Code::Schema
             | Code::ResultWithoutCall
+            | Code::DuplicateId
+            | Code::EarlyResult
+            | Code::ParentCircle
             | Code::Lifecycle
             | Code::UnfilledHole
             | Code::Overgrown => Severity::Error,

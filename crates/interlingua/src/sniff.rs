@@ -49,6 +49,8 @@ pub struct Candidates {
     faint: Vec<Guess>,
     /// A form that is known and that no dialect reads.
     pub unread: Option<&'static UnreadForm>,
+    /// So many documents were judged that later ones are not looked at.
+    is_final: bool,
 }
 
 /// What follows from the candidates.
@@ -78,6 +80,25 @@ impl Candidates {
             }
             known => known,
         }
+    }
+
+    /// The answer of [`Candidates::decide`] where the first documents of an unfinished input are enough for it, so that a
+    /// pipe need not be read any further. `dialect` is the one that was named, if any.
+    ///
+    /// An input that is one document is decided at its end: a second document makes it something else. The base of
+    /// dialects with flavours is decided only when no further document is looked at, because a flavour's own members may
+    /// come later.
+    pub fn decide_early(&self, dialect: Option<&Dialect>) -> Option<Guess> {
+        let (detection, enough) = match dialect {
+            Some(dialect) => (self.decide_for(dialect), WEAK + 1),
+            None => (self.decide(), UNMISTAKABLE),
+        };
+        let Detection::Clear(guess) = detection else { return None };
+        let is_base = || DIALECTS.iter().any(|other| other.flavour_of == Some(guess.dialect.name));
+        let is_open = dialect.is_none() && !self.is_final && is_base();
+        let is_single = guess.framing() == Some(Framing::Whole);
+        let is_sure = guess.surest >= enough || guess.score >= EARLY_SCORE && guess.surest > WEAK;
+        (is_sure && !is_open && !is_single).then_some(guess)
     }
 
     /// The same among some of the candidates only.
@@ -126,6 +147,9 @@ const SURE: u32 = 5;
 
 /// Nothing else looks like a document that says so much: fewer of them are enough.
 const UNMISTAKABLE: u32 = 10;
+
+/// A sum of scores that decides an input whose rest is still to come.
+const EARLY_SCORE: u32 = 15;
 
 /// So many documents are enough, if one of them says something.
 const DOCUMENTS: u32 = 20;
@@ -302,7 +326,7 @@ impl Poll {
     }
 
     fn candidates(mut self) -> Candidates {
-        let seen = self.seen;
+        let (seen, is_final) = (self.seen, !self.wants_more());
         let unread = self.unread.iter().find(|(_, documents)| documents * 3 >= seen).map(|(form, _)| *form);
         let looks_like =
             |dialect: &Dialect| unread.is_some_and(|form| form.looks_like.contains(&dialect.name));
@@ -315,7 +339,7 @@ impl Poll {
         self.guesses
             .sort_by_key(|guess| (std::cmp::Reverse(guess.score), guess.dialect.flavour_of.is_some()));
         let (guesses, faint) = self.guesses.into_iter().partition(|guess| guess.surest > SILENT);
-        Candidates { guesses, faint, unread }
+        Candidates { guesses, faint, unread, is_final }
     }
 }
 

@@ -111,11 +111,8 @@ impl<'t> Neutral<'t> for Raw<'t> {
         Raw::new("null")
     }
 
-    fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>) {
-        match spelling {
-            Spelling::Snake => json.raw(&self.one_line()),
-            Spelling::Kebab => json.raw(self),
-        };
+    fn write(&self, _: Spelling, json: &mut JsonWriter<'_>) {
+        json.raw(self);
     }
 
     fn read(val: Val<'t>, field: Field, _: Spelling) -> Option<Self> {

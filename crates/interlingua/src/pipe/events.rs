@@ -80,6 +80,7 @@ impl Order {
             && let Err(reason) = writer.takes(head)
         {
             self.refuse(head, reason);
+            out.ledger.left_out(head);
         }
         if self.refused.is_empty() || !self.lose_refused(event, out) {
             out.ledger.told(event);

@@ -47,6 +47,7 @@ use crate::model::{
 };
 use crate::tape::{Limits, TapeBuf};
 use crate::wire::backends::{Backend, Capabilities};
+use crate::wire::profile::client_runs;
 use crate::wire::{aliases, schemas};
 
 /// One call of a model, there and back.
@@ -341,9 +342,12 @@ struct Lessons {
     stream: bool,
     /// The client asked for the counts of a stream.
     stream_usage: bool,
-    /// The tools that the backend knows by another name or as another kind, by the name it has.
-    tools: BTreeMap<String, ToolLesson>,
+    /// The tools of the request, by the name and the group that the backend was given; `None` if the backend is unknown.
+    tools: Option<BTreeMap<SentTool, ToolLesson>>,
 }
+
+/// The name of a tool as the backend was given it, and its group where the backend's dialect has groups; both escaped.
+type SentTool = (String, Option<String>);
 
 /// What the client calls a tool.
 #[derive(Debug)]
@@ -363,6 +367,7 @@ impl Lessons {
         self.model = request.model.clone().map(Str::into_owned);
         let mut tape = TapeBuf::default();
         let names = aliases::sent_names(&request.tools, groups, takes.tool_names);
+        let mut tools = BTreeMap::default();
         for (tool, sent) in request.tools.iter().zip(names) {
             let schema = tool.schema.as_ref().filter(|_| {
                 takes.schemas.strict_requires_all
@@ -370,16 +375,34 @@ impl Lessons {
                     && tool.kind == CallKind::Function
             });
             let optional = schema.filter(|schema| !schemas::requires_all(schema, &mut tape));
-            if sent != tool.name || tool.kind == CallKind::FreeText || optional.is_some() {
-                let lesson = ToolLesson {
-                    kind: tool.kind,
-                    namespace: tool.namespace.clone().map(Str::into_owned),
-                    name: tool.name.clone().into_owned(),
-                    optional: optional.map(|schema| schema.clone().into_owned()),
-                };
-                self.tools.insert(sent.as_escaped().to_owned(), lesson);
-            }
+            let lesson = ToolLesson {
+                kind: tool.kind,
+                namespace: tool.namespace.clone().map(Str::into_owned),
+                name: tool.name.clone().into_owned(),
+                optional: optional.map(|schema| schema.clone().into_owned()),
+            };
+            let group = tool.namespace.as_ref().filter(|_| groups).map(|group| group.as_escaped().to_owned());
+            tools.insert((sent.as_escaped().to_owned(), group), lesson);
         }
+        self.tools = Some(tools);
+    }
+
+    /// The declared tool that a call of the backend means. Backends add, drop and split groups: OpenAI gives a deferred
+    /// tool a `namespace` equal to its name, and models leave the group out or write it into the name.
+    fn tool_of(&self, call: &ToolCall<'_>) -> Option<&ToolLesson> {
+        let tools = self.tools.as_ref()?;
+        let find = |name: &str, group: Option<&str>| tools.get(&(name.to_owned(), group.map(str::to_owned)));
+        let (name, group) = (call.name.as_escaped(), call.namespace.as_ref().map(Str::as_escaped));
+        let only_of_name = || {
+            let mut all = tools.range((name.to_owned(), None)..).take_while(|((known, _), _)| known == name);
+            all.next().filter(|_| all.next().is_none()).map(|(_, tool)| tool)
+        };
+        let joined = || find(aliases::joined_name(call.namespace.as_ref()?, &call.name).as_escaped(), None);
+        let split = || {
+            let mut cuts = name.match_indices(aliases::GROUP_MARK).filter(|_| group.is_none());
+            cuts.find_map(|(cut, mark)| find(&name[cut + mark.len()..], Some(&name[..cut])))
+        };
+        find(name, group).or_else(joined).or_else(|| find(name, None)).or_else(only_of_name).or_else(split)
     }
 }
 
@@ -527,26 +550,38 @@ impl FailedResponse {
 }
 
 impl Teacher {
-    /// A call has the name and the kind that the client knows.
+    /// Gives a call the name, group and kind that the client declared. A call of a tool that the client did not declare
+    /// keeps its name and is noted.
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let ItemKind::ToolCall(call) = &head.kind else { return self.inner.event(event, out) };
+        if client_runs(call.kind).is_err() {
+            return self.inner.event(event, out);
+        }
         let lessons = self.lessons.look();
-        let Some(lesson) = lessons.tools.get(call.name.as_escaped()) else {
+        let Some(lesson) = lessons.tool_of(call) else {
+            if lessons.tools.is_some() {
+                out.ledger.note("call of a tool that the request does not declare");
+            }
             drop(lessons);
             return self.inner.event(event, out);
-        };
-        let as_client_has_it = ToolCall {
-            name: lesson.name.clone(),
-            namespace: lesson.namespace.clone().or_else(|| call.namespace.clone()),
-            kind: lesson.kind,
-            ..call.clone()
         };
         let wrapped = lesson.kind == CallKind::FreeText && call.kind == CallKind::Function;
         if wrapped || lesson.optional.is_some() {
             let optional = lesson.optional.clone();
             self.held.insert(head.id, HeldArguments { text: String::new(), optional });
         }
+        let same = lesson.name == call.name && lesson.namespace == call.namespace && !wrapped;
+        let as_client_has_it = (!same).then(|| ToolCall {
+            name: lesson.name.clone(),
+            namespace: lesson.namespace.clone(),
+            kind: if wrapped { CallKind::FreeText } else { call.kind },
+            ..call.clone()
+        });
         drop(lessons);
+        let Some(as_client_has_it) = as_client_has_it else { return self.inner.event(event, out) };
+        if as_client_has_it.namespace.is_none() {
+            out.lose_some(Field::CallNamespace, call.namespace.as_ref(), Reason::Redundant);
+        }
         let head = ItemHead { kind: ItemKind::ToolCall(as_client_has_it), ..head.clone() };
         self.inner.event(&Event::ItemStarted(head), out);
     }

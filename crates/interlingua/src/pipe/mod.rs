@@ -28,6 +28,7 @@ use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
 use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
+use crate::log::HistoryWriter;
 use crate::model::{Event, ItemHead, SaysTable, says_everything};
 use crate::sniff;
 use crate::tape::{Fault, Limits, TapeBuf, Val};
@@ -170,7 +171,11 @@ impl Pipe {
             return Ok(Self { stages: None, ledger: Ledger::default(), emit: JsonBuffer::default() });
         }
         let options = &Options { source: Some(from.0.name), ..options.clone() };
-        Ok(Self::join(from.0, spec, reader(options), ((writer.make)(options), writer.says), options))
+        let mut made = (writer.make)(options);
+        if to.0.plane == Plane::Log && to.1 == Role::Log {
+            made = Box::new(HistoryWriter::new(made, to.0.name, writer.says, options.outline.clone()));
+        }
+        Ok(Self::join(from.0, spec, reader(options), (made, writer.says), options))
     }
 
     /// Whether bytes pass untouched and unread.
@@ -292,6 +297,17 @@ impl Pipe {
         }
         ledger.report()
     }
+}
+
+/// Lets `read` emit events to a writer outside any conversion: the bytes go to `bytes`, and what is booked is forgotten.
+pub(crate) fn rehearse(
+    writer: &mut dyn Writer,
+    limits: &Limits,
+    bytes: &mut JsonBuffer,
+    read: impl FnOnce(&mut Events<'_>),
+) {
+    let (mut order, mut ledger) = (Order::new(limits), Ledger::default());
+    read(&mut Events { writer, order: &mut order, out: Target::new(bytes.hold(), &mut ledger) });
 }
 
 impl Buffers {

@@ -2,8 +2,8 @@
 
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
-use crate::model::{EachField, Event, Field, Of, Part, Show, Value};
-use crate::tape::{Tape, Val};
+use crate::model::{EachField, Event, Field, Fields, Of, Part, Show, Value};
+use crate::tape::{ListElement, Tape, Val};
 
 /// What a writer writes to.
 #[derive(Debug)]
@@ -16,27 +16,41 @@ pub struct Target<'o> {
     pub(super) frame: Option<&'o Tape<'o>>,
     /// They had to wait, and their frames are gone.
     pub(super) late: bool,
+    /// They are ours: no leaf of the source holds what is lost of them.
+    pub(super) made_up: bool,
 }
 
 impl<'o> Target<'o> {
     pub(super) const fn new(json: JsonWriter<'o>, ledger: &'o mut Ledger) -> Self {
-        Self { json, ledger, frame: None, late: false }
+        Self { json, ledger, frame: None, late: false, made_up: false }
     }
 }
 
 impl Target<'_> {
+    /// The length of the frame whose events are being written.
+    pub(crate) fn frame_length(&self) -> usize {
+        self.frame.map_or(0, |frame| frame.text().len())
+    }
+
     pub(super) fn reborrow(&mut self) -> Target<'_> {
-        Target { json: self.json.reborrow(), ledger: self.ledger, frame: self.frame, late: self.late }
+        let Self { frame, late, made_up, .. } = *self;
+        Target { json: self.json.reborrow(), ledger: self.ledger, frame, late, made_up }
     }
 
     /// The same books, but the bytes go elsewhere.
     pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> Target<'s> {
-        Target { json, ledger: self.ledger, frame: self.frame, late: self.late }
+        let Self { frame, late, made_up, .. } = *self;
+        Target { json, ledger: self.ledger, frame, late, made_up }
     }
 
     /// The same output for events that had to wait: what is lost of them stood in frames that are gone.
     pub(crate) fn of_earlier_frames(&mut self) -> Target<'_> {
         Target { frame: None, late: true, ..self.reborrow() }
+    }
+
+    /// The same output for events that no frame of the source holds: nothing is lost of them.
+    pub(crate) fn of_no_frame(&mut self) -> Target<'_> {
+        Target { frame: None, late: false, made_up: true, ..self.reborrow() }
     }
 
     /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
@@ -53,6 +67,7 @@ impl Target<'_> {
     pub(crate) fn lose_number(&mut self, field: Field, number: u64, reason: Reason) {
         match self.frame.and_then(|frame| frame.claimed_for(field).next()) {
             Some(leaf) => leaf.unsaid(reason),
+            None if self.made_up => {}
             None => self.ledger.lose_late(field, reason, 1, digits(number)),
         }
     }
@@ -87,9 +102,42 @@ impl Target<'_> {
         self.lose_fields(&mut |show| part.clone().each_field(of, show), reason);
     }
 
-    /// Gives up all that a value of the model says.
+    /// Gives up all that an object of a list says, such as a tool. Its values are looked up in the element of the list that
+    /// it was read from: a value that no leaf of the element says is no loss, whatever its neighbours say.
     pub(crate) fn lose_all<T: EachField + Clone>(&mut self, said: &T, reason: Reason) {
-        self.lose_fields(&mut |show| said.clone().each_field(show), reason);
+        let Some(element) = self.element_of(said) else {
+            return self.lose_fields(&mut |show| said.clone().each_field(show), reason);
+        };
+        let mut sourced = Fields::NONE;
+        said.clone().each_field(&mut |field, value| {
+            let text = value.source();
+            let own = text.and_then(|text| self.frame?.value_at(text));
+            if let Some(leaf) = own.filter(|leaf| leaf.claimed().field() == Some(field)) {
+                sourced.add(field);
+                leaf.unsaid(reason);
+            } else if !sourced.has(field) {
+                element.claimed_for(field).for_each(|leaf| leaf.unsaid(reason));
+            }
+        });
+    }
+
+    /// Gives up a value without a text of its own (a flag, one of our words) of an object of a list, such as a tool.
+    pub(crate) fn lose_of<T: EachField + Clone>(&mut self, object: &T, field: Field, reason: Reason) {
+        match self.element_of(object) {
+            Some(element) => element.claimed_for(field).for_each(|leaf| leaf.unsaid(reason)),
+            None => self.lose(field, reason),
+        }
+    }
+
+    /// The element of a list that an object was read from, if any of its texts is a leaf of the frame.
+    fn element_of<T: EachField + Clone>(&self, object: &T) -> Option<ListElement<'_>> {
+        let frame = self.frame?;
+        let mut found = None;
+        object.clone().each_field(&mut |_, value| {
+            let text = value.source().filter(|_| found.is_none());
+            found = text.and_then(|text| frame.value_at(text)).or(found);
+        });
+        found.map(Val::element)
     }
 
     /// Gives up an event with all it says. `of` is the kind of the item that a piece belongs to.
@@ -98,8 +146,16 @@ impl Target<'_> {
     }
 
     fn lose_fields(&mut self, each: &mut dyn FnMut(&mut Show<'_>), reason: Reason) {
+        let mut sourced = Fields::NONE;
+        each(&mut |field, value| {
+            if value.source().is_some() {
+                sourced.add(field);
+            }
+        });
+        // A class and the word that it was read from are one leaf.
         each(&mut |field, value| match value.source() {
             Some(_) => self.lose_source(field, value, reason),
+            None if sourced.has(field) => {}
             None => self.lose(field, reason),
         });
     }
@@ -116,14 +172,16 @@ impl Target<'_> {
             let alike = || frame.claimed_for(field).find(same);
             // What was not copied is of this frame even if it reads otherwise there, as a format that we call a type.
             let last = || frame.claimed_for(field).next().filter(|_| !value.is_copy());
-            frame.value_at(text).or_else(alike).or_else(last)
+            // A class and a copy of its word are one leaf, which may be given up already.
+            let again = || frame.given_up_for(field).find(same);
+            frame.value_at(text).or_else(alike).or_else(again).or_else(last)
         });
         match found {
             Some(leaf) if leaf.claimed().field() == Some(field) => leaf.unsaid(reason),
             // Nobody claimed it, or for another field, and so it is booked.
             Some(_) => {}
             // One of our own words, such as the issuer of a dialect's state: nobody's leaf.
-            None if self.frame.is_some() && !value.is_copy() => {}
+            None if self.made_up || self.frame.is_some() && !value.is_copy() => {}
             None => self.ledger.lose_late(field, reason, value.leaves(), text.len() as u64),
         }
     }

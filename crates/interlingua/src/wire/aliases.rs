@@ -160,16 +160,23 @@ pub(crate) fn numbered_id(
     }
 }
 
-/// The name of a tool in targets that have no groups.
+/// The name of a call's tool in targets that have no groups. `declared` holds the groups that the request declares. OpenAI
+/// answers for a deferred tool with a `namespace` equal to the tool's name: without a declared group of that name it is
+/// no group.
 pub(crate) fn flat_name<'a>(
     namespace: Option<&Str<'_>>,
     name: &'a Str<'a>,
-    rule: NameRule,
-    ledger: &mut Ledger,
+    (rule, declared): (NameRule, &HashSet<String>),
+    out: &mut Target<'_>,
 ) -> Str<'a> {
-    let Some(namespace) = namespace else { return tool_name(name, rule, ledger) };
-    ledger.note("tool group put before the tool's name");
-    tool_name(&joined_name(namespace, name), rule, ledger).into_owned()
+    let Some(namespace) = namespace else { return tool_name(name, rule, out.ledger) };
+    if namespace == name && !declared.contains(namespace.as_escaped()) {
+        out.ledger.note("namespace of a call equal to the tool's name left out");
+        out.lose_str(Field::CallNamespace, namespace, Reason::Redundant);
+        return tool_name(name, rule, out.ledger);
+    }
+    out.ledger.note("tool group put before the tool's name");
+    tool_name(&joined_name(namespace, name), rule, out.ledger).into_owned()
 }
 
 /// What a backend with that rule is told that these tools are called, in their order. No two have the same name.
@@ -200,9 +207,12 @@ pub(crate) fn sent_name<'a>(tool: &'a Tool<'_>, rule: NameRule) -> Str<'a> {
     }
 }
 
+/// Separates the group from the name of a tool in targets that have no groups.
+pub(crate) const GROUP_MARK: &str = "__";
+
 /// The name of a tool of a group, where there are no groups.
-fn joined_name(namespace: &Str<'_>, name: &Str<'_>) -> Str<'static> {
-    Str::from_plain(&format!("{}__{}", namespace.decode(), name.decode()))
+pub(crate) fn joined_name(namespace: &Str<'_>, name: &Str<'_>) -> Str<'static> {
+    Str::from_plain(&format!("{}{GROUP_MARK}{}", namespace.decode(), name.decode()))
 }
 
 /// A tool name that the target takes.
@@ -214,15 +224,19 @@ pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledg
     new
 }
 
-/// An end user's id of at most `most` characters: a longer one is replaced by a hash, which tells nothing of the person.
-pub(crate) fn user_id<'a>(user: &'a Str<'a>, most: usize, out: &mut Target<'_>) -> Str<'a> {
-    let plain = user.decode();
+/// An id of at most `most` characters: a longer one is replaced by a hash, which reveals nothing of a person.
+pub(crate) fn short_id<'a>(field: Field, id: &'a Str<'a>, most: usize, out: &mut Target<'_>) -> Str<'a> {
+    let plain = id.decode();
     if plain.chars().count() <= most {
-        return user.reborrow();
+        return id.reborrow();
     }
-    out.lose_str(Field::EndUser, user, Reason::Refused);
-    out.ledger.note("end user's id too long for the target: replaced by a hash of it");
-    Str::from_plain(&format!("user_{:016x}", fingerprint(plain.as_bytes())))
+    out.lose_str(field, id, Reason::Refused);
+    let (kind, note) = match field {
+        Field::EndUser => ("user", "end user's id too long for the target: replaced by a hash of it"),
+        _ => ("key", "key too long for the target: replaced by a hash of it"),
+    };
+    out.ledger.note(note);
+    Str::from_plain(&format!("{kind}_{:016x}", fingerprint(plain.as_bytes())))
 }
 
 #[cfg(test)]

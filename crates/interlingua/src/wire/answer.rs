@@ -3,7 +3,7 @@
 //! [`AnswerWriter`] knows which events make up an answer, what it says of itself and which counts are told where; an
 //! [`AnswerForm`] writes that down, whole or as a stream.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
 
 use super::assistant::{AssistantForm, AssistantWriter};
@@ -37,6 +37,54 @@ impl CountsSoFar {
     /// The last ones.
     pub(crate) fn take(&mut self) -> Option<Usage> {
         self.0.take()
+    }
+}
+
+/// The numbers of the answers in one whole response.
+#[derive(Default)]
+pub(crate) struct AnswerNumbers(BTreeSet<u64>);
+
+impl AnswerNumbers {
+    /// The number of the next answer: its own, or a free one if an earlier answer of the response has it.
+    pub(crate) fn next(&mut self, number: u64, out: &mut Events<'_>) -> u64 {
+        if self.0.insert(number) {
+            return number;
+        }
+        out.note("answer with the number of an earlier one got a number of its own");
+        let free = self.0.last().map_or(0, |last| last.saturating_add(1));
+        self.0.insert(free);
+        free
+    }
+}
+
+/// Emits the counts and the stop reasons that came before a failure: no end of the turn follows that would hold them.
+/// `others` are the answers beside the first.
+pub(crate) fn tell_before_failure(
+    usage: Option<Usage>,
+    stop: Option<Stop<'_>>,
+    others: impl Iterator<Item = (u64, Stop<'static>)>,
+    out: &mut Events<'_>,
+) {
+    for (number, stop) in others {
+        out.event(&Event::Usage(Turn { answer: Some(number), stop: Some(stop), ..Turn::default() }));
+    }
+    if usage.is_some() || stop.is_some() {
+        out.event(&Event::Usage(Turn { stop, usage, ..Turn::default() }));
+    }
+}
+
+/// All output and the part of it that is reasoning. Some servers (xAI) count reasoning beside the rest of the output, and
+/// a part is never more than its whole. `outside` is set where the server's total proves that.
+pub(crate) fn output_and_reasoning(
+    output: Option<u64>,
+    reasoning: Option<u64>,
+    outside: bool,
+) -> Option<u64> {
+    match (output, reasoning) {
+        (output, Some(reasoning)) if outside || reasoning > output.unwrap_or(0) => {
+            Some(output.unwrap_or(0).saturating_add(reasoning))
+        }
+        (output, _) => output,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{
     Args, Arrival, CacheMark, CallKind, Citation, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail,
-    Of, Opaque, OpaqueKind, Part, Status, ToolCall,
+    Of, Opaque, OpaqueKind, Part, Status, Tool, ToolCall,
 };
 use crate::pipe::{OpenItems, Target};
 use crate::tape::TapeBuf;
@@ -90,6 +90,8 @@ pub(crate) struct AssistantWriter {
     profile: &'static Profile,
     ids: NameRule,
     names: NameRule,
+    /// The groups of tools that the request declares.
+    groups: HashSet<String>,
     /// The issuers whose state a backend takes beside that of its own.
     state_of: &'static [&'static str],
     items: OpenItems<OpenItem>,
@@ -157,6 +159,7 @@ impl AssistantWriter {
             profile,
             ids: profile.answer_ids,
             names: NameRule::ANY,
+            groups: HashSet::default(),
             state_of: &[],
             items: OpenItems::default(),
             current: None,
@@ -174,8 +177,10 @@ impl AssistantWriter {
         }
     }
 
-    /// The target is a backend with rules for ids and names.
-    pub(crate) fn obey(&mut self, takes: &Capabilities) {
+    /// The target is a backend with rules for ids and names, and the request declares these tools.
+    pub(crate) fn obey(&mut self, takes: &Capabilities, tools: &[Tool<'_>]) {
+        let groups = tools.iter().filter_map(|tool| tool.namespace.as_ref());
+        self.groups = groups.map(|group| group.as_escaped().to_owned()).collect();
         (self.ids, self.names, self.call_ids) = (takes.call_ids, takes.tool_names, None);
         self.state_of = takes.state_of;
     }
@@ -338,7 +343,7 @@ impl AssistantWriter {
                 let (namespace, name) = if self.profile.groups {
                     (namespace.as_ref(), aliases::tool_name(name, self.names, out.ledger))
                 } else {
-                    (None, aliases::flat_name(namespace.as_ref(), name, self.names, out.ledger))
+                    (None, aliases::flat_name(namespace.as_ref(), name, (self.names, &self.groups), out))
                 };
                 let free_text = *kind == CallKind::FreeText && self.profile.free_text == FreeText::Native;
                 let wrapped = *kind == CallKind::FreeText && !free_text;

@@ -134,15 +134,32 @@ impl NameRule {
 
 /// How thinking is asked for.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a form of its own that a backend takes or not")]
 pub struct ThinkingForms {
     /// By a number of tokens.
     pub budget: bool,
+    /// The fewest of them.
+    pub budget_least: usize,
     /// The most of them.
     pub budget_most: usize,
+    /// The number must be below the limit on all tokens.
+    pub budget_below_limit: bool,
     /// As much as the model finds right.
     pub adaptive: bool,
     /// It can be switched off.
     pub off: bool,
+}
+
+impl ThinkingForms {
+    /// No way to ask for thinking but by an effort, and any budget where a row adds one.
+    pub const EFFORT_ALONE: Self = Self {
+        budget: false,
+        budget_least: 1,
+        budget_most: usize::MAX,
+        budget_below_limit: false,
+        adaptive: false,
+        off: false,
+    };
 }
 
 /// Where system messages may stand.
@@ -224,6 +241,13 @@ impl Backend {
         Self::built_in().iter().copied().find(|backend| backend.dialect == dialect)
     }
 
+    /// Whether the name is not one of the vendor's own models. Servers that host models of others have no such list.
+    pub fn lacks_model(&self, model: Option<&Str<'_>>) -> bool {
+        let Some(model) = model.map(Str::decode) else { return false };
+        let own = OWN_MODELS.iter().find(|(name, _)| *name == self.name);
+        own.is_some_and(|(_, patterns)| !patterns.iter().any(|pattern| is_match(pattern, &model)))
+    }
+
     /// What it takes of that model.
     pub fn takes_of(&'static self, model: Option<&Str<'_>>) -> &'static Capabilities {
         let plain = model.map(Str::decode).unwrap_or_default();
@@ -238,6 +262,39 @@ impl Capabilities {
         !self.refuses.contains(&setting)
     }
 }
+
+/// The names of the models that vendors serve from their own APIs, by backend.
+const OWN_MODELS: &[(&str, &[&str])] = &[
+    ("anthropic", &["claude*"]),
+    (
+        "openai",
+        &[
+            "gpt*",
+            "o1*",
+            "o3*",
+            "o4*",
+            "o5*",
+            "chatgpt*",
+            "chat-*",
+            "codex*",
+            "computer-use*",
+            "daybreak*",
+            "davinci*",
+            "babbage*",
+            "text-*",
+            "ft:*",
+            "omni*",
+        ],
+    ),
+    (
+        "gemini",
+        &["gemini*", "gemma*", "models/*", "tunedModels/*", "learnlm*", "deep-research*", "nano-banana*"],
+    ),
+    ("moonshot", &["kimi*", "moonshot*"]),
+    ("deepseek", &["deepseek*"]),
+    ("mistral", &["*stral*", "labs-*", "ft:*"]),
+    ("xai", &["grok*"]),
+];
 
 /// Whether a name fits a pattern in which `*` stands for anything.
 fn is_match(pattern: &str, name: &str) -> bool {

@@ -152,15 +152,12 @@ impl Errand {
         }
         let mut changed = request.clone();
         if let Some(model) = &self.model {
-            out.lose_some(Field::RequestModel, request.model.as_ref(), Reason::Refused);
-            out.ledger.note("another model asked for than the source names");
+            // An override is asked for: the value is replaced, and nothing is lost.
+            out.ledger.note("another model is asked for than the source names, as the caller wants");
             changed.model = Some(Str::from_plain(model));
         }
         if let Some(limit) = limit {
-            if let Some(asked) = &request.max_tokens {
-                out.lose_raw(Field::MaxTokens, asked, Reason::Refused);
-            }
-            out.ledger.note("limit on tokens set by the budget");
+            out.ledger.note("the limit on tokens is that of the budget, as the caller wants");
             changed.max_tokens = Some(Raw::owned(limit.to_string()));
         }
         Some(changed)
@@ -208,8 +205,11 @@ impl<T: RequestForm> RequestWriter<T> {
         self.begun = true;
         let asked = self.errand.apply(request, out);
         let request = asked.as_ref().unwrap_or(request);
+        if self.errand.model.is_none() && self.backend.lacks_model(request.model.as_ref()) {
+            out.ledger.note("the model's name is not one of the target's models; the server may refuse it");
+        }
         self.takes = self.backend.takes_of(request.model.as_ref());
-        self.assistant.obey(self.takes);
+        self.assistant.obey(self.takes, &request.tools);
         if self.takes.other_dialect.is_some() {
             out.ledger.note("this server takes the model in another dialect (`other-dialect`) only");
         }

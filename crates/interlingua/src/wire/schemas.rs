@@ -3,7 +3,7 @@
 //! A schema that fits is copied as it is. What a server would refuse is rewritten so that arguments keep their shape:
 //! choices at the root are joined into one object, strict schemas close their objects and name every property as
 //! required (one that was optional may then be `null`, and [`without_nulls`] takes that out of the arguments again),
-//! properties get types. Each change is noted.
+//! properties get types. Each change is noted, and one that loses a part of the schema's meaning is booked as a loss.
 
 use super::backends::SchemaRules;
 use crate::json::{JsonWriter, Raw, Str};
@@ -60,6 +60,7 @@ pub(crate) fn write_tool_schema(
         requires_all: strict && rules.strict_requires_all,
         types: rules.typed,
         moves_keywords: false,
+        narrowed: false,
         ledger: out.ledger,
     };
     match form {
@@ -75,10 +76,14 @@ pub(crate) fn write_tool_schema(
             rewriter.write_joined(root, &mut out.json);
         }
         Root::NoObject => {
-            out.lose_raw(Field::ToolSchema, schema, Reason::Refused);
-            out.ledger.note("schema of something else than an object replaced by an empty one");
+            rewriter.narrowed = true;
+            rewriter.ledger.note("schema of something else than an object replaced by an empty one");
             out.json.raw(&Raw::new(NO_ARGUMENTS));
         }
+    }
+    if rewriter.narrowed {
+        let reason = if matches!(form, Root::NoObject) { Reason::Refused } else { Reason::Narrowed };
+        out.lose_raw(Field::ToolSchema, schema, reason);
     }
 }
 
@@ -95,12 +100,17 @@ pub(crate) fn write_answer_schema(
         Some(root) if rules.answer_is_closed || rules.typed => {
             let (closes, types) = (rules.answer_is_closed, rules.typed);
             let ledger = &mut *out.ledger;
+            let (requires_all, narrowed) = (false, false);
+            let moves_keywords = closes;
             let mut rewriter =
-                SchemaRewriter { closes, requires_all: false, types, moves_keywords: closes, ledger };
+                SchemaRewriter { closes, requires_all, types, moves_keywords, narrowed, ledger };
             if rewriter.fits(root) {
                 out.json.raw(schema);
             } else {
                 rewriter.write(root, &mut out.json);
+                if rewriter.narrowed {
+                    out.lose_raw(Field::FormatSchema, schema, Reason::Narrowed);
+                }
             }
         }
         _ => _ = out.json.raw(schema),
@@ -186,6 +196,8 @@ struct SchemaRewriter<'l> {
     types: bool,
     /// Keywords that the target does not know become part of the description.
     moves_keywords: bool,
+    /// A change has lost a part of the schema's meaning.
+    narrowed: bool,
     ledger: &'l mut Ledger,
 }
 
@@ -223,6 +235,7 @@ impl SchemaRewriter<'_> {
         json.object().key("type").literal("object");
         self.write_members(schema, json);
         if self.closes && !is_object(schema) {
+            self.note_closed(schema);
             json.key("additionalProperties").bool(false);
         }
         json.end_object();
@@ -235,14 +248,16 @@ impl SchemaRewriter<'_> {
             let word = name.as_escaped();
             match word {
                 "additionalProperties" if self.closes && is_object => {
+                    // Properties that the schema allows or describes are refused now.
                     if value.bool() != Some(false) {
-                        self.ledger.note("object of a schema closed to other properties");
+                        self.narrowed = true;
                     }
                 }
                 "required" if self.requires_all && is_object => {}
                 "description" if self.moves_keywords => {}
                 _ if self.moves_keywords && PROMISED_BY_NOBODY.contains(&word) => moved.push((name, value)),
                 "oneOf" if self.moves_keywords && value.kind() == Kind::Array => {
+                    self.narrowed = true;
                     self.ledger.note("`oneOf` of a schema written as `anyOf`");
                     self.write_list(value, json.key("anyOf"));
                 }
@@ -271,6 +286,7 @@ impl SchemaRewriter<'_> {
             self.write_description(schema.get("description"), &moved, json);
         }
         if self.closes && is_object {
+            self.note_closed(schema);
             json.key("additionalProperties").bool(false);
         }
         if self.requires_all && is_object {
@@ -307,6 +323,9 @@ impl SchemaRewriter<'_> {
         match inferred_type(property).filter(|_| self.types && property.kind() == Kind::Object) {
             Some(kind) => {
                 self.ledger.note("property without a type got one");
+                // Without a hint it allowed values of every type.
+                let hints = ["properties", "items", "const", "enum"];
+                self.narrowed |= !hints.iter().any(|name| property.get(name).is_some());
                 json.object().key("type").literal(kind);
                 self.write_members(property, json);
                 json.end_object();
@@ -334,6 +353,7 @@ impl SchemaRewriter<'_> {
             json.piece(known);
         }
         if !moved.is_empty() {
+            self.narrowed = true;
             self.ledger.note("keywords of a schema that the target does not know moved into its description");
             json.plain_piece(if known.is_some() { " {" } else { "{" });
             for (number, (name, value)) in moved.iter().enumerate() {
@@ -403,9 +423,17 @@ impl SchemaRewriter<'_> {
             json.end_array();
         }
         if self.closes {
+            self.note_closed(root);
             json.key("additionalProperties").bool(false);
         }
         json.end_object();
+    }
+
+    /// Notes that an object is closed which was not.
+    fn note_closed(&mut self, schema: Val<'_>) {
+        if schema.get("additionalProperties").is_none_or(|other| other.bool() != Some(false)) {
+            self.ledger.note("object of a schema closed to other properties");
+        }
     }
 }
 

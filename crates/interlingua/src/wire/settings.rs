@@ -24,12 +24,23 @@ pub(crate) struct Setting {
 pub(crate) enum SettingForm {
     /// As it is.
     AsIs,
-    /// An end user's id of no more characters than that.
-    UserId(usize),
+    /// A number of that range, both ends included.
+    Between(f64, f64),
+    /// Pairs of texts, as far as the target takes them.
+    Pairs(PairLimits),
+    /// An id of no more characters than that.
+    ShortId(usize),
     /// In words of the dialect, each after the model's; a word we do not know is read as it is and never written.
     Words(&'static [(&'static str, &'static str)]),
     /// In words that the dialect shares with the model; likewise.
     OwnWords(&'static [&'static str]),
+}
+
+/// How many pairs a target takes, and how long their names and values may be, in characters.
+pub(crate) struct PairLimits {
+    pub(crate) count: usize,
+    pub(crate) name: usize,
+    pub(crate) value: usize,
 }
 
 /// Reads every setting of the table. What is of another type than its setting stays where it is.
@@ -55,7 +66,11 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
                     .iter()
                     .find(|(_, word)| theirs.is(word))
                     .map_or(theirs, |(ours, _)| Str::escaped(ours)),
-                SettingForm::AsIs | SettingForm::UserId(_) | SettingForm::OwnWords(_) => theirs,
+                SettingForm::AsIs
+                | SettingForm::Between(..)
+                | SettingForm::Pairs(_)
+                | SettingForm::ShortId(_)
+                | SettingForm::OwnWords(_) => theirs,
             });
             text.is_some()
         }
@@ -124,17 +139,24 @@ fn write_one(
             SettingForm::OwnWords(words) if !words.iter().any(|word| text.is(word)) => {
                 out.lose_str(field, text, Reason::Narrowed);
             }
-            SettingForm::UserId(most) => {
-                let user = aliases::user_id(text, *most, out);
+            SettingForm::ShortId(most) => {
+                let user = aliases::short_id(field, text, *most, out);
                 out.json.key(name).str(&user);
             }
-            SettingForm::AsIs | SettingForm::OwnWords(_) => {
+            SettingForm::AsIs
+            | SettingForm::Between(..)
+            | SettingForm::Pairs(_)
+            | SettingForm::OwnWords(_) => {
                 out.json.key(name).str(text);
             }
         },
-        SettingRef::Number(Some(number)) => match fitted(field, number, takes) {
+        SettingRef::Number(Some(number)) => match fitted(field, number, how, takes) {
             FittedNumber::Fits => _ = out.json.key(name).raw(number),
             FittedNumber::Refused => out.lose_raw(field, number, Reason::Refused),
+            FittedNumber::Respelled(number) => {
+                out.ledger.note("number written in the form that the target takes");
+                out.json.key(name).raw(&Raw::new(&number));
+            }
             FittedNumber::Repaired(repaired) => {
                 out.lose_raw(field, number, Reason::Refused);
                 out.ledger.note("number brought into the range that the target takes");
@@ -158,39 +180,91 @@ fn write_one(
                 out.lose_str(field, text, Reason::Refused);
             }
         }
-        SettingRef::Pairs(pairs) if !pairs.is_empty() => {
-            out.json.key(name).object();
-            for (name, value) in pairs {
-                out.json.key(name.as_escaped()).str(value);
+        SettingRef::Pairs(pairs) => {
+            let limits = if let SettingForm::Pairs(limits) = how { limits } else { &PairLimits::NONE };
+            let fits = |pair: &&(Str<'_>, Str<'_>)| limits.fit(pair);
+            let mut fitting = pairs.iter().filter(fits).take(limits.count).peekable();
+            if fitting.peek().is_some() {
+                out.json.key(name).object();
+                for (name, value) in fitting {
+                    out.json.key(name.as_escaped()).str(value);
+                }
+                out.json.end_object();
             }
-            out.json.end_object();
+            let refused = pairs.iter().filter(|pair| !fits(pair));
+            for (_, value) in refused.chain(pairs.iter().filter(fits).skip(limits.count)) {
+                out.lose_str(field, value, Reason::Refused);
+            }
         }
-        SettingRef::Text(None) | SettingRef::Number(None) | SettingRef::Flag(None) | SettingRef::Pairs(_) => {
-        }
+        SettingRef::Text(None) | SettingRef::Number(None) | SettingRef::Flag(None) => {}
+    }
+}
+
+impl PairLimits {
+    const NONE: Self = Self { count: usize::MAX, name: usize::MAX, value: usize::MAX };
+
+    fn fit(&self, (name, value): &(Str<'_>, Str<'_>)) -> bool {
+        let fits =
+            |text: &Str<'_>, most| text.as_escaped().len() <= most || text.decode().chars().count() <= most;
+        fits(name, self.name) && fits(value, self.value)
     }
 }
 
 /// A number in the range of the target.
 enum FittedNumber {
     Fits,
+    /// The same number, in another form.
+    Respelled(String),
     Repaired(String),
     Refused,
 }
 
-fn fitted(field: Field, number: &Raw<'_>, takes: &Capabilities) -> FittedNumber {
-    let asked = number.as_str();
+/// Settings that are whole numbers in every API.
+const WHOLE: [Field; 5] =
+    [Field::MaxTokens, Field::TopK, Field::Seed, Field::TopLogprobs, Field::AnswerCount];
+
+/// Brings a number into the range of the target, and refuses a value that is no number.
+fn fitted(field: Field, number: &Raw<'_>, how: &SettingForm, takes: &Capabilities) -> FittedNumber {
+    let written = number.as_str();
+    // Gemini's JSON allows whole numbers as text.
+    let asked = written.trim_matches('"').parse::<f64>().ok().filter(|asked| asked.is_finite());
+    let Some(asked) = asked else { return FittedNumber::Refused };
+    let whole = WHOLE.contains(&field);
+    let (least, most) = if let SettingForm::Between(least, most) = how { (*least, *most) } else { ANY };
+    let (least, most) = match field {
+        Field::Temperature => (0.0, takes.max_temperature),
+        #[expect(clippy::cast_precision_loss, reason = "a limit is far below 2^53")]
+        Field::MaxTokens => (takes.min_tokens as f64, most.min(ANY_WHOLE)),
+        _ if whole => (least.max(-ANY_WHOLE), most.min(ANY_WHOLE)),
+        _ => (least, most),
+    };
+    let fitted = asked.clamp(least, most);
+    let fitted = if whole { fitted.trunc() } else { fitted };
+    #[expect(clippy::float_cmp, reason = "a number that was not changed is the same")]
+    let same = fitted == asked;
+    let is_plain = !(written.starts_with('"') || whole && written.contains(['.', 'e', 'E']));
     match field {
-        Field::Temperature if asked.parse::<f64>().is_ok_and(|asked| asked > takes.max_temperature) => {
-            FittedNumber::Repaired(takes.max_temperature.to_string())
-        }
-        Field::MaxTokens
-            if asked
-                .parse::<i64>()
-                .is_ok_and(|asked| !u64::try_from(asked).is_ok_and(|asked| asked >= takes.min_tokens)) =>
-        {
-            FittedNumber::Refused
-        }
-        _ => FittedNumber::Fits,
+        _ if same && is_plain => FittedNumber::Fits,
+        _ if same => FittedNumber::Respelled(fitted.to_string()),
+        // Another seed is no nearer than none, and a limit of no tokens asks for no limit that there is.
+        Field::Seed => FittedNumber::Refused,
+        Field::MaxTokens if asked < 1.0 || asked > most => FittedNumber::Refused,
+        _ => FittedNumber::Repaired(fitted.to_string()),
+    }
+}
+
+/// Every number.
+const ANY: (f64, f64) = (f64::MIN, f64::MAX);
+/// The largest whole number that every API reads exactly.
+const ANY_WHOLE: f64 = 9_007_199_254_740_991.0;
+
+/// The limit on tokens that [`write`] writes, if it writes one.
+pub(crate) fn stated_limit(request: &Request<'_>, takes: &Capabilities) -> Option<u64> {
+    let asked = request.max_tokens.as_ref().filter(|_| takes.takes(Field::MaxTokens))?;
+    match fitted(Field::MaxTokens, asked, &SettingForm::AsIs, takes) {
+        FittedNumber::Fits => asked.as_str().parse().ok(),
+        FittedNumber::Respelled(limit) | FittedNumber::Repaired(limit) => limit.parse().ok(),
+        FittedNumber::Refused => None,
     }
 }
 
@@ -303,8 +377,13 @@ pub(crate) fn write_tools<'a, 't>(
         Some(ToolChoice::Auto) => (Some(words.auto), None),
         Some(ToolChoice::None) => (Some(words.none), None),
         Some(ToolChoice::Required) if takes.unnamed_calls => (Some(words.required), None),
-        // Of the only tool it can be demanded by its name.
-        Some(ToolChoice::Required) => (None, offered().next().filter(|_| offered().nth(1).is_none())),
+        Some(ToolChoice::Required) => {
+            let only = offered().next().filter(|_| offered().nth(1).is_none());
+            if only.is_some() {
+                out.ledger.note("call of the only tool demanded by its name");
+            }
+            (None, only)
+        }
         Some(ToolChoice::Named(name)) => (None, offered().find(|(tool, _)| tool.name == *name)),
         None => (None, None),
     };

@@ -17,9 +17,6 @@ const LADDER: [(&str, u64); 7] = [
     ("max", 32_768),
 ];
 
-/// The fewest tokens that a backend takes as a budget.
-const LEAST_BUDGET: u64 = 1024;
-
 /// What to ask for.
 #[derive(Default)]
 pub(crate) struct ThinkingPlan<'a> {
@@ -30,28 +27,21 @@ pub(crate) struct ThinkingPlan<'a> {
 }
 
 impl<'a> ThinkingPlan<'a> {
-    /// What comes nearest to what the source asks for. What is not said, or said in another form, is booked.
+    /// What comes nearest to what the source asks for. What is not said, or said in another form, is booked. `limit` is
+    /// the limit on all tokens that the request states, if it states one.
     pub(crate) fn new(
         reasoning: &'a Reasoning<'_>,
-        max_tokens: Option<&Raw<'_>>,
+        limit: Option<u64>,
         takes: &Capabilities,
         out: &mut Target<'_>,
     ) -> Self {
         let Reasoning { effort, budget, mode: _, visibility: _ } = reasoning;
         let mut plan = Self::default();
         if let Some(effort) = effort {
-            plan.ask_effort(effort, max_tokens, takes, out);
+            plan.ask_effort(effort, limit, takes, out);
         }
         match budget {
-            Some(budget) if takes.thinking.budget && !plan.off => {
-                plan.budget = Some(budget.reborrow());
-                let most = takes.thinking.budget_most as u64;
-                if budget.as_str().parse::<u64>().is_ok_and(|tokens| tokens > most) {
-                    out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
-                    out.ledger.note("number brought into the range that the target takes");
-                    plan.budget = Some(Raw::owned(most.to_string()));
-                }
-            }
+            Some(budget) if takes.thinking.budget && !plan.off => plan.ask_budget(budget, limit, takes, out),
             Some(budget) => {
                 out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
                 let tokens = budget.as_str().parse().ok();
@@ -69,7 +59,7 @@ impl<'a> ThinkingPlan<'a> {
     fn ask_effort(
         &mut self,
         effort: &Str<'_>,
-        max_tokens: Option<&Raw<'_>>,
+        limit: Option<u64>,
         takes: &Capabilities,
         out: &mut Target<'_>,
     ) {
@@ -89,13 +79,40 @@ impl<'a> ThinkingPlan<'a> {
             out.ledger.note("effort replaced by the nearest that the target takes");
             self.effort = Some(word);
         } else if takes.thinking.budget && rung > 0 {
-            // The budget is a part of the limit on all tokens.
-            let limit = max_tokens.and_then(|limit| limit.as_str().parse::<u64>().ok());
-            let limit = limit.or(takes.max_tokens_default).unwrap_or(u64::MAX);
-            let budget = LADDER[rung].1.min(limit.saturating_sub(1)).min(takes.thinking.budget_most as u64);
-            if budget >= LEAST_BUDGET {
+            let (least, most) = range(limit, takes);
+            let budget = LADDER[rung].1.min(most);
+            if budget >= least {
                 out.ledger.note("effort written as a budget for thinking");
                 self.budget = Some(Raw::owned(budget.to_string()));
+            }
+        }
+    }
+
+    /// Asks for a number of tokens, brought into the range that the backend takes. A budget of none switches thinking off,
+    /// and one that no number of the range stands for is dropped.
+    fn ask_budget(
+        &mut self,
+        budget: &'a Raw<'_>,
+        limit: Option<u64>,
+        takes: &Capabilities,
+        out: &mut Target<'_>,
+    ) {
+        let asked = budget.as_str().parse::<u64>().ok();
+        if asked == Some(0) && takes.thinking.off {
+            self.off = self.effort.is_none();
+        }
+        let (least, most) = range(limit, takes);
+        match asked.filter(|asked| *asked > 0 && least <= most) {
+            Some(asked) if (least..=most).contains(&asked) => self.budget = Some(budget.reborrow()),
+            Some(asked) => {
+                out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
+                out.ledger.note("number brought into the range that the target takes");
+                self.budget = Some(Raw::owned(asked.clamp(least, most).to_string()));
+            }
+            None if self.off => {}
+            None => {
+                out.lose_raw(Field::ReasoningBudget, budget, Reason::Refused);
+                out.ledger.note("budget for thinking left out: the target refuses it");
             }
         }
     }
@@ -109,10 +126,23 @@ impl<'a> ThinkingPlan<'a> {
         is_effort || budget.is_some() || mode.is_some()
     }
 
+    /// The number of tokens to think.
+    pub(crate) fn budget_tokens(&self) -> u64 {
+        self.budget.as_ref().and_then(|budget| budget.as_str().parse().ok()).unwrap_or(0)
+    }
+
     /// Whether it makes the model think.
     pub(crate) fn thinks(&self) -> bool {
         self.budget.is_some() || self.effort.is_some_and(|effort| effort != "none")
     }
+}
+
+/// The least and the most tokens that may be asked for as a budget. Where the budget is a part of the limit on all tokens,
+/// it stays below that limit; a backend's default limit is raised by the budget.
+fn range(limit: Option<u64>, takes: &Capabilities) -> (u64, u64) {
+    let limit = limit.filter(|_| takes.thinking.budget_below_limit).map(|limit| limit.saturating_sub(1));
+    let most = takes.thinking.budget_most as u64;
+    (takes.thinking.budget_least as u64, most.min(limit.unwrap_or(u64::MAX)))
 }
 
 /// The rung of a budget.

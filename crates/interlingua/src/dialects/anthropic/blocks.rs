@@ -9,6 +9,7 @@ use crate::model::{
 };
 use crate::pipe::{Events, Target};
 use crate::tape::{Kind, Member, Val, WantedNames};
+use crate::wire::answer::output_and_reasoning;
 use crate::wire::is_blank;
 use crate::wire::settings::{CacheWords, PART_MARK};
 use crate::wire::words::StopWords;
@@ -566,7 +567,8 @@ pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
         cache_read: note(cache_read, Field::UsageCacheRead),
         cache_write: written.or(by_ages).or(long),
         cache_write_long: long,
-        output: note(output, Field::UsageOutput),
+        output: note(output, Field::UsageOutput)
+            .and_then(|all| output_and_reasoning(Some(all), thinking, false)),
         reasoning: thinking,
         ..Usage::default()
     }

@@ -75,8 +75,6 @@ pub(super) struct PartReader {
     partial: Option<(ItemId, PartialArguments)>,
     /// It made calls.
     pub(super) calls: bool,
-    /// It said anything at all.
-    pub(super) said: bool,
     /// All texts of the message so far, plain, where there are citations: they point into them by bytes.
     pub(super) cites: bool,
     pub(super) plain: CountedText,
@@ -91,7 +89,7 @@ impl PartReader {
     /// Goes on with another message.
     pub(super) fn begin(&mut self, message: ItemId) {
         self.message = Some(message);
-        (self.next, self.in_text, self.calls, self.said) = (0, false, false, false);
+        (self.next, self.in_text, self.calls) = (0, false, false);
         self.plain.clear();
     }
 
@@ -163,12 +161,12 @@ impl PartReader {
     /// Something begins that is neither text nor thought.
     fn begin_other(&mut self, out: &mut Events<'_>) {
         self.end_thought(out);
-        (self.in_text, self.said) = (false, true);
+        self.in_text = false;
     }
 
     /// A piece of a thought. Its signature ends it.
     fn think(&mut self, text: Val<'_>, state: Option<Val<'_>>, message: ItemId, out: &mut Events<'_>) {
-        (self.in_text, self.said) = (false, true);
+        self.in_text = false;
         let item = *self.thought.get_or_insert_with(|| start_reasoning(message, self.answer, out));
         match text.take_text(Field::ReasoningText).filter(|text| !text.is_empty()) {
             Some(text) if self.streams => out.piece(item, 0, Part::Text(text)),
@@ -185,7 +183,7 @@ impl PartReader {
     fn state(&mut self, state: Val<'_>, message: ItemId, out: &mut Events<'_>) {
         let Some(opaque) = take_state(state, OpaqueKind::Encrypted) else { return };
         self.end_thought(out);
-        (self.in_text, self.said) = (false, true);
+        self.in_text = false;
         let item = start_reasoning(message, self.answer, out);
         out.delta(item, 0, Part::Opaque(opaque));
         out.complete(item);
@@ -212,7 +210,7 @@ impl PartReader {
         } else {
             out.delta(message, number, Part::Text(text));
         }
-        (self.in_text, self.said) = (true, true);
+        self.in_text = true;
     }
 
     fn call(&mut self, call: Val<'_>, message: ItemId, out: &mut Events<'_>) {

@@ -6,3 +6,8 @@ pub mod copilot;
 mod items;
 pub mod kimi;
 pub mod responses;
+
+use crate::wire::settings::PairLimits;
+
+/// The limits of `metadata`, from the reference of both APIs.
+const METADATA: PairLimits = PairLimits { count: 16, name: 64, value: 512 };

@@ -313,7 +313,7 @@ const CHAT: Capabilities = Capabilities {
     reasoning_names: &["reasoning_content", "reasoning"],
     reasoning_with_calls: false,
     efforts: &["none", "minimal", "low", "medium", "high", "xhigh", "max"],
-    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: true },
+    thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE },
     sampling_with_thinking: true,
     system: SystemPlaces::Anywhere,
     developer: true,
@@ -406,7 +406,7 @@ const CHAT_MODELS: &[ModelRow] = &[
         takes: Capabilities {
             refuses: REFUSED_OF_THINKERS,
             efforts: &["low", "medium", "high"],
-            thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
+            thinking: ThinkingForms::EFFORT_ALONE,
             ..CHAT
         },
     },
@@ -415,6 +415,8 @@ const CHAT_MODELS: &[ModelRow] = &[
 /// Responses as OpenAI's current types have it.
 pub(super) const RESPONSES: Capabilities = Capabilities {
     max_tokens: "max_output_tokens",
+    // "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16" (vectorize-io/hindsight#58).
+    min_tokens: 16,
     refuses: &[],
     media: MediaTypes {
         inline: &["image/", "application/", "text/"],
@@ -537,7 +539,7 @@ const KIMI_SWITCHED: Capabilities = Capabilities {
     reasoning_names: &["reasoning_content"],
     reasoning_with_calls: true,
     efforts: &[],
-    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: true, off: true },
+    thinking: ThinkingForms { adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
     // Its own ids have dots and colons, and no limit is documented.
     call_ids: NameRule::ANY,
     tool_names: NameRule { letters: Letters::Word, least: 3, most: 64, letter_first: true },
@@ -563,7 +565,7 @@ const KIMI_SAMPLED: Capabilities = Capabilities {
         Field::ToolService,
     ],
     reasoning_with_calls: false,
-    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
+    thinking: ThinkingForms::EFFORT_ALONE,
     ..KIMI_SWITCHED
 };
 
@@ -575,16 +577,13 @@ const KIMI_MODELS: &[ModelRow] = &[
     // These think always, and from the third generation on as hard as they are told.
     ModelRow {
         names: &["kimi-k2.7*", "kimi-k2-thinking*"],
-        takes: Capabilities {
-            thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
-            ..KIMI_SWITCHED
-        },
+        takes: Capabilities { thinking: ThinkingForms::EFFORT_ALONE, ..KIMI_SWITCHED },
     },
     ModelRow {
         names: &["kimi-k3*"],
         takes: Capabilities {
             efforts: &["low", "high", "max"],
-            thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: false },
+            thinking: ThinkingForms::EFFORT_ALONE,
             ..KIMI_SWITCHED
         },
     },

@@ -22,7 +22,7 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
     reasoning_names: &[],
     reasoning_with_calls: false,
     efforts: &["low", "medium", "high", "xhigh", "max"],
-    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: true, off: true },
+    thinking: ThinkingForms { adaptive: true, ..BUDGETS },
     // "Extended thinking: feature compatibility".
     sampling_with_thinking: false,
     system: SystemPlaces::AfterUser,
@@ -57,10 +57,19 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
 pub(super) const CLAUDE_BY_BYTES: Capabilities =
     Capabilities { media: MediaTypes { by_address: &[], ..CLAUDE.media }, ..CLAUDE };
 
+/// Thinking by a number of tokens ("Extended thinking": at least 1,024, and below `max_tokens`).
+const BUDGETS: ThinkingForms = ThinkingForms {
+    budget: true,
+    budget_least: 1024,
+    budget_below_limit: true,
+    off: true,
+    ..ThinkingForms::EFFORT_ALONE
+};
+
 /// Claude from 4.7 on. Sampling is gone from the types and answered with an error, and so are budgets.
 pub(super) const CLAUDE_5: Capabilities = Capabilities {
     refuses: &[Field::Temperature, Field::TopP, Field::TopK],
-    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: true, off: true },
+    thinking: ThinkingForms { adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
     prefill: false,
     ..CLAUDE
 };
@@ -70,12 +79,8 @@ pub(super) const CLAUDE_5_5: Capabilities =
     Capabilities { thinking: ThinkingForms { off: false, ..CLAUDE_5.thinking }, ..CLAUDE_5 };
 
 /// Claude 4.5 and before: budgets, and no system messages between others.
-pub(super) const CLAUDE_4: Capabilities = Capabilities {
-    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: false, off: true },
-    efforts: &[],
-    system: SystemPlaces::First,
-    ..CLAUDE
-};
+pub(super) const CLAUDE_4: Capabilities =
+    Capabilities { thinking: BUDGETS, efforts: &[], system: SystemPlaces::First, ..CLAUDE };
 
 /// Opus 4.5 was the first with an effort, Claude 4.6 the first that decides by itself how much to think.
 pub(super) const CLAUDE_OPUS_4_5: Capabilities =
@@ -88,10 +93,8 @@ pub(super) const CLAUDE_4_6: Capabilities = Capabilities {
 };
 
 /// Before Claude 3.7 no model thought.
-pub(super) const CLAUDE_3: Capabilities = Capabilities {
-    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: true },
-    ..CLAUDE_4
-};
+pub(super) const CLAUDE_3: Capabilities =
+    Capabilities { thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE }, ..CLAUDE_4 };
 
 pub(super) const FROM_5_5: &[&str] =
     &["*claude-opus-5-5*", "*claude-opus-5.5*", "*claude-sonnet-5-5*", "*claude-sonnet-5.5*"];

@@ -97,7 +97,14 @@ const CHAT: Capabilities = Capabilities {
     ],
     reasoning_names: &["reasoning_text"],
     efforts: &["low", "medium", "high", "xhigh", "max"],
-    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: false, off: true },
+    // Only Claude takes a budget there, by Anthropic's rules.
+    thinking: ThinkingForms {
+        budget: true,
+        budget_least: 1024,
+        budget_below_limit: true,
+        off: true,
+        ..ThinkingForms::EFFORT_ALONE
+    },
     max_cache_marks: 4,
     unnamed_calls: false,
     ..COMPATIBLE

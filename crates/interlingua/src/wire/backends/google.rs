@@ -51,7 +51,7 @@ const GEMINI: Capabilities = Capabilities {
     reasoning_names: &[],
     reasoning_with_calls: false,
     efforts: &["minimal", "low", "medium", "high"],
-    thinking: ThinkingForms { budget: true, budget_most: usize::MAX, adaptive: true, off: true },
+    thinking: ThinkingForms { budget: true, adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
     sampling_with_thinking: true,
     system: SystemPlaces::First,
     developer: false,
@@ -92,7 +92,8 @@ const GEMINI: Capabilities = Capabilities {
     other_dialect: None,
 };
 
-/// Gemini 2.5 is told a number of tokens to think; only its small models can be told not to.
+/// Gemini 2.5 is told a number of tokens to think; only its small models can be told not to ("Gemini thinking",
+/// ai.google.dev: 128 to 32,768 for Pro, up to 24,576 for Flash, 512 to 24,576 for Flash-Lite).
 const GEMINI_2_5: Capabilities = Capabilities {
     efforts: &[],
     media_in_results: false,
@@ -100,13 +101,15 @@ const GEMINI_2_5: Capabilities = Capabilities {
     ..GEMINI
 };
 const GEMINI_2_5_PRO: Capabilities = Capabilities {
-    thinking: ThinkingForms { off: false, budget_most: 32_768, ..GEMINI.thinking },
+    thinking: ThinkingForms { off: false, budget_least: 128, budget_most: 32_768, ..GEMINI.thinking },
     ..GEMINI_2_5
 };
+const GEMINI_2_5_LITE: Capabilities =
+    Capabilities { thinking: ThinkingForms { budget_least: 512, ..GEMINI_2_5.thinking }, ..GEMINI_2_5 };
 
 /// Before that no model thought, and none fetches what is at an address.
 const GEMINI_2: Capabilities = Capabilities {
-    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: false, off: true },
+    thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE },
     media: MediaTypes { by_address: &[], ..GEMINI.media },
     ..GEMINI_2_5
 };
@@ -118,7 +121,7 @@ const GEMMA: Capabilities = Capabilities { system: SystemPlaces::Nowhere, ..GEMI
 /// or one of two words that stand for that of another model ("Thought Signatures", ai.google.dev; the other one is
 /// `context_engineering_is_the_way_to_go`); calls beside the first one, and those of earlier turns, are not looked at.
 const GEMINI_3: Capabilities = Capabilities {
-    thinking: ThinkingForms { budget: false, budget_most: usize::MAX, adaptive: true, off: false },
+    thinking: ThinkingForms { adaptive: true, ..ThinkingForms::EFFORT_ALONE },
     call_state: Some("skip_thought_signature_validator"),
     ..GEMINI
 };
@@ -131,6 +134,7 @@ const OF_GEMINI_3_PRO: &[&str] = &["*gemini-3-pro*"];
 const OF_GEMINI_3_1_PRO: &[&str] = &["*gemini-3.*-pro*"];
 const OF_GEMINI_3: &[&str] = &["*gemini-3*", "*gemini-4*"];
 const OF_GEMINI_2_5_PRO: &[&str] = &["*gemini-2.5-pro*"];
+const OF_GEMINI_2_5_LITE: &[&str] = &["*gemini-2.5-flash-lite*"];
 const OF_GEMINI_2_5: &[&str] = &["*gemini-2.5*"];
 const OF_GEMINI_2: &[&str] = &["*gemini-2.0*", "*gemini-1*", "*gemma*"];
 
@@ -142,6 +146,7 @@ const GEMINI_MODELS: &[ModelRow] = &[
     ModelRow { names: OF_GEMINI_3_1_PRO, takes: GEMINI_3_1_PRO },
     ModelRow { names: OF_GEMINI_3, takes: GEMINI_3 },
     ModelRow { names: OF_GEMINI_2_5_PRO, takes: GEMINI_2_5_PRO },
+    ModelRow { names: OF_GEMINI_2_5_LITE, takes: GEMINI_2_5_LITE },
     ModelRow { names: OF_GEMINI_2_5, takes: GEMINI_2_5 },
     ModelRow { names: OF_GEMINI_2, takes: GEMINI_2 },
 ];
@@ -152,6 +157,7 @@ const GEMINI_MODELS_ON_VERTEX: &[ModelRow] = &[
     ModelRow { names: OF_GEMINI_3_1_PRO, takes: on_vertex(&GEMINI_3_1_PRO) },
     ModelRow { names: OF_GEMINI_3, takes: on_vertex(&GEMINI_3) },
     ModelRow { names: OF_GEMINI_2_5_PRO, takes: on_vertex(&GEMINI_2_5_PRO) },
+    ModelRow { names: OF_GEMINI_2_5_LITE, takes: on_vertex(&GEMINI_2_5_LITE) },
     ModelRow { names: OF_GEMINI_2_5, takes: on_vertex(&GEMINI_2_5) },
     ModelRow { names: OF_GEMINI_2, takes: on_vertex(&GEMINI_2) },
 ];

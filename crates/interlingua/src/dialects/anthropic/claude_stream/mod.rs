@@ -8,7 +8,7 @@ mod read;
 mod says;
 mod write;
 
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::issuers;
 use crate::sniff::Head;
@@ -23,6 +23,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "lines with `session_id` beside `type` and what only Claude Code prints there; `stream_event` and `control_request` lines",
     flavour_of: None,
     issuer: Some(issuers::ANTHROPIC),
+    lineage: Lineage::Written,
     roles: &[
         RoleSpec {
             role: Role::Live,

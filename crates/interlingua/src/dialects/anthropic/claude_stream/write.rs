@@ -164,7 +164,7 @@ impl StdinWriter {
                     out.ledger.note("an allowance without what it allows: an empty input was made up");
                 }
                 let json = out.json.up_to_value(r#""behavior":"allow","updatedInput":"#);
-                json.raw(&input.unwrap_or(&Raw::new("{}")).one_line());
+                json.raw(input.unwrap_or(&Raw::new("{}")));
                 if *answer == Decision::AcceptForSession {
                     allow_again(action, input, json);
                 }
@@ -178,8 +178,8 @@ impl StdinWriter {
     fn interrupt(&mut self, out: &mut Target<'_>) {
         self.interrupts += 1;
         let id = format!("interrupt-{}", self.interrupts);
-        out.json.up_to_value(r#"{"type":"control_request","request_id":"#).literal(&id);
-        out.json.with_value(r#""request":{"subtype":"interrupt"}}"#).frame("\n");
+        out.json.begin_frame("").up_to_value(r#"{"type":"control_request","request_id":"#).literal(&id);
+        out.json.with_value(r#""request":{"subtype":"interrupt"}}"#).end_frame("\n");
     }
 }
 
@@ -202,7 +202,7 @@ fn prompt(parts: &[(u32, Part<'_>)], out: &mut Target<'_>) {
     if parts.is_empty() {
         return out.lose(Field::ItemAuthor, Reason::NoSlot);
     }
-    let json = out.json.up_to_value(r#"{"type":"user","message":{"role":"user","content":"#);
+    let json = out.json.begin_frame("").up_to_value(r#"{"type":"user","message":{"role":"user","content":"#);
     if let [(_, Part::Text(text))] = parts {
         json.str(text);
     } else {
@@ -216,7 +216,7 @@ fn prompt(parts: &[(u32, Part<'_>)], out: &mut Target<'_>) {
         }
         json.end_array();
     }
-    json.end_object().with_value(r#""parent_tool_use_id":null,"session_id":""}"#).frame("\n");
+    json.end_object().with_value(r#""parent_tool_use_id":null,"session_id":""}"#).end_frame("\n");
 }
 
 fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
@@ -286,13 +286,14 @@ fn lose_question(question: &Question<'_>, out: &mut Target<'_>) {
 }
 
 fn begin_response(id: &Str<'_>, json: &mut JsonWriter<'_>) {
+    json.begin_frame("");
     json.up_to_value(r#"{"type":"control_response","response":{"subtype":"success","request_id":"#).str(id);
     json.up_to_value(r#""response":{"#);
 }
 
 fn end_response(json: &mut JsonWriter<'_>) {
     json.end_object().end_object().end_object();
-    json.frame("\n");
+    json.end_frame("\n");
 }
 
 /// A rule for this session. One command that was allowed does not allow every command.

@@ -6,7 +6,7 @@ mod settings;
 mod write;
 
 use super::blocks;
-use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
 use crate::model::{Author, CallKind, FailureClass, Field, Service, Words, issuers};
@@ -38,6 +38,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "`messages` with Anthropic's own members, or `max_tokens` and a Claude model; `type` of `message`, `error` or a stream event",
     flavour_of: None,
     issuer: Some(issuers::ANTHROPIC),
+    lineage: Lineage::Written,
     roles: &[
         RoleSpec {
             role: Role::Request,

@@ -14,8 +14,8 @@ use crate::model::{
     Args, Author, Event, Failure, Field, ItemHead, ItemId, ItemKind, Part, Stop, Turn, Usage,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Val, WantedNames};
-use crate::wire::answer::CountsSoFar;
+use crate::tape::{Kind, Val, WantedNames};
+use crate::wire::answer::{CountsSoFar, tell_before_failure};
 use crate::wire::{is_blank, note_blanks, note_tag};
 
 pub(super) struct MessagesRequestReader;
@@ -169,7 +169,14 @@ impl MessageEventsReader {
                 kind.note(Field::ItemStatus);
                 self.end(out);
             }
-            "error" => failure(event, out),
+            "error" => {
+                // The counts and the stop reason so far have no other place: no end follows a failure.
+                if let Some(usage) = usage(event) {
+                    self.counts.add(usage, None, out);
+                }
+                tell_before_failure(self.counts.take(), self.stop.take(), std::iter::empty(), out);
+                failure(event, out);
+            }
             "ping" => _ = kind.note(Field::Padding),
             // An event we do not know stays as it is; the report will show it.
             _ => {}
@@ -211,8 +218,11 @@ impl MessageEventsReader {
         let Some(item) = item else { return };
         if let Some(input) = block.get("input") {
             // Usually `{}`, and the arguments follow in pieces.
-            if input.members().next().is_none() {
+            let is_empty_object = input.kind() == Kind::Object && input.members().next().is_none();
+            if is_empty_object || is_blank(input) || input.is("") {
                 input.note(Field::CallArgs);
+            } else if let Some(text) = input.take_text(Field::CallArgs) {
+                out.delta(item, 0, Part::Args(Args::Text(text)));
             } else {
                 out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
             }

@@ -22,8 +22,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting { names: &["max_tokens"], field: Field::MaxTokens, how: SettingForm::AsIs },
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
-    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
-    Setting { names: &["top_k"], field: Field::TopK, how: SettingForm::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::Between(0.0, 1.0) },
+    Setting { names: &["top_k"], field: Field::TopK, how: SettingForm::Between(0.0, f64::MAX) },
     Setting { names: &["stop_sequences"], field: Field::StopTexts, how: SettingForm::AsIs },
     Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
     Setting {
@@ -147,20 +147,22 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
 pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
-    if let Some(limit) = takes.max_tokens_default.filter(|_| request.max_tokens.is_none()) {
-        out.ledger.note("no output limit given: that of the backend's rules");
-        out.json.key("max_tokens").u64(limit);
-    }
     if request.stream_usage == Some(false) {
         out.lose(Field::StreamUsage, Reason::Narrowed);
     }
-    let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
-    write_thinking(&request.reasoning, &thinking, takes, out);
+    let limit = settings::stated_limit(request, takes);
+    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
+    if let Some(default) = takes.max_tokens_default.filter(|_| limit.is_none()) {
+        out.ledger.note("no output limit given: that of the backend's rules");
+        // Thoughts are a part of it.
+        out.json.key("max_tokens").u64(default.saturating_add(thinking.budget_tokens()));
+    }
+    let thinks = write_thinking(&request.reasoning, &thinking, takes, out) || thinking.thinks();
     write_output(thinking.effort, request.format.as_ref(), takes, out);
     if let Some(user) = request.user.as_ref().filter(|_| !takes.takes(Field::EndUser)) {
         out.lose_str(Field::EndUser, user, Reason::Refused);
     } else if let Some(user) = &request.user {
-        let user = aliases::user_id(user, USER, out);
+        let user = aliases::short_id(Field::EndUser, user, USER, out);
         out.json.key("metadata").object().key("user_id").str(&user).end_object();
     }
     if let Some(mark) = &request.cache {
@@ -171,7 +173,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     let write_tool = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
         write_tool((tool, name), takes, &mut tape, out);
     };
-    let takes = (takes, thinking.thinks());
+    let takes = (takes, thinks);
     let OfferedChoice { word, tool, parallel, allowed: _ } =
         write_tools(request, (&BACKEND, &CHOICES), takes, out, write_tool);
     // What the API does anyway need not be said.
@@ -186,13 +188,13 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     out.json.opt_bool("disable_parallel_tool_use", parallel.map(|parallel| !parallel)).end_object();
 }
 
-/// `thinking`. A budget switches it on; nothing but a budget may.
+/// `thinking`. A budget switches it on; nothing but a budget may. Returns whether it is on.
 fn write_thinking(
     reasoning: &Reasoning<'_>,
     plan: &ThinkingPlan<'_>,
     takes: &Capabilities,
     out: &mut Target<'_>,
-) {
+) -> bool {
     let Reasoning { effort: _, mode, budget: _, visibility } = reasoning;
     let mode_is = |word: &str| mode.as_ref().is_some_and(|mode| mode.is(word));
     let mode_fits = mode_is("adaptive") || mode_is("between_tools");
@@ -225,6 +227,7 @@ fn write_thinking(
             .opt_str("display", display.or(emulated.as_ref()))
             .end_object();
     }
+    !word.is_empty() && !plan.off
 }
 
 /// `output_config`: how hard to think, and in which form to answer.
@@ -299,14 +302,14 @@ fn write_tool(
             out.lose_raw(Field::ToolSchema, schema, Reason::Refused);
         }
         if strict.is_some() {
-            out.lose(Field::ToolStrict, Reason::Refused);
+            out.lose_of(tool, Field::ToolStrict, Reason::Refused);
         }
         if deferred.is_some() {
-            out.lose(Field::ToolDeferred, Reason::Refused);
+            out.lose_of(tool, Field::ToolDeferred, Reason::Refused);
         }
     } else {
         if *kind == CallKind::Vendor {
-            out.lose(Field::ToolKind, Reason::Narrowed);
+            out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
         }
         for (_, value) in config {
             out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);

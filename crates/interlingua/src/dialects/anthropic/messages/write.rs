@@ -434,11 +434,11 @@ impl AnswerForm for MessageEvents {
     }
 
     fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
-        let json = out.json.frame("event: message_start\ndata: ");
+        let json = out.json.begin_frame("event: message_start\ndata: ");
         write_head(head, json.up_to_value(r#"{"type":"message_start","message":{"#));
         json.with_value(r#""content":[],"stop_reason":null,"stop_sequence":null"#);
         write_usage(head, json);
-        json.end_object().end_object().frame("\n\n");
+        json.end_object().end_object().end_frame("\n\n");
     }
 
     fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
@@ -447,17 +447,17 @@ impl AnswerForm for MessageEvents {
 
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
         let detail = own_detail(stop, out);
-        let json = out.json.frame("event: message_delta\ndata: ");
+        let json = out.json.begin_frame("event: message_delta\ndata: ");
         write_stop(stop, detail, json.up_to_value(r#"{"type":"message_delta","delta":{"#));
         // All counts once more: what was not known at the start is known now.
         write_usage(head, json.end_object());
-        json.end_object().frame("\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+        json.end_object().end_frame("\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
-        out.json.frame("event: error\ndata: ");
+        out.json.begin_frame("event: error\ndata: ");
         write_failure(failure, out);
-        out.json.frame("\n\n");
+        out.json.end_frame("\n\n");
     }
 }
 
@@ -466,12 +466,12 @@ impl MessageEvents {
     fn delta(&self, piece: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
         // Nothing is said by saying nothing.
         if !text.is_empty() {
-            self.begin_delta(out).up_to_value(piece).str(text).end_object().end_object().frame("\n\n");
+            self.begin_delta(out).up_to_value(piece).str(text).end_object().end_object().end_frame("\n\n");
         }
     }
 
     fn begin_delta<'a, 'o>(&self, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
-        let json = out.json.frame("event: content_block_delta\ndata: ");
+        let json = out.json.begin_frame("event: content_block_delta\ndata: ");
         json.up_to_value(r#"{"type":"content_block_delta","index":"#).u64(self.count.saturating_sub(1))
     }
 }
@@ -482,7 +482,7 @@ impl AssistantForm for MessageEvents {
     }
 
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
-        let json = out.json.frame("event: content_block_start\ndata: ");
+        let json = out.json.begin_frame("event: content_block_start\ndata: ");
         json.up_to_value(r#"{"type":"content_block_start","index":"#).u64(self.count).key("content_block");
         self.count += 1;
         match opening {
@@ -496,7 +496,7 @@ impl AssistantForm for MessageEvents {
                 json.with_value(r#""input":{}"#)
             }
         };
-        json.end_object().end_object().frame("\n\n");
+        json.end_object().end_object().end_frame("\n\n");
     }
 
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
@@ -522,7 +522,7 @@ impl AssistantForm for MessageEvents {
                 blocks::write_citation(citation, &mut written.hold(), out);
                 let json =
                     self.begin_delta(out).up_to_value(r#""delta":{"type":"citations_delta","citation":"#);
-                json.values(written.bytes()).end_object().end_object().frame("\n\n");
+                json.values(written.bytes()).end_object().end_object().end_frame("\n\n");
             }
             // An answer has no marks, as the profile of its clients says.
             Growth::Cache(_) => {}
@@ -530,9 +530,9 @@ impl AssistantForm for MessageEvents {
     }
 
     fn close(&mut self, out: &mut Target<'_>) {
-        let json = out.json.frame("event: content_block_stop\ndata: ");
+        let json = out.json.begin_frame("event: content_block_stop\ndata: ");
         json.up_to_value(r#"{"type":"content_block_stop","index":"#).u64(self.count.saturating_sub(1));
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::tape::Val;
 use crate::wire::note_blanks;
 
 /// The words of `status` with their HTTP status. The first row of a class is written, and says no more than the class.
-const STATUSES: [(FailureClass, &str, u16); 15] = [
+const STATUSES: [(FailureClass, &str, u16); 16] = [
     (FailureClass::InvalidRequest, "INVALID_ARGUMENT", 400),
     (FailureClass::Authentication, "UNAUTHENTICATED", 401),
     (FailureClass::Permission, "PERMISSION_DENIED", 403),
@@ -25,6 +25,7 @@ const STATUSES: [(FailureClass, &str, u16); 15] = [
     (FailureClass::Conflict, "ALREADY_EXISTS", 409),
     (FailureClass::Server, "DATA_LOSS", 500),
     (FailureClass::Other, "CANCELLED", 499),
+    (FailureClass::InvalidRequest, "UNIMPLEMENTED", 501),
 ];
 
 /// Classes that share the word of another.
@@ -36,11 +37,20 @@ const NEAREST: [(FailureClass, FailureClass); 4] = [
 ];
 
 /// Finer reasons that say another class than the word beside them.
-const REASONS: [(&str, FailureClass); 4] = [
+const REASONS: [(&str, FailureClass); 13] = [
     ("API_KEY_INVALID", FailureClass::Authentication),
     ("API_KEY_EXPIRED", FailureClass::Authentication),
     ("BILLING_DISABLED", FailureClass::Billing),
     ("SERVICE_DISABLED", FailureClass::Permission),
+    ("RATE_LIMIT_EXCEEDED", FailureClass::RateLimit),
+    ("MODEL_CAPACITY_EXHAUSTED", FailureClass::Overloaded),
+    ("ACCESS_TOKEN_EXPIRED", FailureClass::Authentication),
+    ("ACCESS_TOKEN_TYPE_UNSUPPORTED", FailureClass::Authentication),
+    ("CREDENTIALS_MISSING", FailureClass::Authentication),
+    ("API_KEY_SERVICE_BLOCKED", FailureClass::Permission),
+    ("ACCESS_TOKEN_SCOPE_INSUFFICIENT", FailureClass::Permission),
+    ("CONSUMER_SUSPENDED", FailureClass::Permission),
+    ("USER_PROJECT_DENIED", FailureClass::Permission),
 ];
 
 /// What the message says when the conversation is too long.

@@ -10,7 +10,7 @@ mod schema;
 mod settings;
 mod write;
 
-use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::model::{CallKind, Field, Service, StopClass, Words, issuers};
 use crate::sniff::Head;
@@ -41,6 +41,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "`contents` with `parts`; `candidates`, `promptFeedback` or `usageMetadata`; `error` with a `status` in capitals",
     flavour_of: None,
     issuer: Some(issuers::GOOGLE),
+    lineage: Lineage::Written,
     roles: &[
         RoleSpec {
             role: Role::Request,

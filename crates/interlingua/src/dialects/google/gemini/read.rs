@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
-use crate::wire::answer::CountsSoFar;
+use crate::wire::answer::{AnswerNumbers, CountsSoFar, tell_before_failure};
 use crate::wire::{note_blanks, note_tag};
 
 pub(super) struct GenerateRequestReader;
@@ -199,6 +199,7 @@ pub(super) struct ResponseChunkReader {
     first: CandidateReader,
     /// The answers beside the first, by their number.
     others: BTreeMap<u64, CandidateReader>,
+    numbers: AnswerNumbers,
     counts: CountsSoFar,
 }
 
@@ -241,23 +242,13 @@ impl ResponseChunkReader {
             return false;
         };
         let Some((val, word)) = finish_reason(first) else { return false };
-        let class = STOPS.class(&word);
-        let says = |part: Val<'_>| part.members().any(|(name, value)| !(name.is("text") && value.is("")));
-        let parts = first.get("content").and_then(|content| content.get("parts"));
-        let is_empty = !parts.into_iter().flat_map(|parts| parts.elements()).any(says);
-        let failure = match class {
-            StopClass::Error => {
-                let said = either(first, "finishMessage", "finish_message");
-                let said = said.and_then(|said| said.take_text(Field::ErrorMessage));
-                val.take(Field::ErrorCode);
-                malformed(word, said)
-            }
-            StopClass::End if is_empty => {
-                val.note(Field::ErrorClass);
-                EMPTY
-            }
-            _ => return false,
-        };
+        if STOPS.class(&word) != StopClass::Error {
+            return false;
+        }
+        let said = either(first, "finishMessage", "finish_message");
+        let said = said.and_then(|said| said.take_text(Field::ErrorMessage));
+        val.take(Field::ErrorCode);
+        let failure = malformed(word, said);
         if let Some(usage) = either(root, "usageMetadata", "usage_metadata") {
             out.event(&Event::Usage(Turn { usage: Some(read_usage(usage)), ..Turn::default() }));
         }
@@ -280,13 +271,12 @@ impl ResponseChunkReader {
             "createTime",
         ]);
         let [error, candidates, uc, us, pc, ps, ic, is, mc, ms, time] = root.find(&WANTED);
-        if let Some(error) = error.filter(|error| !error.is_null()) {
-            // No end follows a failure.
-            (self.begun, self.first.stop) = (false, None);
-            self.tell_counts(out);
-            return out.event(&Event::Error(errors::read(error)));
-        }
         let (usage, feedback, id, model) = (uc.or(us), pc.or(ps), ic.or(is), mc.or(ms));
+        let error = error.filter(|error| !error.is_null());
+        if error.is_some() && candidates.is_none() {
+            self.count(usage, out);
+            return self.fail(error, out);
+        }
         if candidates.is_none() && usage.is_none() && feedback.is_none() {
             return;
         }
@@ -305,11 +295,27 @@ impl ResponseChunkReader {
         if let Some(feedback) = feedback {
             self.blocked(feedback, out);
         }
+        self.count(usage, out);
+        self.fail(error, out);
+    }
+
+    fn count(&mut self, usage: Option<Val<'_>>, out: &mut Events<'_>) {
         if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
             let head = Raw::new(&self.head[0]);
             let id = head.text().unwrap_or_default();
-            self.counts.add(read_usage(usage), Some(id), out);
+            self.counts.add(read_usage(usage), Some(id).filter(|_| self.begun), out);
         }
+    }
+
+    /// The answer fails: no end follows. Counts and stop reasons so far come before the error.
+    fn fail(&mut self, error: Option<Val<'_>>, out: &mut Events<'_>) {
+        let Some(error) = error else { return };
+        self.begun = false;
+        let stop = self.first.stop.take();
+        let others = std::mem::take(&mut self.others);
+        let others = others.into_iter().filter_map(|(number, other)| Some((number, other.stop?)));
+        tell_before_failure(self.counts.take(), stop, others, out);
+        out.event(&Event::Error(errors::read(error)));
     }
 
     fn begin(&mut self, [id, model, time]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
@@ -329,7 +335,11 @@ impl ResponseChunkReader {
     fn candidate(&mut self, candidate: Val<'_>, place: u64, out: &mut Events<'_>) {
         note_blanks(candidate);
         let index = candidate.get("index").filter(|index| index.u64().is_some());
-        let number = index.and_then(|index| index.u64()).unwrap_or(place);
+        let stated = index.and_then(|index| index.u64());
+        let number = stated.unwrap_or(place);
+        // In a stream a number that comes again is more of that answer.
+        let number = if self.whole { self.numbers.next(number, out) } else { number };
+        let index = index.filter(|_| stated == Some(number));
         let streams = !self.whole;
         let reader = if number == 0 {
             index.map(|index| index.note(Field::Structure));
@@ -382,19 +392,12 @@ impl ResponseChunkReader {
             let (answer, stop) = (Some(number), Some(candidate.end(out)));
             out.event(&Event::TurnEnded(Turn { answer, stop, ..Turn::default() }));
         }
-        let said = self.first.parts.said;
         let stop = self.first.end(out);
         let usage = self.counts.take();
-        let failure = match &stop {
-            Stop { class: StopClass::Error, raw, .. } => {
-                Some(malformed(raw.clone().unwrap_or_default(), self.first.complaint.take()))
-            }
-            Stop { class: StopClass::End, .. } if !said => Some(EMPTY),
-            _ => None,
-        };
-        let Some(failure) = failure else {
+        if stop.class != StopClass::Error {
             return out.event(&Event::TurnEnded(Turn { stop: Some(stop), usage, ..Turn::default() }));
-        };
+        }
+        let failure = malformed(stop.raw.unwrap_or_default(), self.first.complaint.take());
         if let Some(usage) = usage {
             self.counts.add(usage, None, out);
         }
@@ -506,17 +509,14 @@ impl CandidateReader {
         if known.is_some_and(|known| *known != word) {
             return;
         }
-        // A word that we know is ours, and no copy of a leaf.
-        let known =
-            STOPS.words.0.iter().find(|(_, known)| word.is(known)).map(|(_, known)| Str::escaped(known));
-        let mut stop = STOPS.stop(known.unwrap_or_else(|| word.into_owned()), None);
+        // The number of a word is no copy of it: a loss within the frame is booked where the number is.
+        let numbered = super::reason_of(val.u64().unwrap_or(0)).filter(|_| val.str().is_none());
+        let numbered = numbered.filter(|_| !self.parts.streams).map(Str::escaped);
+        let mut stop = STOPS.stop(numbered.unwrap_or_else(|| word.into_owned()), None);
         let said = either(candidate, "finishMessage", "finish_message");
         if stop.class == StopClass::Error {
             val.take(Field::ErrorCode);
             self.complaint = said.and_then(|said| said.take_text(Field::ErrorMessage)).map(Str::into_owned);
-        } else if stop.class == StopClass::End && !self.parts.said {
-            // An empty answer has failed, and nobody tells the word.
-            val.note(Field::ErrorClass);
         } else {
             val.take(Field::StopReason);
             let said = said.filter(|said| said.kind() == Kind::String);
@@ -552,19 +552,12 @@ fn malformed<'t>(word: Str<'t>, said: Option<Str<'t>>) -> Failure<'t> {
     Failure {
         code: Some(word),
         message: said.unwrap_or(Str::escaped("the model's call could not be read")),
-        ..EMPTY
+        class: FailureClass::Server,
+        status: None,
+        request_id: None,
+        retry_after: None,
     }
 }
-
-/// The model stopped before it had said a word: whoever asked should ask again.
-const EMPTY: Failure<'static> = Failure {
-    class: FailureClass::Server,
-    status: None,
-    code: None,
-    message: Str::escaped("the model gave an empty answer"),
-    request_id: None,
-    retry_after: None,
-};
 
 /// `promptTokenCount` holds what was read from the cache, and not what tools added; `candidatesTokenCount` does not hold
 /// the thoughts, but for old servers, where the total tells.
@@ -595,19 +588,18 @@ fn read_usage(usage: Val<'_>) -> Usage {
         }
     };
     let all_input = [prompt, tools].map(number).into_iter().flatten().reduce(u64::saturating_add);
-    // A sum that is less than its parts stays where it is.
-    let input = all_input.and_then(|all| all.checked_sub(number(cached).unwrap_or(0)));
-    if input.is_some() {
-        note(prompt, Field::UsageInput);
-        note(tools, Field::UsageInput);
-    }
+    // A part is no more than its whole: a count beyond that stays where it is.
+    let cached = cached.filter(|(_, cached)| all_input.is_none_or(|all| *cached <= all));
+    let input = all_input.map(|all| all - number(cached).unwrap_or(0));
+    note(prompt, Field::UsageInput);
+    note(tools, Field::UsageInput);
     note(cached, Field::UsageCacheRead);
     note(said, Field::UsageOutput);
     note(thoughts, Field::UsageReasoning);
     let together = [said, thoughts].map(number).into_iter().flatten().reduce(u64::saturating_add);
     let sum = |output: Option<u64>| all_input.unwrap_or(0).checked_add(output.unwrap_or(0));
     let total_is = |output| total.is_some_and(|(_, total)| sum(output) == Some(total));
-    let is_inside = thoughts.is_some() && said.is_some() && !total_is(together) && total_is(number(said));
+    let is_inside = number(thoughts) <= number(said) && !total_is(together) && total_is(number(said));
     let output = if is_inside { number(said) } else { together };
     if total_is(output) {
         note(total, Field::UsageOutput);

@@ -34,32 +34,40 @@ pub(super) const WITHIN: &[Setting] = &[
     Setting {
         names: &["maxOutputTokens", "max_output_tokens"],
         field: Field::MaxTokens,
-        how: SettingForm::AsIs,
+        how: SettingForm::Between(1.0, 2_147_483_647.0),
     },
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
-    Setting { names: &["topP", "top_p"], field: Field::TopP, how: SettingForm::AsIs },
-    Setting { names: &["topK", "top_k"], field: Field::TopK, how: SettingForm::AsIs },
-    Setting { names: &["seed"], field: Field::Seed, how: SettingForm::AsIs },
+    Setting { names: &["topP", "top_p"], field: Field::TopP, how: SettingForm::Between(0.0, 1.0) },
+    Setting {
+        names: &["topK", "top_k"],
+        field: Field::TopK,
+        how: SettingForm::Between(1.0, 2_147_483_647.0),
+    },
+    Setting {
+        names: &["seed"],
+        field: Field::Seed,
+        how: SettingForm::Between(-2_147_483_648.0, 2_147_483_647.0),
+    },
     Setting {
         names: &["frequencyPenalty", "frequency_penalty"],
         field: Field::FrequencyPenalty,
-        how: SettingForm::AsIs,
+        how: SettingForm::Between(-2.0, 2.0),
     },
     Setting {
         names: &["presencePenalty", "presence_penalty"],
         field: Field::PresencePenalty,
-        how: SettingForm::AsIs,
+        how: SettingForm::Between(-2.0, 2.0),
     },
     Setting {
         names: &["responseLogprobs", "response_logprobs"],
         field: Field::Logprobs,
         how: SettingForm::AsIs,
     },
-    Setting { names: &["logprobs"], field: Field::TopLogprobs, how: SettingForm::AsIs },
+    Setting { names: &["logprobs"], field: Field::TopLogprobs, how: SettingForm::Between(0.0, 20.0) },
     Setting {
         names: &["candidateCount", "candidate_count"],
         field: Field::AnswerCount,
-        how: SettingForm::AsIs,
+        how: SettingForm::Between(1.0, 8.0),
     },
     Setting { names: &["stopSequences", "stop_sequences"], field: Field::StopTexts, how: SettingForm::AsIs },
 ];
@@ -277,7 +285,8 @@ fn read_choice<'t>(config: Val<'t>, request: &mut Request<'t>) {
 pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
-    let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
+    let limit = settings::stated_limit(request, takes);
+    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
     let mut config = JsonBuffer::default();
     {
         let out = &mut out.redirected(config.hold());
@@ -428,12 +437,15 @@ fn write_choice(
     let all_strict = functions().next().is_some() && functions().all(|tool| tool.strict == Some(true));
     let forced = tool.is_some() || *word == Some(CHOICES.required);
     let validated = !forced && *word != Some(CHOICES.none) && (all_strict || *allowed);
+    if validated && !all_strict {
+        out.ledger.note("calls held to their schemas, because the tools that may be used are named");
+    }
     for tool in functions().filter(|tool| tool.strict.is_some()) {
         match tool.strict {
             // A call that is demanded matches its schema, strict or not.
-            Some(true) if forced => out.lose(Field::ToolStrict, Reason::Redundant),
+            Some(true) if forced => out.lose_of(tool, Field::ToolStrict, Reason::Redundant),
             Some(true) if validated && all_strict => {}
-            _ => out.lose(Field::ToolStrict, Reason::NoSlot),
+            _ => out.lose_of(tool, Field::ToolStrict, Reason::NoSlot),
         }
     }
     let word = match (word, tool) {
@@ -474,7 +486,7 @@ fn write_own_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
     out.json.object();
     if let Some((own_type, _)) = stand_in {
         lose_for_stand_in(tool, out);
-        out.lose(Field::ToolKind, Reason::Narrowed);
+        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
         out.json.key(own_type).object();
     } else {
         out.json.key(vendor_type.as_escaped()).object();
@@ -496,7 +508,7 @@ fn lose_of_own_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
         }
     }
     if strict.is_some() {
-        out.lose(Field::ToolStrict, Reason::Refused);
+        out.lose_of(tool, Field::ToolStrict, Reason::Refused);
     }
 }
 
@@ -516,7 +528,7 @@ fn write_function(
         output_schema, grammar: _, deferred: _, cache: _,
     } = tool;
     if *kind == CallKind::Vendor {
-        out.lose(Field::ToolKind, Reason::Narrowed);
+        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
     }
     for (_, value) in config {
         out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);

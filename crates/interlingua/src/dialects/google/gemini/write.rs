@@ -417,7 +417,7 @@ impl AnswerForm for ResponseChunks {
 
     fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut Target<'_>) -> bool {
         if head.usage.is_some() {
-            out.json.frame("data: ").object();
+            out.json.begin_frame("data: ").object();
             write_usage(head, out);
             self.end_chunk(out);
         }
@@ -425,9 +425,9 @@ impl AnswerForm for ResponseChunks {
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
-        out.json.frame("data: ");
+        out.json.begin_frame("data: ");
         errors::write(failure, out);
-        out.json.frame("\n\n");
+        out.json.end_frame("\n\n");
     }
 }
 
@@ -438,7 +438,7 @@ impl ResponseChunks {
 
     /// A chunk with one part; `write` writes its members.
     fn chunk(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut StreamedCandidate, &mut Target<'_>)) {
-        out.json.frame("data: ").up_to_value(r#"{"candidates":[{"content":{"parts":[{"#);
+        out.json.begin_frame("data: ").up_to_value(r#"{"candidates":[{"content":{"parts":[{"#);
         let answer = self.answer;
         write(self.candidate(), out);
         out.json.end_object().frame(r#"],"role":"model"},"index":"#);
@@ -455,7 +455,7 @@ impl ResponseChunks {
         if !self.head.bytes().is_empty() {
             out.json.values(self.head.bytes());
         }
-        out.json.end_object().frame("\n\n");
+        out.json.end_object().end_frame("\n\n");
     }
 
     /// The last chunk of an answer. It has an empty text, because clients take a response without parts for a broken one.
@@ -464,7 +464,7 @@ impl ResponseChunks {
         let mut said = JsonBuffer::default();
         write_stop(stop, &mut said.hold(), out);
         let candidate = self.candidate();
-        out.json.frame("data: ").up_to_value(r#"{"candidates":[{"content":{"parts":[{"text":"""#);
+        out.json.begin_frame("data: ").up_to_value(r#"{"candidates":[{"content":{"parts":[{"text":"""#);
         out.json.frame("");
         if let Some(state) = candidate.state.take() {
             out.json.frame(",").key(STATE).literal(&state);

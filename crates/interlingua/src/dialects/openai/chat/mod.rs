@@ -7,7 +7,7 @@ pub(super) mod settings;
 mod write;
 
 use super::items::{ERROR_MARK, OK_MARK, strip_mark};
-use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::model::{Author, FailureClass, Field, StopClass, Words};
 use crate::pipe::{Reader, Writer};
@@ -32,6 +32,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "`messages` with OpenAI's members, or with nobody's; `object` of `chat.completion`; `error` without `type`",
     flavour_of: None,
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[
         RoleSpec {
             role: Role::Request,

@@ -29,28 +29,36 @@ pub(in super::super) const SETTINGS: &[Setting] = &[
         how: SettingForm::AsIs,
     },
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
-    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
-    Setting { names: &["frequency_penalty"], field: Field::FrequencyPenalty, how: SettingForm::AsIs },
-    Setting { names: &["presence_penalty"], field: Field::PresencePenalty, how: SettingForm::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::Between(0.0, 1.0) },
+    Setting {
+        names: &["frequency_penalty"],
+        field: Field::FrequencyPenalty,
+        how: SettingForm::Between(-2.0, 2.0),
+    },
+    Setting {
+        names: &["presence_penalty"],
+        field: Field::PresencePenalty,
+        how: SettingForm::Between(-2.0, 2.0),
+    },
     // The others are Mistral's name, and a setting that OpenAI's own server does not have.
     Setting { names: &["top_k"], field: Field::TopK, how: SettingForm::AsIs },
     Setting { names: &["seed", "random_seed"], field: Field::Seed, how: SettingForm::AsIs },
     Setting { names: &["logprobs"], field: Field::Logprobs, how: SettingForm::AsIs },
-    Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::AsIs },
-    Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::AsIs },
+    Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::Between(0.0, 20.0) },
+    Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::Between(1.0, 128.0) },
     Setting { names: &["stop"], field: Field::StopTexts, how: SettingForm::AsIs },
     Setting { names: &["store"], field: Field::StoreAnswer, how: SettingForm::AsIs },
     Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
     Setting { names: &["verbosity"], field: Field::Verbosity, how: SettingForm::AsIs },
     Setting { names: &["modalities"], field: Field::Modalities, how: SettingForm::AsIs },
-    Setting { names: &["user", "safety_identifier"], field: Field::EndUser, how: SettingForm::UserId(64) },
+    Setting { names: &["user", "safety_identifier"], field: Field::EndUser, how: SettingForm::ShortId(64) },
     Setting {
         names: &["service_tier"],
         field: Field::ServiceTier,
         how: SettingForm::OwnWords(&["auto", "default", "flex", "scale", "priority", "fast"]),
     },
-    Setting { names: &["metadata"], field: Field::Metadata, how: SettingForm::AsIs },
-    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
+    Setting { names: &["metadata"], field: Field::Metadata, how: SettingForm::Pairs(super::super::METADATA) },
+    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::ShortId(64) },
 ];
 
 /// The types of tools.
@@ -260,7 +268,8 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
     } else if request.stream_usage.is_some() {
         out.lose(Field::StreamUsage, Reason::Refused);
     }
-    let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
+    let limit = settings::stated_limit(request, takes);
+    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
     if let Some(effort) = thinking.effort {
         out.json.key("reasoning_effort").literal(effort);
     }
@@ -368,7 +377,7 @@ fn write_search(search: &Tool<'_>, out: &mut Target<'_>) {
         }
     } else {
         lose_for_stand_in(search, out);
-        out.lose(Field::ToolKind, Reason::Narrowed);
+        out.lose_of(search, Field::ToolKind, Reason::Narrowed);
     }
     out.json.end_object();
 }
@@ -408,7 +417,7 @@ fn write_tool(
         output_schema: _, grammar, deferred: _, cache: _,
     } = tool;
     if *kind == CallKind::Vendor {
-        out.lose(Field::ToolKind, Reason::Narrowed);
+        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
     }
     let word = tool_word(*kind, profile);
     let json = &mut out.json;

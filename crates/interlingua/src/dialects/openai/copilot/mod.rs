@@ -3,7 +3,7 @@
 mod says;
 
 use crate::dialects::openai::chat::{self, COPILOT_CONTROL, Flavour, StatePlace, ThinkingMember};
-use crate::dialects::{Dialect, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{Field, issuers};
 use crate::sniff::Head;
@@ -21,6 +21,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "as `openai-chat`, with members that begin with `copilot_`, or `reasoning_opaque`",
     flavour_of: Some(chat::DIALECT.name),
     issuer: Some(issuers::COPILOT),
+    lineage: Lineage::Written,
     roles: &[
         RoleSpec {
             role: Role::Request,

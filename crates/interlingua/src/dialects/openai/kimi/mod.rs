@@ -3,7 +3,7 @@
 mod says;
 
 use crate::dialects::openai::chat::{self, Flavour, StatePlace, ThinkingMember};
-use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{CallKind, Field, Service};
 use crate::sniff::Head;
@@ -26,6 +26,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "as `openai-chat`, with `partial`, a `builtin_function`, `ms://` files, `thinking.keep` or, of a Kimi model, `cached_tokens` in `usage` itself",
     flavour_of: Some(chat::DIALECT.name),
     issuer: None,
+    lineage: Lineage::Written,
     roles: &[
         RoleSpec {
             role: Role::Request,
@@ -146,13 +147,21 @@ const SETTINGS: &[Setting] = &[
         how: SettingForm::AsIs,
     },
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
-    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
-    Setting { names: &["frequency_penalty"], field: Field::FrequencyPenalty, how: SettingForm::AsIs },
-    Setting { names: &["presence_penalty"], field: Field::PresencePenalty, how: SettingForm::AsIs },
-    Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::Between(0.0, 1.0) },
+    Setting {
+        names: &["frequency_penalty"],
+        field: Field::FrequencyPenalty,
+        how: SettingForm::Between(-2.0, 2.0),
+    },
+    Setting {
+        names: &["presence_penalty"],
+        field: Field::PresencePenalty,
+        how: SettingForm::Between(-2.0, 2.0),
+    },
+    Setting { names: &["n"], field: Field::AnswerCount, how: SettingForm::Between(1.0, 5.0) },
     Setting { names: &["stop"], field: Field::StopTexts, how: SettingForm::AsIs },
     Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
-    Setting { names: &["safety_identifier", "user"], field: Field::EndUser, how: SettingForm::UserId(128) },
+    Setting { names: &["safety_identifier", "user"], field: Field::EndUser, how: SettingForm::ShortId(128) },
     Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
 ];
 

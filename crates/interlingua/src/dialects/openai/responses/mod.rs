@@ -8,7 +8,7 @@ mod write;
 use super::chat::{CACHE, ERRORS};
 use super::items;
 use crate::dialects::openai::chat;
-use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
 use crate::model::{Author, CallKind, Opaque, OpaqueKind, Service, StopClass, Words, issuers};
@@ -36,6 +36,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "`input` without `messages`, with a `model` or items; `object` of `response`; events called `response.…`",
     flavour_of: None,
     issuer: Some(issuers::OPENAI),
+    lineage: Lineage::Written,
     roles: &[
         RoleSpec {
             role: Role::Request,
@@ -244,11 +245,17 @@ const fn word(kind: OpaqueKind) -> &'static str {
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
+    // Stored responses repeat the input of their request.
+    if doc.str_or_empty("object") == "response" {
+        return Some((Role::Response, 10));
+    }
     if let Some(input) = doc.get("input").filter(|_| doc.get("messages").is_none()) {
         return request_score(doc, input).map(|score| (Role::Request, score));
     }
-    if doc.str_or_empty("object") == "response" {
-        return Some((Role::Response, 10));
+    // A stored prompt needs no input. Its id begins so; `prompt` alone may be another program's.
+    let prompt = doc.get("prompt").filter(|_| doc.get("messages").is_none());
+    if let Some(id) = prompt.and_then(|prompt| prompt.get("id")?.str()) {
+        return Some((Role::Request, if id.as_escaped().starts_with("pmpt_") { 9 } else { 4 }));
     }
     if doc.str_or_empty("object") == "response.input_tokens" {
         return Some((Role::Counted, 10));

@@ -20,19 +20,19 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting { names: &["max_output_tokens"], field: Field::MaxTokens, how: SettingForm::AsIs },
     Setting { names: &["temperature"], field: Field::Temperature, how: SettingForm::AsIs },
-    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::AsIs },
-    Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::AsIs },
+    Setting { names: &["top_p"], field: Field::TopP, how: SettingForm::Between(0.0, 1.0) },
+    Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::Between(0.0, 20.0) },
     Setting { names: &["store"], field: Field::StoreAnswer, how: SettingForm::AsIs },
     Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
     // The second is being replaced by the first.
-    Setting { names: &["safety_identifier", "user"], field: Field::EndUser, how: SettingForm::UserId(64) },
+    Setting { names: &["safety_identifier", "user"], field: Field::EndUser, how: SettingForm::ShortId(64) },
     Setting {
         names: &["service_tier"],
         field: Field::ServiceTier,
         how: SettingForm::OwnWords(&["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]),
     },
-    Setting { names: &["metadata"], field: Field::Metadata, how: SettingForm::AsIs },
-    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
+    Setting { names: &["metadata"], field: Field::Metadata, how: SettingForm::Pairs(super::super::METADATA) },
+    Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::ShortId(64) },
 ];
 
 /// The types of tools that the client describes.
@@ -219,7 +219,8 @@ pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, o
         Some(false) => out.lose(Field::Logprobs, Reason::Redundant),
         None => {}
     }
-    let thinking = ThinkingPlan::new(&request.reasoning, request.max_tokens.as_ref(), takes, out);
+    let limit = settings::stated_limit(request, takes);
+    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
     write_reasoning(&request.reasoning, &thinking, out);
     let mut tape = TapeBuf::default();
     write_text(request, takes, &mut tape, out);
@@ -372,7 +373,7 @@ fn write_tool(
         return;
     }
     if *kind == CallKind::Vendor {
-        out.lose(Field::ToolKind, Reason::Narrowed);
+        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
     }
     for (_, value) in config {
         out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
@@ -387,7 +388,7 @@ fn write_tool(
         out.json.opt_bool("defer_loading", *deferred);
         lose_raws(&[(Field::ToolSchema, schema), (Field::ToolOutputSchema, output_schema)], out);
         if strict.is_some() {
-            out.lose(Field::ToolStrict, Reason::NoSlot);
+            out.lose_of(tool, Field::ToolStrict, Reason::NoSlot);
         }
     } else {
         out.json.key("parameters");
@@ -421,7 +422,7 @@ fn lose_description(tool: &Tool<'_>, out: &mut Target<'_>) {
     );
     for (field, flag) in [(Field::ToolStrict, strict), (Field::ToolDeferred, deferred)] {
         if flag.is_some() {
-            out.lose(field, Reason::Refused);
+            out.lose_of(tool, field, Reason::Refused);
         }
     }
 }

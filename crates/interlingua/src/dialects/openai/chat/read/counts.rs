@@ -3,6 +3,7 @@
 use crate::model::{Field, Usage};
 use crate::pipe::Events;
 use crate::tape::Val;
+use crate::wire::answer::output_and_reasoning;
 use crate::wire::note_blanks;
 
 /// Reads a `usage`. `prompt_tokens` holds all input; what was read from and written to the cache is told apart beside it,
@@ -34,9 +35,20 @@ pub(super) fn read_usage(usage: Val<'_>, out: &mut Events<'_>) -> Usage {
     if let Some(missed) = usage.get("prompt_cache_miss_tokens").filter(|missed| missed.u64() == uncached) {
         missed.note(Field::UsageInput);
     }
-    let output_count = usage.note_u64("completion_tokens", Field::UsageOutput);
-    let sum = prompt.zip(output_count).and_then(|(prompt, output)| prompt.checked_add(output));
-    if let Some(total) = usage.get("total_tokens").filter(|total| sum.is_some() && total.u64() == sum) {
+    let completion = usage.note_u64("completion_tokens", Field::UsageOutput);
+    let reasoning = of(output, "reasoning_tokens", Field::UsageReasoning);
+    let total = usage.get("total_tokens");
+    let total_is = |output: Option<u64>| {
+        let sum = prompt.zip(output).and_then(|(prompt, output)| prompt.checked_add(output));
+        total.is_some_and(|total| sum.is_some() && total.u64() == sum)
+    };
+    let both = output_and_reasoning(completion, reasoning, true);
+    let outside = !total_is(completion) && total_is(both);
+    let output_count = output_and_reasoning(completion, reasoning, outside);
+    if output_count != completion {
+        out.note("reasoning counted beside the other output: added to it");
+    }
+    if let Some(total) = total.filter(|_| total_is(output_count)) {
         total.note(Field::UsageOutput);
     }
     Usage {
@@ -46,7 +58,7 @@ pub(super) fn read_usage(usage: Val<'_>, out: &mut Events<'_>) -> Usage {
         cache_write_long: None,
         input_audio: of(input, "audio_tokens", Field::UsageInputAudio),
         output: output_count,
-        reasoning: of(output, "reasoning_tokens", Field::UsageReasoning),
+        reasoning,
         output_audio: of(output, "audio_tokens", Field::UsageOutputAudio),
     }
 }

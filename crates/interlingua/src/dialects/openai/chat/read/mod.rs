@@ -17,7 +17,7 @@ use crate::json::{Raw, same};
 use crate::model::{Event, Field, Status, Stop, StopClass, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
-use crate::wire::answer::CountsSoFar;
+use crate::wire::answer::{AnswerNumbers, CountsSoFar, tell_before_failure};
 use crate::wire::note_blanks;
 use counts::read_usage;
 use failures::failure_of;
@@ -28,7 +28,8 @@ pub(super) struct CompletionReader;
 impl Reader for CompletionReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let first = ChoiceReader { message: MessageReader::whole(), stop: None };
-        let mut stream = ChunkReader { first, ..ChunkReader::default() };
+        let numbers = Some(AnswerNumbers::default());
+        let mut stream = ChunkReader { first, numbers, ..ChunkReader::default() };
         if !stream.chunk(doc, out) {
             return out.problem(Code::UnknownShape, None, "a response has `choices` or `error`");
         }
@@ -53,6 +54,8 @@ pub(super) struct ChunkReader {
     first: ChoiceReader,
     /// The answers beside the first, by their number.
     others: BTreeMap<u64, ChoiceReader>,
+    /// The numbers of a whole response's answers; in a stream a number that comes again is more of that answer.
+    numbers: Option<AnswerNumbers>,
     counts: CountsSoFar,
 }
 
@@ -137,8 +140,10 @@ impl ChunkReader {
         self.count(groq, out);
         if let Some(failure) = failure {
             // No end follows a failure.
-            self.tell_counts(out);
-            (self.begun, self.first.stop) = (false, None);
+            self.begun = false;
+            let others = self.others.iter_mut();
+            let others = others.filter_map(|(number, other)| Some((*number, other.stop.take()?)));
+            tell_before_failure(self.counts.take(), self.first.stop.take(), others, out);
             out.event(&Event::Error(failure));
         }
         true
@@ -162,7 +167,10 @@ impl ChunkReader {
         const WANTED: WantedNames<6> =
             WantedNames::new(["index", "delta", "message", "finish_reason", "finish_details", "usage"]);
         let [index, delta, message, reason, details, usage] = choice.find(&WANTED);
-        let number = index.and_then(|index| index.u64()).unwrap_or(place);
+        let stated = index.and_then(|index| index.u64());
+        let number = stated.unwrap_or(place);
+        let number = self.numbers.as_mut().map_or(number, |numbers| numbers.next(number, out));
+        let index = index.filter(|_| stated == Some(number));
         let reader = if number == 0 {
             &mut self.first
         } else {

@@ -144,9 +144,9 @@ impl AnswerForm for Chunks {
             self.answer = answer;
             self.say_state(out);
         }
-        out.json.frame("data: ");
+        out.json.begin_frame("data: ");
         write_failure(failure, out);
-        out.json.frame("\n\n");
+        out.json.end_frame("\n\n");
     }
 }
 
@@ -156,12 +156,12 @@ impl Chunks {
         if head.usage.is_some() {
             self.begin_chunk(out).with_value(r#""choices":[]"#);
             write_usage(head, out);
-            out.json.end_object().frame("\n\n");
+            out.json.end_object().end_frame("\n\n");
         }
     }
 
     fn begin_chunk<'a, 'o>(&self, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
-        out.json.frame("data: ").object().values(self.head.bytes())
+        out.json.begin_frame("data: ").object().values(self.head.bytes())
     }
 
     fn chunk(
@@ -182,7 +182,7 @@ impl Chunks {
             Some(reason) => json.literal(reason),
             None => json.null(),
         };
-        json.frame("}]}\n\n");
+        json.frame("}]}").end_frame("\n\n");
     }
 
     fn tally(&mut self) -> &mut MessageTally {

@@ -11,6 +11,7 @@ use crate::json::Str;
 use crate::model::{Event, Failure, FailureClass, Field, Status, Stop, StopClass, Turn, Usage};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Claim, Kind, Member, Val, WantedNames};
+use crate::wire::answer::{output_and_reasoning, tell_before_failure};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{note_blanks, note_tag};
 use items::{ItemReader, Where};
@@ -23,9 +24,14 @@ impl Reader for ResponseReader {
         let root = doc.root;
         let is_response =
             root.get("output").is_some() || root.get("object").is_some_and(|tag| tag.is("response"));
+        let fail = |failure, out: &mut Events<'_>| {
+            let usage = root.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage);
+            tell_before_failure(usage, None, std::iter::empty(), out);
+            out.event(&Event::Error(failure));
+        };
         if !is_response {
             match read_error(root) {
-                Some(failure) => out.event(&Event::Error(failure)),
+                Some(failure) => fail(failure, out),
                 None => out.problem(Code::UnknownShape, None, "a response has `output` or `error`"),
             }
             return;
@@ -33,7 +39,7 @@ impl Reader for ResponseReader {
         note_defaults(root);
         // A failure stands in place of everything else.
         if let Some(failure) = read_failure(root) {
-            return out.event(&Event::Error(failure));
+            return fail(failure, out);
         }
         ResponseEcho::default().begin(root, out);
         let mut facts = AnswerFacts::default();
@@ -197,18 +203,29 @@ fn read_usage(usage: Val<'_>) -> Usage {
     let input = usage.get("input_tokens_details");
     let of =
         |details: Option<Val<'_>>, name, field| details.and_then(|details| details.note_u64(name, field));
-    let cache_read = of(input, "cached_tokens", Field::UsageCacheRead);
-    let cache_write = of(input, "cache_write_tokens", Field::UsageCacheWrite);
+    let all = usage.note_u64("input_tokens", Field::UsageInput);
+    // A part is no more than its whole: a count beyond that stays where it is.
+    let part = |name, most: u64, field| {
+        let count =
+            input.and_then(|input| input.get(name)).filter(|count| count.u64().is_some_and(|it| it <= most));
+        count.and_then(|count| count.note_count(field))
+    };
+    let most = all.unwrap_or(u64::MAX);
+    let cache_read = part("cached_tokens", most, Field::UsageCacheRead);
+    let cache_write = part("cache_write_tokens", most - cache_read.unwrap_or(0), Field::UsageCacheWrite);
     let written = input.and_then(|input| input.get("cache_write_tokens_details"));
     let cache_write_long = of(written, "ttl_12h_tokens", Field::UsageCacheWriteLong);
-    let all = usage.get("input_tokens").and_then(|count| count.u64());
-    // A sum that is less than its parts stays where it is.
-    let uncached = all
-        .and_then(|all| all.checked_sub(cache_read.unwrap_or(0))?.checked_sub(cache_write.unwrap_or(0)))
-        .inspect(|_| _ = usage.note_u64("input_tokens", Field::UsageInput));
-    let output = usage.note_u64("output_tokens", Field::UsageOutput);
-    let sum = all.zip(output).and_then(|(input, output)| input.checked_add(output));
-    if let Some(total) = usage.get("total_tokens").filter(|total| sum.is_some() && total.u64() == sum) {
+    let uncached = all.map(|all| all - cache_read.unwrap_or(0) - cache_write.unwrap_or(0));
+    let said = usage.note_u64("output_tokens", Field::UsageOutput);
+    let reasoning = of(usage.get("output_tokens_details"), "reasoning_tokens", Field::UsageReasoning);
+    let total = usage.get("total_tokens");
+    let total_is = |output: Option<u64>| {
+        let sum = all.zip(output).and_then(|(input, output)| input.checked_add(output));
+        total.is_some_and(|total| sum.is_some() && total.u64() == sum)
+    };
+    let outside = !total_is(said) && total_is(output_and_reasoning(said, reasoning, true));
+    let output = output_and_reasoning(said, reasoning, outside);
+    if let Some(total) = total.filter(|_| total_is(output)) {
         total.note(Field::UsageOutput);
     }
     if let (Some(long), Some(all), Some(written)) = (cache_write_long, cache_write, written)
@@ -223,7 +240,7 @@ fn read_usage(usage: Val<'_>) -> Usage {
         cache_write,
         cache_write_long,
         output,
-        reasoning: of(usage.get("output_tokens_details"), "reasoning_tokens", Field::UsageReasoning),
+        reasoning,
         ..Usage::default()
     }
 }

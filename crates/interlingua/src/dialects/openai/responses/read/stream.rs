@@ -9,6 +9,7 @@ use crate::dialects::openai::responses::ERRORS;
 use crate::model::{Event, Failure, Field, Turn};
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Val, WantedNames};
+use crate::wire::answer::tell_before_failure;
 use crate::wire::words::AnswerFacts;
 use crate::wire::{note_blanks, note_tag};
 
@@ -52,7 +53,7 @@ impl Reader for ResponseEventReader {
         let [tag, sequence, output, item, content, summary, padding, response] = root.find(&PLACES);
         let Some(tag) = tag.filter(|tag| tag.kind() == Kind::String && !self.is_over) else {
             if let Some(error) = root.get("error").filter(|error| !error.is_null() && !self.is_over) {
-                self.fail(ERRORS.read(error), out);
+                self.fail(ERRORS.read(error), root, out);
             }
             return;
         };
@@ -77,7 +78,7 @@ impl Reader for ResponseEventReader {
                 .is_some(),
             _ if ends => response.inspect(|response| self.end(*response, out)).is_some(),
             "error" => {
-                self.fail(read_failure(root), out);
+                self.fail(read_failure(root), root, out);
                 true
             }
             "ping" | "keepalive" => true,
@@ -284,8 +285,11 @@ impl ResponseEventReader {
         end(response, facts, out);
     }
 
-    fn fail(&mut self, failure: Failure<'_>, out: &mut Events<'_>) {
+    /// The answer fails. Some servers put the counts beside the error.
+    fn fail(&mut self, failure: Failure<'_>, root: Val<'_>, out: &mut Events<'_>) {
         self.is_over = true;
+        let usage = root.get("usage").filter(|usage| usage.kind() == Kind::Object).map(super::read_usage);
+        tell_before_failure(usage, None, std::iter::empty(), out);
         out.event(&Event::Error(failure));
     }
 }

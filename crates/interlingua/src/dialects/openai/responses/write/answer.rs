@@ -87,10 +87,10 @@ impl AnswerForm for ResponseEvents {
         write_head(head, &mut self.head.hold(), out);
         let json = begin_event!(self.items, "response.created", out).key("response");
         ResponseEnd::IN_PROGRESS.write(&self.head, &self.items, json);
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
         let json = begin_event!(self.items, "response.in_progress", out).key("response");
         ResponseEnd::IN_PROGRESS.write(&self.head, &self.items, json);
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
     }
 
     fn assistant(&mut self, _: u64) -> &mut dyn AssistantForm {
@@ -107,7 +107,7 @@ impl AnswerForm for ResponseEvents {
             begin_event!(self.items, "response.incomplete", out)
         };
         end.write(&self.head, &self.items, json.key("response"));
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
     }
 
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
@@ -118,7 +118,7 @@ impl AnswerForm for ResponseEvents {
         let json = begin_event!(self.items, "response.failed", out).key("response");
         let end = ResponseEnd { status: "failed", failure: Some(failure), ..ResponseEnd::IN_PROGRESS };
         end.write(&self.head, &self.items, json);
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::wire::fingerprint;
 /// Begins an event of a stream, up to its own members.
 macro_rules! begin_event {
     ($items:expr, $name:literal, $out:expr) => {{
-        let json = $out.json.frame(concat!("event: ", $name, "\ndata: "));
+        let json = $out.json.begin_frame(concat!("event: ", $name, "\ndata: "));
         json.up_to_value(concat!("{\"type\":\"", $name, "\",\"sequence_number\":")).u64($items.next_number())
     }};
 }
@@ -139,7 +139,7 @@ impl OutputItems {
             let json = begin_event!(self, "response.output_item.added", out);
             json.key("output_index").u64(self.count).key("item");
             self.write_item("in_progress", json);
-            json.end_object().frame("\n\n");
+            json.end_object().end_frame("\n\n");
         }
     }
 
@@ -161,7 +161,7 @@ impl OutputItems {
         };
         json.key("part");
         self.write_part(kind, json);
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
         let index = if kind == PartKind::Summary { "summary_index" } else { "content_index" };
         let mut head = std::mem::take(&mut self.open.piece_head);
         head.clear();
@@ -196,7 +196,7 @@ impl OutputItems {
         if kind == PartKind::Text {
             json.with_value(r#""logprobs":[]"#);
         }
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
     }
 
     fn end_part(&mut self, out: &mut Target<'_>) {
@@ -259,7 +259,7 @@ impl OutputItems {
         if kind == PartKind::Text {
             json.with_value(r#""logprobs":[]"#);
         }
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
         let json = match kind {
             PartKind::Summary => begin_event!(self, "response.reasoning_summary_part.done", out),
             PartKind::Text | PartKind::Refusal | PartKind::Thought => {
@@ -268,7 +268,7 @@ impl OutputItems {
         };
         self.place(json).key(index).u64(self.index_of(kind)).key("part");
         self.write_part(kind, json);
-        json.end_object().frame("\n\n");
+        json.end_object().end_frame("\n\n");
     }
 
     /// The open part as it is so far.
@@ -308,7 +308,7 @@ impl OutputItems {
                     let json = begin_event!(self, "response.output_item.done", out);
                     json.key("output_index").u64(self.count).key("item");
                     self.write_item(word, json);
-                    json.end_object().frame("\n\n");
+                    json.end_object().end_frame("\n\n");
                 }
                 let mut done = std::mem::take(&mut self.done);
                 self.write_item(word, &mut done.hold());
@@ -324,7 +324,7 @@ impl OutputItems {
             OpenKind::FreeText => ("input", begin_event!(self, "response.custom_tool_call_input.done", out)),
             _ => ("arguments", begin_event!(self, "response.function_call_arguments.done", out)),
         };
-        self.place(json).key(member).literal(&self.open.text).end_object().frame("\n\n");
+        self.place(json).key(member).literal(&self.open.text).end_object().end_frame("\n\n");
     }
 
     /// The open item as it is so far.
@@ -551,7 +551,7 @@ impl AssistantForm for OutputItems {
                         begin_event!(self, "response.function_call_arguments.delta", out)
                     };
                     let text = self.open.text.get(from..).unwrap_or_default();
-                    self.place(json).key("delta").literal(text).end_object().frame("\n\n");
+                    self.place(json).key("delta").literal(text).end_object().end_frame("\n\n");
                 }
             }
             Growth::Citation(citation) => self.annotate(citation, out),
@@ -631,7 +631,7 @@ impl OutputItems {
             let json = begin_event!(self, "response.output_text.annotation.added", out);
             self.place(json).key("content_index").u64(self.open.part_count);
             json.key("annotation_index").u64(self.open.note_count).key("annotation").values(note.bytes());
-            json.end_object().frame("\n\n");
+            json.end_object().end_frame("\n\n");
         }
         self.open.note_count += 1;
     }

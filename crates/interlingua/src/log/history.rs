@@ -1,0 +1,574 @@
+//! The stage before every log writer: it makes the history sound that another agent will continue.
+//!
+//! Agents resume a log only if each id is there once, each result follows its call, and each call has a result. Sources
+//! keep turns that were rewound, use ids again, report results twice, early or never. This stage leaves out what the
+//! source gave up ([`Outline`]), renames ids that come again, and adds the results that are missing. Every repair is a
+//! loss or a note in the report. Lines that are given back from a record pass untouched.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
+
+use super::outline::{Outline, key, summary_item};
+use super::pairs::{Answered, CallPairs};
+use crate::json::{Raw, Str};
+use crate::ledger::{Identity, Leftover, Reason};
+use crate::model::{
+    Args, Arrival, Author, CallKind, Compaction, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail,
+    Of, Origin, Part, Says, SaysTable, Status, ToolCall, ToolResult,
+};
+use crate::pipe::{OpenItems, Target, Writer};
+use crate::wire::fingerprint;
+
+/// Passes events on to the writer of a log, repaired.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the log or the source")]
+pub(crate) struct HistoryWriter {
+    writer: Box<dyn Writer>,
+    /// The dialect of the log.
+    dialect: &'static str,
+    outline: Option<Arc<Outline>>,
+    /// Whether the log has results at all.
+    has_results: bool,
+    /// Whether they name their tool.
+    names_results: bool,
+    /// The events that come now were made from lines of that dialect, which follow.
+    restoring: bool,
+    /// Such events have come: calls may be in those lines.
+    has_restored: bool,
+    /// Hashes of the ids of all items. Two ids with one hash cost the second its name.
+    ids: HashSet<u64, BuildHasherDefault<Identity>>,
+    /// The last new id, and the frame it was in: a line may become several items.
+    last_id: (u64, u64),
+    has_session: bool,
+    session: SessionHistory,
+    /// How many compactions had a summary.
+    compactions: u64,
+    /// How many items were made up.
+    made_up: u64,
+}
+
+/// What is known of the session that is being written.
+#[derive(Default)]
+struct SessionHistory {
+    pairs: CallPairs,
+    /// Calls that wait for their result.
+    calls: HashMap<ItemId, WrittenCall>,
+    /// Ids of calls that have been written.
+    call_ids: HashSet<u128>,
+    /// The ids that calls have instead of those of the source.
+    renamed: HashMap<u128, Str<'static>>,
+    open: OpenItems<()>,
+    /// What becomes of the result that begins next.
+    next_result: Option<NextResult>,
+    /// Results that are being held back.
+    held: HashMap<ItemId, HeldResult>,
+    /// Complete results that came before their call, by call.
+    early: HashMap<ItemId, HeldResult>,
+    held_bytes: usize,
+    /// Results that are due before the next step.
+    due: VecDeque<DueResult>,
+    /// A result has come since the first of those was due.
+    has_result: bool,
+    /// One of them has no call: it need not wait for the results of others.
+    has_orphan: bool,
+}
+
+/// A call in the log.
+struct WrittenCall {
+    /// Its id at the source.
+    key: u128,
+    id: Str<'static>,
+    name: Str<'static>,
+    agent: Option<Str<'static>>,
+    parent_call: Option<Str<'static>>,
+}
+
+enum NextResult {
+    /// It answers the call of that id.
+    Answers(Str<'static>),
+    /// Its call comes later, or never.
+    Held(Option<ItemId>),
+}
+
+struct HeldResult {
+    call: Option<ItemId>,
+    head: ItemHead<'static>,
+    rest: Vec<Event<'static>>,
+}
+
+enum DueResult {
+    /// None came.
+    Missing(ItemId),
+    /// It was held back until its call.
+    Early(HeldResult),
+    /// It has no call.
+    Orphan(HeldResult),
+}
+
+impl HistoryWriter {
+    /// Results that come before their call are held up to so many bytes.
+    const MOST_HELD: usize = 16 << 20;
+
+    pub(crate) fn new(
+        writer: Box<dyn Writer>,
+        dialect: &'static str,
+        says: SaysTable,
+        outline: Option<Arc<Outline>>,
+    ) -> Self {
+        let has = |field| !matches!(says(field), Says::No(_));
+        Self {
+            writer,
+            dialect,
+            outline,
+            has_results: has(Field::ResultText),
+            names_results: has(Field::ResultName),
+            restoring: false,
+            has_restored: false,
+            ids: HashSet::default(),
+            last_id: (0, 0),
+            has_session: false,
+            session: SessionHistory::default(),
+            compactions: 0,
+            made_up: 0,
+        }
+    }
+
+    /// Decides what becomes of a result that the target takes.
+    fn takes_result(&mut self, head: &ItemHead<'_>, result: &ToolResult<'_>) -> Result<(), Reason> {
+        let id = result.call_id.as_ref().map_or(0, key);
+        let session = &mut self.session;
+        session.next_result = match session.pairs.result(id) {
+            Answered::Call(call) => session.calls.remove(&call).map(|call| NextResult::Answers(call.id)),
+            Answered::Again => return Err(Reason::Refused),
+            Answered::Nothing if self.has_restored || !self.has_results => None,
+            Answered::Nothing => {
+                session.pairs.has_answer(id);
+                let outline = self.outline.as_ref();
+                Some(NextResult::Held(outline.and_then(|outline| outline.call_after(head.id))))
+            }
+        };
+        Ok(())
+    }
+
+    /// An item begins, with that event.
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+        let is_step = head.within.is_none_or(|around| self.session.open.get(around).is_none());
+        if is_step {
+            self.before_step(head, out);
+        }
+        if let Some(NextResult::Held(call)) = &self.session.next_result {
+            let result = HeldResult {
+                call: *call,
+                head: ItemHead { within: None, ..head.clone().into_owned() },
+                rest: Vec::new(),
+            };
+            self.session.held.insert(head.id, result);
+            self.session.next_result = None;
+            return;
+        }
+        self.session.open.insert(head.id, ());
+        let mut changed = None;
+        if let Some(id) = &head.native_id
+            && self.is_known(id, out)
+        {
+            out.ledger.note("an id that stood before was replaced");
+            changed.get_or_insert_with(|| head.clone()).native_id = None;
+        }
+        if let Some(call) = &head.parent_call
+            && !self.session.renamed.is_empty()
+            && let Some(renamed) = self.session.renamed.get(&key(call))
+        {
+            changed.get_or_insert_with(|| head.clone()).parent_call = Some(renamed.clone());
+        }
+        match &head.kind {
+            ItemKind::ToolCall(call) => {
+                if let Some(call_id) = self.call(head, call, out) {
+                    let call = ToolCall { call_id: Some(call_id), ..call.clone() };
+                    changed.get_or_insert_with(|| head.clone()).kind = ItemKind::ToolCall(call);
+                }
+            }
+            ItemKind::ToolResult(result) => {
+                self.session.has_result = true;
+                if let Some(NextResult::Answers(id)) = self.session.next_result.take()
+                    && result.call_id.as_ref() != Some(&id)
+                {
+                    match &result.call_id {
+                        Some(own) => out.lose_str(Field::ResultCallId, own, Reason::Refused),
+                        None => out.ledger.note("result without an id taken for that of the first open call"),
+                    }
+                    let result = ToolResult { call_id: Some(id), ..result.clone() };
+                    changed.get_or_insert_with(|| head.clone()).kind = ItemKind::ToolResult(result);
+                }
+            }
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {}
+        }
+        match changed {
+            Some(head) => self.writer.event(&Event::ItemStarted(head), out),
+            None => self.writer.event(event, out),
+        }
+    }
+
+    /// Whether the id of an item names an earlier one; then the item loses it.
+    fn is_known(&mut self, id: &Str<'_>, out: &mut Target<'_>) -> bool {
+        let hash = fingerprint(id.as_escaped().as_bytes());
+        let here = (hash, out.ledger.frame_number());
+        if self.ids.insert(hash) {
+            self.last_id = here;
+            return false;
+        }
+        // The first item of the line has it.
+        if self.last_id != here {
+            out.lose_str(Field::ItemId, id, Reason::Refused);
+        }
+        true
+    }
+
+    /// A call begins. Returns its id, if it is another than its source gave it.
+    fn call(
+        &mut self,
+        head: &ItemHead<'_>,
+        call: &ToolCall<'_>,
+        out: &mut Target<'_>,
+    ) -> Option<Str<'static>> {
+        let session = &mut self.session;
+        let own = call.call_id.as_ref().map_or(0, key);
+        let mut renamed = None;
+        if own == 0 || !session.call_ids.insert(own) {
+            match &call.call_id {
+                Some(id) => {
+                    out.ledger.note("a call id used again was replaced");
+                    out.lose_str(Field::CallId, id, Reason::Refused);
+                }
+                None => out.ledger.note("made up the id of a call"),
+            }
+            let id = session.new_call_id(head.id);
+            if own != 0 {
+                session.renamed.insert(own, id.clone());
+            }
+            renamed = Some(id);
+        }
+        let id = renamed.clone().or_else(|| call.call_id.clone().map(Str::into_owned)).unwrap_or_default();
+        let written = WrittenCall {
+            key: own,
+            id,
+            name: call.name.clone().into_owned(),
+            agent: head.agent.clone().map(Str::into_owned),
+            parent_call: head.parent_call.clone().map(Str::into_owned),
+        };
+        session.calls.insert(head.id, written);
+        session.pairs.call(own, head.id);
+        if let Some(result) = session.early.remove(&head.id) {
+            session.due(DueResult::Early(result));
+        } else if self.outline.as_ref().is_some_and(|outline| outline.is_unanswered(head.id)) {
+            session.due(DueResult::Missing(head.id));
+        }
+        renamed
+    }
+
+    /// The next step of the conversation begins: results that are due stand before it. Calls that were made at once stay
+    /// together, and so do their results.
+    fn before_step(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+        if head.kind == ItemKind::Message && head.author == Author::User {
+            self.session.pairs.prompt();
+        }
+        if self.session.due.is_empty() {
+            return;
+        }
+        let goes_on = match head.kind {
+            ItemKind::ToolResult(_) => true,
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::Notice(_) => {
+                head.author == Author::Assistant && !self.session.has_result
+            }
+        };
+        if !goes_on {
+            self.write_due(out);
+        }
+    }
+
+    fn write_due(&mut self, out: &mut Target<'_>) {
+        (self.session.has_result, self.session.has_orphan) = (false, false);
+        while let Some(due) = self.session.due.pop_front() {
+            match due {
+                DueResult::Missing(call) => self.write_missing(call, out),
+                DueResult::Early(held) => self.write_held(held, out),
+                DueResult::Orphan(held) => {
+                    let call = self.make_up_call(&held.head, out);
+                    self.write_held(HeldResult { call, ..held }, out);
+                }
+            }
+        }
+    }
+
+    /// Writes a result that says that there is none, unless one has come.
+    fn write_missing(&mut self, item: ItemId, out: &mut Target<'_>) {
+        let Some(call) = self.session.calls.remove(&item) else { return };
+        self.session.pairs.close(call.key, item);
+        if !self.has_results {
+            return;
+        }
+        let WrittenCall { id, name, agent, parent_call, .. } = call;
+        let kind = ItemKind::ToolResult(ToolResult { call_id: Some(id), name: Some(name) });
+        let head = ItemHead { agent, parent_call, ..ItemHead::new(self.next_item(), kind, Author::Tool) };
+        let item = head.id;
+        let tail = ItemTail { is_error: Some(true), ..ItemTail::new(item, Status::Interrupted) };
+        if self.write_made_up(head, Part::Text(Str::escaped(NO_RESULT)), tail, out) {
+            out.ledger.note("made up the result of a call that has none");
+        }
+    }
+
+    /// Writes the call of a result whose call is not in the source. Returns it.
+    fn make_up_call(&mut self, result: &ItemHead<'static>, out: &mut Target<'_>) -> Option<ItemId> {
+        let ItemKind::ToolResult(ToolResult { call_id, name }) = &result.kind else { return None };
+        let item = self.next_item();
+        let own = call_id.as_ref().map_or(0, key);
+        let id = match call_id {
+            Some(id) if self.session.call_ids.insert(own) => id.clone(),
+            _ => self.session.new_call_id(item),
+        };
+        let name = name.clone().filter(|_| self.names_results).unwrap_or(Str::escaped("unknown"));
+        let call = ToolCall {
+            call_id: Some(id.clone()),
+            kind: CallKind::Function,
+            namespace: None,
+            name: name.clone(),
+        };
+        let (agent, parent_call) = (result.agent.clone(), result.parent_call.clone());
+        let head = ItemHead {
+            agent: agent.clone(),
+            parent_call: parent_call.clone(),
+            ..ItemHead::new(item, ItemKind::ToolCall(call), Author::Assistant)
+        };
+        let tail = ItemTail::new(item, Status::Completed);
+        if self.write_made_up(head, Part::Args(Args::Json(Raw::new("{}"))), tail, out) {
+            out.ledger.note("made up the call of a result that has none");
+        }
+        self.session.calls.insert(item, WrittenCall { key: own, id, name, agent, parent_call });
+        Some(item)
+    }
+
+    /// Writes an item of ours.
+    fn write_made_up(
+        &mut self,
+        head: ItemHead<'static>,
+        part: Part<'static>,
+        tail: ItemTail<'static>,
+        out: &mut Target<'_>,
+    ) -> bool {
+        let (item, writer) = (head.id, &mut self.writer);
+        if writer.takes(&head).is_err() {
+            return false;
+        }
+        let out = &mut out.of_no_frame();
+        writer.event(&Event::ItemStarted(head), out);
+        let arrival = Arrival::Whole;
+        writer.event(&Event::ItemDelta(Delta { item, part: 0, value: part, arrival }), out);
+        writer.event(&Event::ItemCompleted(tail), out);
+        true
+    }
+
+    /// Writes a result that was held back, after its call.
+    fn write_held(&mut self, held: HeldResult, out: &mut Target<'_>) {
+        let HeldResult { call, mut head, rest } = held;
+        let mut out = out.of_earlier_frames();
+        let call = call.and_then(|call| Some((call, self.session.calls.remove(&call)?)));
+        let Some((item, WrittenCall { key, id, .. })) = call else {
+            for event in std::iter::once(Event::ItemStarted(head)).chain(rest) {
+                out.lose_event(Of::Result, &event, Reason::Refused);
+            }
+            return;
+        };
+        self.session.pairs.close(key, item);
+        if let ItemKind::ToolResult(result) = &mut head.kind {
+            if let Some(own) = result.call_id.as_ref().filter(|own| **own != id) {
+                out.lose_str(Field::ResultCallId, own, Reason::Refused);
+            }
+            result.call_id = Some(id);
+        }
+        if head.native_id.as_ref().is_some_and(|id| self.is_known(id, &mut out)) {
+            head.native_id = None;
+        }
+        out.ledger.note("a result was moved behind its call");
+        self.writer.event(&Event::ItemStarted(head), &mut out);
+        for event in rest {
+            self.writer.event(&event, &mut out);
+        }
+    }
+
+    /// A number for an item of ours: readers count from one, and ids made of numbers have 48 bits for them.
+    const fn next_item(&mut self) -> ItemId {
+        self.made_up += 1;
+        ItemId(1 << 47 | self.made_up)
+    }
+
+    /// Adds to a result that is held back; returns whether the event belongs to one.
+    fn hold(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
+        let session = &mut self.session;
+        if session.held.is_empty() {
+            return false;
+        }
+        let Some(item) = event.item() else { return false };
+        let Some(held) = session.held.get_mut(&item) else { return false };
+        if let Event::ItemDelta(Delta { value, .. }) = event {
+            session.held_bytes += size_of_part(value);
+        }
+        held.rest.push(event.clone().into_owned());
+        if !matches!(event, Event::ItemCompleted(_)) {
+            return true;
+        }
+        let Some(held) = session.held.remove(&item) else { return true };
+        match held.call {
+            Some(call) if session.held_bytes <= Self::MOST_HELD => _ = session.early.insert(call, held),
+            _ => {
+                session.held_bytes = 0;
+                session.has_orphan = true;
+                session.due(DueResult::Orphan(held));
+                if session.open.len() == 0 {
+                    self.write_due(out);
+                }
+            }
+        }
+        true
+    }
+
+    /// Tells the summary of a compaction as a message, where the source has it in no message.
+    fn compacted(&mut self, compaction: &Compaction<'_>, out: &mut Target<'_>) {
+        let Some(summary) = &compaction.summary else { return };
+        self.compactions += 1;
+        let item = summary_item(self.compactions);
+        if self.restoring || summary.is("") {
+            return;
+        }
+        if self.outline.as_ref().is_some_and(|outline| outline.is_left_out(item)) {
+            return out.lose_str(Field::CompactionSummary, summary, Reason::Abandoned);
+        }
+        self.write_due(out);
+        let mut head = ItemHead::new(item, ItemKind::Message, Author::User);
+        head.origin = Some(Origin::Summary);
+        let tail = ItemTail::new(head.id, Status::Completed);
+        if self.write_made_up(head, Part::Text(summary.clone().into_owned()), tail, out) {
+            out.ledger.note("the summary of a compaction written as a message");
+        }
+    }
+
+    fn end_session(&mut self, out: &mut Target<'_>) {
+        let early = std::mem::take(&mut self.session.early);
+        let mut early: Vec<HeldResult> = early.into_values().collect();
+        early.sort_unstable_by_key(|held| held.head.id);
+        self.session.due.extend(early.into_iter().map(DueResult::Orphan));
+        let mut missing: Vec<ItemId> = self.session.calls.keys().copied().collect();
+        missing.sort_unstable();
+        // Those that are due already have their place.
+        self.session.due.extend(missing.into_iter().map(DueResult::Missing));
+        self.write_due(out);
+        self.session = SessionHistory::default();
+    }
+}
+
+impl SessionHistory {
+    fn due(&mut self, result: DueResult) {
+        if self.due.is_empty() {
+            self.has_result = false;
+        }
+        self.due.push_back(result);
+    }
+
+    /// An id for a call, as log writers make it, that no call has.
+    fn new_call_id(&mut self, ItemId(number): ItemId) -> Str<'static> {
+        let mut id = Str::from_plain(&format!("call_{number}"));
+        let mut more = 1_u64;
+        while !self.call_ids.insert(key(&id)) {
+            id = Str::from_plain(&format!("call_{number}_{more}"));
+            more += 1;
+        }
+        id
+    }
+}
+
+/// The text of a result that no source had.
+const NO_RESULT: &str = "[No result of this tool call was recorded.]";
+
+fn size_of_part(part: &Part<'_>) -> usize {
+    match part {
+        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => text.as_escaped().len(),
+        Part::Json(json) => json.as_str().len(),
+        Part::Media(media) => media.source.text().as_escaped().len(),
+        Part::File(file) => file.diff.as_ref().map_or(0, |diff| diff.as_escaped().len()),
+        Part::Args(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => 64,
+    }
+}
+
+impl Writer for HistoryWriter {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        if self.restoring {
+            return self.writer.takes(head);
+        }
+        if self.outline.as_ref().is_some_and(|outline| outline.is_left_out(head.id)) {
+            return Err(Reason::Abandoned);
+        }
+        self.writer.takes(head)?;
+        match &head.kind {
+            ItemKind::ToolResult(result) => self.takes_result(head, result),
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::Notice(_) => Ok(()),
+        }
+    }
+
+    fn kept_lines_follow(&mut self, owner: &str) {
+        self.restoring = owner == self.dialect;
+        self.has_restored |= self.restoring;
+        self.writer.kept_lines_follow(owner);
+    }
+
+    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+        self.writer.kept_with_next(owner, out);
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        if self.restoring {
+            if let Event::Compacted(compaction) = event {
+                self.compacted(compaction, out);
+            }
+            return self.writer.event(event, out);
+        }
+        match event {
+            Event::ItemStarted(head) => return self.started(head, event, out),
+            Event::ItemDelta(delta) => {
+                if self.hold(event, out) {
+                    return;
+                }
+                let replaced = self.outline.as_ref().is_some_and(|outline| outline.is_replaced(delta.item));
+                if let (true, Part::Text(_)) = (replaced, &delta.value) {
+                    return out.lose_part(Of::Message, &delta.value, Reason::Abandoned);
+                }
+            }
+            Event::ItemCompleted(tail) => {
+                if self.hold(event, out) {
+                    return;
+                }
+                self.session.open.remove(tail.id);
+                if self.session.has_orphan && self.session.open.len() == 0 {
+                    self.writer.event(event, out);
+                    return self.write_due(out);
+                }
+            }
+            // The first session may be told after its first items.
+            Event::SessionStarted(_) if std::mem::replace(&mut self.has_session, true) => {
+                self.end_session(out);
+            }
+            Event::Compacted(compaction) => self.compacted(compaction, out),
+            Event::Rewound(_) if self.outline.is_none() => {
+                out.ledger.note("the source went back, but what it took back is written already");
+            }
+            _ => {}
+        }
+        self.writer.event(event, out);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        self.writer.leftover(leftover, out);
+    }
+
+    fn finish(&mut self, out: &mut Target<'_>) {
+        self.end_session(out);
+        self.writer.finish(out);
+    }
+}

@@ -1,0 +1,540 @@
+//! The outline of a session: which of its items still count, and which calls are never answered.
+//!
+//! A log keeps turns that were rewound, branches that were left and messages that were rewritten. Only the end of the
+//! source shows which items those are, and a session is never held in memory. So the source is read twice: the first
+//! pass ([`OutlineReader`]) gathers ids, parents, calls and results, less than a hundred bytes for an item and no text;
+//! the second pass converts with the [`Outline`] in its [`Options`]. Both passes number items alike.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::pairs::{Answered, CallPairs};
+use crate::dialects::{Dialect, Lineage, Options, Role};
+use crate::error::Error;
+use crate::json::Str;
+use crate::ledger::{Identity, Leftover};
+use crate::model::{Author, Event, ItemHead, ItemId, ItemKind, Origin, Part, Rewind};
+use crate::pipe::{Pipe, Target, Writer};
+
+/// Which items of a source belong to its history.
+#[derive(Debug, Default)]
+pub struct Outline {
+    /// Items of rewound turns, left branches and replaced versions.
+    left_out: OutlineItems,
+    /// Messages that were rewritten later and hold items of their own: only their text is replaced.
+    replaced: OutlineItems,
+    /// Calls that no result answers.
+    unanswered: OutlineItems,
+    /// Results that come before their call, with the call.
+    early: HashMap<u64, ItemId, BuildHasherDefault<Identity>>,
+    /// How many circles parents make.
+    circles: usize,
+}
+
+type OutlineItems = HashSet<u64, BuildHasherDefault<Identity>>;
+
+impl Outline {
+    /// How many items the source gave up.
+    pub fn left_out(&self) -> usize {
+        self.left_out.len()
+    }
+
+    /// How many circles the parents of items make.
+    pub fn circles(&self) -> usize {
+        self.circles
+    }
+
+    /// Whether the source gave the item up.
+    pub fn is_left_out(&self, ItemId(item): ItemId) -> bool {
+        !self.left_out.is_empty() && self.left_out.contains(&spread(item))
+    }
+
+    /// Whether a later message replaces the text of that one.
+    pub(super) fn is_replaced(&self, ItemId(item): ItemId) -> bool {
+        !self.replaced.is_empty() && self.replaced.contains(&spread(item))
+    }
+
+    pub(super) fn is_unanswered(&self, ItemId(item): ItemId) -> bool {
+        self.unanswered.contains(&spread(item))
+    }
+
+    /// The call that a result precedes.
+    pub(super) fn call_after(&self, ItemId(result): ItemId) -> Option<ItemId> {
+        self.early.get(&spread(result)).copied()
+    }
+}
+
+/// Numbers of items follow each other; the tables take them for hashes.
+const fn spread(item: u64) -> u64 {
+    item.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The first pass over a source.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlingua::dialects::{Dialect, Options, Role};
+/// use interlingua::log::OutlineReader;
+///
+/// let log = br#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user","content":"hi"}}"#;
+/// let claude = Dialect::named("claude-code").expect("registered");
+/// let mut first = OutlineReader::new((claude, Role::Log), &Options::default())?;
+/// first.push(log);
+/// let options = Options { outline: Some(Arc::new(first.finish())), ..Options::default() };
+/// # Ok::<(), interlingua::error::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct OutlineReader {
+    pipe: Pipe,
+    outline: Arc<Mutex<Outline>>,
+}
+
+impl OutlineReader {
+    /// Reads a source of that dialect and role.
+    pub fn new(from: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
+        let outline = Arc::default();
+        let writer = OutlineWriter { finished: Arc::clone(&outline), ..OutlineWriter::new(from.0.lineage) };
+        let options = &Options { source: Some(from.0.name), ..options.clone() };
+        Ok(Self { pipe: Pipe::with_writer(from, Box::new(writer), options)?, outline })
+    }
+
+    /// Takes the next bytes of the source.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.pipe.push(bytes, &mut Vec::new());
+    }
+
+    /// The source is complete.
+    pub fn finish(mut self) -> Outline {
+        self.pipe.finish(&mut Vec::new());
+        std::mem::take(&mut *self.outline.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Gathers the outline from events.
+#[derive(Debug)]
+pub(crate) struct OutlineWriter {
+    lineage: Lineage,
+    session: SessionOutline,
+    has_session: bool,
+    /// How many had a summary.
+    compactions: u64,
+    outline: Outline,
+    finished: Arc<Mutex<Outline>>,
+}
+
+impl Writer for OutlineWriter {
+    fn kept_lines_follow(&mut self, owner: &str) {
+        self.kept_lines_of(owner);
+    }
+
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        self.observe(event);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Target<'_>) {
+        let outline = self.settle();
+        *self.finished.lock().unwrap_or_else(PoisonError::into_inner) = outline;
+    }
+}
+
+impl OutlineWriter {
+    pub(crate) fn new(lineage: Lineage) -> Self {
+        Self {
+            lineage,
+            session: SessionOutline::default(),
+            has_session: false,
+            compactions: 0,
+            outline: Outline::default(),
+            finished: Arc::default(),
+        }
+    }
+
+    /// The next events were made from lines of that dialect: a record has the parents of the agent whose lines it kept.
+    pub(crate) fn kept_lines_of(&mut self, owner: &str) {
+        if let Some(dialect) = Dialect::named(owner) {
+            self.lineage = dialect.lineage;
+        }
+    }
+
+    /// Learns from an event.
+    pub(crate) fn observe(&mut self, event: &Event<'_>) {
+        match event {
+            // The first session may be told after its first items.
+            Event::SessionStarted(_) if std::mem::replace(&mut self.has_session, true) => self.end_session(),
+            Event::ItemStarted(head) => self.session.started(head),
+            Event::ItemDelta(delta) => {
+                if let Part::Text(text) = &delta.value
+                    && !text.is("")
+                {
+                    self.session.has_text(delta.item);
+                }
+            }
+            Event::ItemCompleted(tail) => _ = self.session.open.remove(&spread(tail.id.0)),
+            Event::Rewound(rewind) => self.session.rewound(rewind),
+            Event::Compacted(compaction) if compaction.summary.is_some() => {
+                self.compactions += 1;
+                let item = summary_item(self.compactions);
+                self.session.add(&ItemHead::new(item, ItemKind::Message, Author::System));
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything has been observed.
+    pub(crate) fn settle(&mut self) -> Outline {
+        self.end_session();
+        std::mem::take(&mut self.outline)
+    }
+
+    fn end_session(&mut self) {
+        std::mem::take(&mut self.session).settle(self.lineage, &mut self.outline);
+    }
+}
+
+/// The items of one session.
+#[derive(Debug, Default)]
+struct SessionOutline {
+    /// Items that lie in no other, or in a notice: each is one step of the history.
+    steps: Vec<OutlineStep>,
+    /// The last step of each id.
+    by_id: HashMap<u128, u32>,
+    /// Steps whose parent has not come yet.
+    unresolved: Vec<(u32, u128)>,
+    /// Items within steps.
+    inner: Vec<(u64, u32)>,
+    links: Vec<OutlineLink>,
+    /// The step that each open item belongs to.
+    open: HashMap<u64, u32, BuildHasherDefault<Identity>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OutlineStep {
+    item: u64,
+    parent: Parent,
+    agent: u128,
+    /// The call that started the agent.
+    parent_call: u128,
+    marks: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parent {
+    /// The item names none.
+    Nothing,
+    /// It names one that is not in the input, or has no id itself.
+    Unknown,
+    Step(u32),
+}
+
+impl OutlineStep {
+    const NOTICE: u8 = 1;
+    const PROMPT: u8 = 2;
+    const ASSISTANT: u8 = 4;
+    const TEXT: u8 = 8;
+    const INNER: u8 = 16;
+    const NAMED: u8 = 32;
+    const GONE: u8 = 64;
+    const REPLACED: u8 = 128;
+
+    const fn is(self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+}
+
+/// A call, a result, or a prompt between them.
+#[derive(Debug)]
+struct OutlineLink {
+    item: u64,
+    step: u32,
+    kind: LinkKind,
+}
+
+#[derive(Debug)]
+enum LinkKind {
+    Prompt,
+    Call(u128),
+    Result(u128),
+}
+
+impl SessionOutline {
+    fn started(&mut self, head: &ItemHead<'_>) {
+        let item = head.id.0;
+        let around = head.within.and_then(|around| self.open.get(&spread(around.0)).copied());
+        let around = around.filter(|&step| !self.steps[step as usize].is(OutlineStep::NOTICE));
+        let step = if let Some(step) = around {
+            self.steps[step as usize].marks |= OutlineStep::INNER;
+            self.inner.push((item, step));
+            step
+        } else {
+            self.add(head)
+        };
+        self.open.insert(spread(item), step);
+        let kind = match &head.kind {
+            ItemKind::ToolCall(call) => LinkKind::Call(call.call_id.as_ref().map_or(0, key)),
+            ItemKind::ToolResult(result) => LinkKind::Result(result.call_id.as_ref().map_or(0, key)),
+            ItemKind::Message if around.is_none() && head.author == Author::User => LinkKind::Prompt,
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => return,
+        };
+        self.links.push(OutlineLink { item, step, kind });
+    }
+
+    fn add(&mut self, head: &ItemHead<'_>) -> u32 {
+        let number = u32::try_from(self.steps.len()).unwrap_or(u32::MAX - 1);
+        let own = head.native_id.as_ref().map(key);
+        let parent = match &head.parent {
+            Some(parent) => {
+                if let Some(&step) = self.by_id.get(&key(parent)) {
+                    Parent::Step(step)
+                } else {
+                    self.unresolved.push((number, key(parent)));
+                    Parent::Unknown
+                }
+            }
+            // A summary stands for what was compacted, and begins no branch.
+            None if own.is_none() || head.origin == Some(Origin::Summary) => Parent::Unknown,
+            None => Parent::Nothing,
+        };
+        let mut marks = if own.is_some() { OutlineStep::NAMED } else { 0 };
+        match &head.kind {
+            ItemKind::Notice(_) => marks |= OutlineStep::NOTICE,
+            ItemKind::Message if head.author == Author::User => {
+                let typed = matches!(head.origin, None | Some(Origin::Own));
+                marks |= if typed { OutlineStep::PROMPT } else { 0 };
+            }
+            _ if head.author == Author::Assistant => marks |= OutlineStep::ASSISTANT,
+            _ => {}
+        }
+        if let Some(&replaced) = head.replaces.as_ref().and_then(|id| self.by_id.get(&key(id))) {
+            self.steps[replaced as usize].marks |= OutlineStep::REPLACED;
+        }
+        self.steps.push(OutlineStep {
+            item: head.id.0,
+            parent,
+            agent: head.agent.as_ref().map_or(0, key),
+            parent_call: head.parent_call.as_ref().map_or(0, key),
+            marks,
+        });
+        if let Some(own) = own {
+            self.by_id.insert(own, number);
+        }
+        number
+    }
+
+    fn has_text(&mut self, item: ItemId) {
+        if let Some(&step) = self.open.get(&spread(item.0)) {
+            let step = &mut self.steps[step as usize];
+            // The text of a result is not the step's own.
+            if step.item == item.0 {
+                step.marks |= OutlineStep::TEXT;
+            }
+        }
+    }
+
+    /// Marks what a rewind takes back.
+    fn rewound(&mut self, rewind: &Rewind<'_>) {
+        let Rewind { to, turns } = rewind;
+        let from = match (to, turns) {
+            (Some(to), _) => match self.by_id.get(&key(to)) {
+                Some(&last) => last as usize + 1,
+                None => return,
+            },
+            (None, None) => 0,
+            (None, Some(turns)) => {
+                let prompts = self.steps.iter().enumerate().rev();
+                let prompts =
+                    prompts.filter(|(_, step)| step.is(OutlineStep::PROMPT) && !step.is(OutlineStep::GONE));
+                let Some(turns) = usize::try_from(*turns).ok().filter(|turns| *turns > 0) else { return };
+                let Some((at, _)) = prompts.take(turns).last() else { return };
+                at
+            }
+        };
+        for step in self.steps.get_mut(from..).unwrap_or_default() {
+            step.marks |= OutlineStep::GONE;
+        }
+    }
+
+    fn settle(mut self, lineage: Lineage, outline: &mut Outline) {
+        for (step, id) in std::mem::take(&mut self.unresolved) {
+            if let Some(&parent) = self.by_id.get(&id) {
+                self.steps[step as usize].parent = Parent::Step(parent);
+            }
+        }
+        outline.circles += self.circles();
+        let first = self.steps.iter().find(|step| !step.is(OutlineStep::NOTICE));
+        let main = first.map_or(0, |step| step.agent);
+        let active = match lineage {
+            Lineage::Written | Lineage::Rewritten => None,
+            Lineage::TreeToLastLine => self.branch(main, |step| step.is(OutlineStep::NAMED)),
+            Lineage::TreeToLastMessage => {
+                self.branch(main, |step| step.is(OutlineStep::NAMED) && !step.is(OutlineStep::NOTICE))
+            }
+        };
+        let mut left_out: Vec<bool> = self.steps.iter().map(|step| step.is(OutlineStep::GONE)).collect();
+        for (at, active) in active.into_iter().flatten().enumerate() {
+            let step = self.steps[at];
+            left_out[at] |=
+                !active && step.agent == main && step.is(OutlineStep::NAMED) && !step.is(OutlineStep::NOTICE);
+        }
+        self.leave_out_subagents(main, &mut left_out);
+        for (at, step) in self.steps.iter().enumerate() {
+            if left_out[at] || step.is(OutlineStep::REPLACED) && !step.is(OutlineStep::INNER) {
+                outline.left_out.insert(spread(step.item));
+            } else if step.is(OutlineStep::REPLACED) {
+                outline.replaced.insert(spread(step.item));
+            }
+        }
+        for (item, step) in &self.inner {
+            if left_out[*step as usize] {
+                outline.left_out.insert(spread(*item));
+            }
+        }
+        self.links.retain(|link| !left_out[link.step as usize]);
+        pair(&self.links, outline);
+    }
+
+    fn circles(&self) -> usize {
+        let mut walks = vec![0_usize; self.steps.len()];
+        let mut circles = 0;
+        for walk in 1..=self.steps.len() {
+            let mut at = walk - 1;
+            while walks[at] == 0 {
+                walks[at] = walk;
+                let Parent::Step(parent) = self.steps[at].parent else { break };
+                at = parent as usize;
+                circles += usize::from(walks[at] == walk);
+            }
+        }
+        circles
+    }
+
+    /// Which steps the branch holds that ends with the last step of that sort; `None` if parents make a circle.
+    fn branch(&self, main: u128, ends: impl Fn(OutlineStep) -> bool) -> Option<Vec<bool>> {
+        let steps = &self.steps;
+        let mut active = vec![false; steps.len()];
+        let is_main = |at: usize| steps[at].agent == main;
+        let before = |at: usize| (0..at).rev().find(|&earlier| is_main(earlier));
+        // A log in which no line names its parent is no tree: its lines follow each other.
+        let is_tree = steps.iter().any(|step| matches!(step.parent, Parent::Step(_)));
+        let mut next = (0..steps.len()).rev().find(|&at| is_main(at) && ends(steps[at]));
+        while let Some(at) = next {
+            if std::mem::replace(&mut active[at], true) {
+                return None;
+            }
+            next = match steps[at].parent {
+                Parent::Step(parent) if is_main(parent as usize) => Some(parent as usize),
+                // A line that is no message and names no parent marks a compaction or a change of settings.
+                Parent::Nothing if is_tree && !steps[at].is(OutlineStep::NOTICE) => None,
+                Parent::Step(_) | Parent::Nothing | Parent::Unknown => before(at),
+            };
+        }
+        self.keep_parallel(&mut active);
+        Some(active)
+    }
+
+    /// Results of parallel calls hang on their calls, and only one of them is on the branch. They belong to it if
+    /// their parent and their call do, and so does what continues an assistant's message.
+    fn keep_parallel(&self, active: &mut [bool]) {
+        for _ in 0..2 {
+            for (at, step) in self.steps.iter().enumerate() {
+                if let Parent::Step(parent) = step.parent
+                    && step.is(OutlineStep::ASSISTANT)
+                    && self.steps[parent as usize].is(OutlineStep::ASSISTANT)
+                    && active[parent as usize]
+                {
+                    active[at] = true;
+                }
+            }
+            let mut called = BTreeSet::new();
+            let mut answered = BTreeSet::new();
+            for OutlineLink { step, kind, .. } in &self.links {
+                match kind {
+                    LinkKind::Call(id) if active[*step as usize] => _ = called.insert(*id),
+                    LinkKind::Result(id) if active[*step as usize] => _ = answered.insert(*id),
+                    LinkKind::Prompt | LinkKind::Call(_) | LinkKind::Result(_) => {}
+                }
+            }
+            for OutlineLink { step, kind, .. } in &self.links {
+                let at = *step as usize;
+                if let LinkKind::Result(id) = kind
+                    && !active[at]
+                    && let Parent::Step(parent) = self.steps[at].parent
+                    && active[parent as usize]
+                    && (!self.steps[at].is(OutlineStep::TEXT) || !self.steps[at].is(OutlineStep::INNER))
+                    && called.contains(id)
+                    && answered.insert(*id)
+                {
+                    active[at] = true;
+                }
+            }
+        }
+    }
+
+    /// Leaves out what subagents did whose call is left out.
+    fn leave_out_subagents(&self, main: u128, left_out: &mut [bool]) {
+        let (mut gone, mut here) = (BTreeSet::new(), BTreeSet::new());
+        for OutlineLink { step, kind, .. } in &self.links {
+            if let LinkKind::Call(id) = kind {
+                let calls = if left_out[*step as usize] { &mut gone } else { &mut here };
+                calls.insert(*id);
+            }
+        }
+        for (at, step) in self.steps.iter().enumerate() {
+            let call = step.parent_call;
+            left_out[at] |= step.agent != main && gone.contains(&call) && !here.contains(&call);
+        }
+    }
+}
+
+/// Finds the calls without a result and the results that come before their call.
+fn pair(links: &[OutlineLink], outline: &mut Outline) {
+    let mut pairs = CallPairs::default();
+    let mut early: BTreeMap<u128, u64> = BTreeMap::new();
+    for OutlineLink { item, kind, .. } in links {
+        match kind {
+            LinkKind::Prompt => pairs.prompt(),
+            LinkKind::Call(id) => pairs.call(*id, ItemId(*item)),
+            LinkKind::Result(id) => {
+                // A result without an id may be anyone's.
+                if pairs.result(*id) == Answered::Nothing && *id != 0 {
+                    pairs.has_answer(*id);
+                    early.insert(*id, *item);
+                }
+            }
+        }
+    }
+    // Only a call that no later result answers is answered by an earlier one.
+    let unanswered: OutlineItems = pairs.open().map(|ItemId(item)| spread(item)).collect();
+    for OutlineLink { item, kind, .. } in links {
+        if let LinkKind::Call(id) = kind
+            && unanswered.contains(&spread(*item))
+            && let Some(result) = early.remove(id)
+        {
+            outline.early.insert(spread(result), ItemId(*item));
+        } else if unanswered.contains(&spread(*item)) {
+            outline.unanswered.insert(spread(*item));
+        }
+    }
+}
+
+/// The number of the message that the summary of a compaction becomes. Readers count items from one.
+pub(super) const fn summary_item(compaction: u64) -> ItemId {
+    ItemId(1 << 46 | compaction)
+}
+
+/// An id as a number. Two hashes: one of 64 bits can be made to collide, and a collision would leave out an item.
+pub(crate) fn key(id: &Str<'_>) -> u128 {
+    let text = id.decode();
+    let half = |seed: u8| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u8(seed);
+        hasher.write(text.as_bytes());
+        u128::from(hasher.finish())
+    };
+    // Zero means that there is no id.
+    (half(1) << 64 | half(2)).max(1)
+}
