@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use crate::error::CommandError;
 use crate::flags::BackendFlags;
+use crate::show::safe;
 
 /// The backend that the flags name, for a target of that dialect.
 pub(crate) fn chosen(
@@ -26,7 +27,7 @@ pub(crate) fn chosen(
 /// The backends of a user's file.
 pub(crate) fn own(path: Option<&Path>) -> Result<Vec<&'static Backend>, CommandError> {
     let Some(path) = path else { return Ok(Vec::new()) };
-    let name = path.display().to_string();
+    let name = safe::path_name(path);
     let text = fs::read_to_string(path).map_err(|error| CommandError::Read(name.clone(), error))?;
     let wrong = |what: String| CommandError::Backends(name.clone(), what);
     let root: Table =

@@ -26,6 +26,7 @@ impl Checked {
 }
 
 pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
+    sources::check_patterns(&args.files)?;
     let FoundFiles { files: found, failed, .. } = sources::find(&args.files, None);
     let mut verdicts = Verdicts {
         report: args.json.then(|| ReportWriter::new("check", None)).transpose()?,
@@ -108,10 +109,10 @@ impl Verdicts {
 }
 
 fn check(input: &InputPlace, args: &Check) -> Result<Checked, CommandError> {
-    let opened = input.open()?;
+    let opened = input.open(args.source.max_unpacked)?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
-    let checker = Box::new(CheckWriter::default());
+    let checker = Box::new(CheckWriter::new(dialect.lineage));
     let pipe = Pipe::with_writer((dialect, role), checker, &options(&args.source));
     let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
     let failed = |error| CommandError::Read(input.name(), error);

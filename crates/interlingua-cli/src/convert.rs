@@ -1,14 +1,16 @@
 //! `convert`: one input to one output, or many files to a directory, in parallel.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use interlingua::dialects::ours::record_v2;
+use interlingua::dialects::ours::{record, record_v2};
 use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
+use interlingua::error::Code;
 use interlingua::ledger::{LossPolicy, Report};
+use interlingua::log::{Outline, OutlineReader};
 use interlingua::model::Usage;
 use interlingua::pipe::Pipe;
 use interlingua::sniff::{Detection, Guess};
@@ -17,8 +19,9 @@ use interlingua::tape::Limits;
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
-use crate::outputs::{self, FilePlace, Sink, Taken};
+use crate::outputs::{self, FilePlace, NewFolders, Sink, Taken};
 use crate::report::ReportWriter;
+use crate::show::safe;
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
 use crate::stores;
 use crate::summary::Summary;
@@ -70,26 +73,21 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
     // A dash is stdout, as it is stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    sources::check_patterns(inputs)?;
     if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
         return Err(CommandError::StdoutTwice);
     }
     let summary = match (inputs, output) {
-        (_, Some(output)) if args.join => {
-            let into_directory = is_directory(output);
-            if into_directory {
-                make_directory(output)?;
-            }
-            joined::join(inputs, output, into_directory, args, talk)?
-        }
+        (_, Some(output)) if args.join => joined::join(inputs, output, is_directory(output), args, talk)?,
         (_, None) if args.join => return Err(CommandError::NeedsOutput),
         ([one], output) if !is_several(one) && !output.is_some_and(is_directory) => {
             if !keeps_joined(args) && joined::is_joined(one) {
-                return Err(CommandError::HoldsSessions(one.display().to_string()));
+                return Err(CommandError::HoldsSessions(safe::path_name(one)));
             }
             single(one, output, args, talk)?
         }
         ([one], None) if is_directory(one) => {
-            return Err(CommandError::IsDirectory(one.display().to_string()));
+            return Err(CommandError::IsDirectory(safe::path_name(one)));
         }
         (_, None) => return Err(CommandError::NeedsDirectory),
         (_, Some(output)) => many(inputs, output, args, talk)?,
@@ -106,7 +104,7 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     }
     let strict_failure = args.strict && summary.unsound;
     if strict_failure {
-        talk.say(&render::strict());
+        Talk::always(&render::strict(&summary));
     }
     Ok(if strict_failure { Exit::Failed } else { Exit::Done })
 }
@@ -125,7 +123,7 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
         account.summary.skipped = skipped;
         return account.end();
     }
-    let opened = input.open()?;
+    let opened = input.open_live(&args.source)?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     talk.say(&render::reading(&input.name(), &identity));
     let role = args
@@ -137,9 +135,17 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
         Some(path) => Sink::file(path, input.path())?,
     };
     let to = (args.target(), role);
-    let options = conversion_options(&input, to, args)?;
+    let options = conversion_options((&opened, &input), &identity, to, args)?;
     let mut account = RunAccount::begin(args)?;
-    let converted = convert(opened, &input, identity, to, sink, &options, &ProgressBar::hidden())?;
+    let mut number = 1;
+    let mut next = || {
+        number += 1;
+        let path = numbered(output.unwrap_or(Path::new("")), number);
+        // Only the first file has the name that the user gave: no other file is replaced by something else.
+        if path.exists() { Sink::again(&path) } else { Sink::file(&path, input.path()) }
+    };
+    let hidden = ProgressBar::hidden();
+    let converted = convert(opened, &input, identity, to, (sink, Some(&mut next)), &options, &hidden)?;
     let converted = Converted { output: output.map(Path::to_owned), ..converted };
     talk.say(&render::converted(&converted, talk.verbose));
     account.add(&converted);
@@ -148,7 +154,10 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
 
 /// Many files to a directory, so many at once as asked for.
 fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
-    make_directory(output)?;
+    if looks_like_a_file(output) {
+        return Err(CommandError::FileForSeveral(output.to_owned()));
+    }
+    let folders = output_directory(output, args)?;
     let mut found = sources::find(inputs, Some(output));
     if !keeps_joined(args) {
         found.separate();
@@ -163,7 +172,7 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
     let mut account = RunAccount::begin(args)?;
     account.summary = Summary { skipped, failed, ..Summary::default() };
     let bar = progress(&files, talk);
-    let work = |file: &FoundFile| one_of_many(file, output, (&taken, &earlier), args, &bar);
+    let work = |file: &FoundFile| one_of_many(file, (output, &folders), (&taken, &earlier), args, &bar);
     jobs::each(&files, &args.bulk, work, |file, result| match result {
         Ok(converted) => {
             if talk.verbose {
@@ -239,12 +248,27 @@ pub(crate) fn tell(summary: &Summary, talk: &Talk) {
     talk.errors(&summary.failed);
 }
 
-fn make_directory(path: &Path) -> Result<(), CommandError> {
+/// The directory for outputs. A new one stays only if something is written to it.
+pub(crate) fn output_directory(path: &Path, args: &Convert) -> Result<NewFolders, CommandError> {
     if path.exists() && !path.is_dir() {
         return Err(CommandError::NotADirectory(path.to_owned()));
     }
-    fs::create_dir_all(path).map_err(|error| CommandError::Write(path.to_owned(), error))
+    let folders = NewFolders::default();
+    // The report is opened before the first output.
+    if report_file(args).is_some_and(|report| report.starts_with(path)) {
+        folders.make(path)?;
+    }
+    Ok(folders)
 }
+
+/// Whether a path that is not there yet has the name of a file.
+fn looks_like_a_file(path: &Path) -> bool {
+    let ends = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+    !path.exists() && !is_directory(path) && ends.is_some_and(|end| FILE_ENDS.contains(&end.as_str()))
+}
+
+/// How files end that this command writes, or that people mean to have written.
+const FILE_ENDS: [&str; 10] = ["json", "jsonl", "ndjson", "sse", "txt", "log", "md", "html", "gz", "zst"];
 
 /// Whether the target holds what was joined as it is. A log is one session; others become logs of their own.
 fn keeps_joined(args: &Convert) -> bool {
@@ -258,17 +282,20 @@ pub(crate) fn convert_file(
     told: Vec<(String, Usage)>,
     args: &Convert,
 ) -> Result<Converted, CommandError> {
-    let opened = input.open()?;
+    let opened = input.open(args.source.max_unpacked)?;
     let from = identify(&opened, &input.name(), &args.source)?;
     let no_role = CommandError::NoTargetRole(args.target(), from.spec.role);
     let role = args.target().role_for(from.spec.role).ok_or(no_role)?;
-    let options = Options { told_responses: told, ..conversion_options(input, (args.target(), role), args)? };
+    let options = Options {
+        told_responses: told,
+        ..conversion_options((&opened, input), &from, (args.target(), role), args)?
+    };
     convert(
         opened,
         input,
         from,
         (args.target(), role),
-        Sink::file(output, input.path())?,
+        (Sink::file(output, input.path())?, None),
         &options,
         &ProgressBar::hidden(),
     )
@@ -276,13 +303,13 @@ pub(crate) fn convert_file(
 
 fn one_of_many(
     file: &FoundFile,
-    output: &Path,
+    (output, folders): (&Path, &NewFolders),
     (taken, earlier): (&Taken, &HashSet<FilePlace>),
     args: &Convert,
     bar: &ProgressBar,
 ) -> Result<Converted, CommandError> {
     let name = file.input.name();
-    let opened = file.input.open()?;
+    let opened = file.input.open(args.source.max_unpacked)?;
     let identity = identify(&opened, &name, &args.source)?;
     let role = args
         .target()
@@ -294,31 +321,38 @@ fn one_of_many(
         return Err(CommandError::Exists(path));
     }
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| CommandError::Write(parent.to_owned(), error))?;
+        folders.make(parent)?;
     }
-    let sink = if earlier.contains(&FilePlace::of(&path)) {
-        Sink::again(&path)?
-    } else {
-        Sink::file(&path, file.input.path())?
+    let open = |path: &Path| {
+        if earlier.contains(&FilePlace::of(path)) {
+            Sink::again(path)
+        } else {
+            Sink::file(path, file.input.path())
+        }
     };
+    let sink = open(&path)?;
+    let mut next = || open(&taken.claim(output, &file.base, args.target().name, framing));
     // The bar counts bytes on disk: those of a compressed file when it is done.
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
     let to = (args.target(), role);
-    let options = conversion_options(&file.input, to, args)?;
-    let converted = convert(opened, &file.input, identity, to, sink, &options, shown)?;
+    let options = conversion_options((&opened, &file.input), &identity, to, args)?;
+    let converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
     bar.inc(at_the_end);
     Ok(Converted { output: Some(path), ..converted })
 }
 
 fn conversion_options(
-    input: &InputPlace,
+    (opened, input): (&Opened, &InputPlace),
+    from: &Identified,
     to: (&'static Dialect, Role),
     args: &Convert,
 ) -> Result<Options, CommandError> {
     Ok(Options {
+        outline: outline((opened, input), from, to, &args.source)?,
         include_raw: args.raw,
         source_name: input.stem(),
+        source_place: input.place(),
         backend: backends::chosen(&args.backend, to.0)?,
         model: args.model.clone(),
         now: now(),
@@ -326,12 +360,26 @@ fn conversion_options(
     })
 }
 
+/// The name of a further file for one that was named: `out-2.json`.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+/// Opens the file of each record after the first, where the records of an input go to files of their own.
+type NextFile<'n> = Option<&'n mut dyn FnMut() -> Result<Sink, CommandError>>;
+
 fn convert(
     opened: Opened,
     input: &InputPlace,
     from: Identified,
     to: (&'static Dialect, Role),
-    mut sink: Sink,
+    (mut sink, next): (Sink, NextFile<'_>),
     options: &Options,
     bar: &ProgressBar,
 ) -> Result<Converted, CommandError> {
@@ -339,13 +387,24 @@ fn convert(
     let mut pipe = pipe.map_err(|_| CommandError::NoTargetRole(to.0, from.spec.role))?;
     let is_copy = pipe.is_copy();
     let converted = |report| Converted { name: input.name(), output: None, from, to, is_copy, report };
-    let nothing_read = |converted: &Converted| !converted.is_copy && converted.report.read == 0;
+    // Lines over the frame limit are not read either, and are carried over all the same.
+    let carried = |report: &Report| {
+        report.kept > 0 && report.problems.iter().any(|problem| problem.code == Code::TooLarge)
+    };
+    let nothing_read = |converted: &Converted| {
+        !converted.is_copy && converted.report.read == 0 && !carried(&converted.report)
+    };
     let refuse = || {
         Err(CommandError::NothingRead {
             name: input.name(),
             dialect: from.dialect,
             looks_like: from.looks_like,
         })
+    };
+
+    let finish = |sink: Sink, converted: &Converted| match next {
+        Some(next) if record::has_several(&converted.report) => sink.finish_apart(next),
+        _ => sink.finish(),
     };
 
     if let Some(bytes) = opened.whole() {
@@ -358,12 +417,14 @@ fn convert(
         }
         interlingua::json::Output::write(&mut sink, &out);
         bar.inc(bytes.len() as u64);
-        sink.finish()?;
+        finish(sink, &converted)?;
         return Ok(converted);
     }
     let failed = |error| CommandError::Read(input.name(), error);
     opened.each(failed, |bytes| {
         pipe.push(bytes, &mut sink);
+        // The next bytes of a pipe may be long in coming.
+        sink.flush();
         bar.inc(bytes.len() as u64);
         sink.take_error()
     })?;
@@ -371,8 +432,35 @@ fn convert(
     if nothing_read(&converted) {
         return refuse();
     }
-    sink.finish()?;
+    finish(sink, &converted)?;
     Ok(converted)
+}
+
+/// Reads an input that becomes another agent's log a first time, to see which of it still counts. An input that can be
+/// read only once has no outline.
+fn outline(
+    (opened, input): (&Opened, &InputPlace),
+    from: &Identified,
+    to: (&'static Dialect, Role),
+    source: &SourceFlags,
+) -> Result<Option<Arc<Outline>>, CommandError> {
+    let is_log = to.0.plane == Plane::Log && to.1 == Role::Log;
+    if !is_log || to.0.name == from.dialect.name || !(opened.whole().is_some() || input.opens_again()) {
+        return Ok(None);
+    }
+    let Ok(mut first) = OutlineReader::new((from.dialect, from.spec.role), &options(source)) else {
+        return Ok(None);
+    };
+    if let Some(bytes) = opened.whole() {
+        first.push(bytes);
+    } else {
+        let failed = |error| CommandError::Read(input.name(), error);
+        input.open(source.max_unpacked)?.each(failed, |bytes| {
+            first.push(bytes);
+            Ok(())
+        })?;
+    }
+    Ok(Some(Arc::new(first.finish())))
 }
 
 /// The time in milliseconds since 1970.

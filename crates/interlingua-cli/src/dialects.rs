@@ -55,6 +55,7 @@ fn json() -> String {
                 detected_by,
                 flavour_of: _,
                 issuer: _,
+                lineage: _,
                 roles,
                 sniff: _,
             } = dialect;

@@ -12,6 +12,7 @@ use interlingua_archive::ArchiveError;
 use interlingua_record::contract::Refusal;
 
 use crate::content::ContentForm;
+use crate::show::safe;
 use crate::unpack::{Packing, UnpackError};
 
 /// How the command ends.
@@ -109,6 +110,8 @@ pub(crate) enum CommandError {
     SeveralSessions(usize),
     /// A record holds sessions that were joined, and one log is one session.
     HoldsSessions(String),
+    /// Several inputs, and an output that has the name of a file.
+    FileForSeveral(PathBuf),
     /// What should be the directory for the outputs is a file.
     NotADirectory(PathBuf),
     /// The report is one of the outputs.
@@ -216,6 +219,7 @@ impl CommandError {
             | CommandError::Exists(_)
             | CommandError::StdoutTwice
             | CommandError::NotADirectory(_)
+            | CommandError::FileForSeveral(_)
             | CommandError::UnknownDialect(..)
             | CommandError::UnknownBackend(..)
             | CommandError::UnknownCommand(_)
@@ -274,11 +278,11 @@ impl CommandError {
                 let folders: Vec<_> =
                     path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
                 let missing = folders.into_iter().rev().find(|folder| !folder.exists());
-                let missing = missing.unwrap_or(path).display();
-                format!("cannot write `{}`: there is no directory `{missing}`", path.display())
+                let missing = safe::path_name(missing.unwrap_or(path));
+                format!("cannot write `{}`: there is no directory `{missing}`", safe::path_name(path))
             }
             CommandError::Write(path, error) => {
-                format!("cannot write `{}`: {}", path.display(), reason(error))
+                format!("cannot write `{}`: {}", safe::path_name(path), reason(error))
             }
             CommandError::Output(error) => format!("cannot write to stdout: {}", reason(error)),
             CommandError::Empty(name) => format!("there is nothing in `{name}`"),
@@ -316,14 +320,20 @@ impl CommandError {
                 format!("these files are of {count} sessions that do not belong together")
             }
             CommandError::HoldsSessions(name) => format!("`{name}` holds several sessions that were joined"),
-            CommandError::NotADirectory(path) => format!("`{}` is not a directory", path.display()),
-            CommandError::OverInput(path) => format!("`{}` is the input itself", path.display()),
-            CommandError::OverOutput(path) => format!("`{}` is the output, too", path.display()),
+            CommandError::FileForSeveral(path) => {
+                format!(
+                    "`{}` is the name of a file, and several outputs need a directory",
+                    safe::path_name(path)
+                )
+            }
+            CommandError::NotADirectory(path) => format!("`{}` is not a directory", safe::path_name(path)),
+            CommandError::OverInput(path) => format!("`{}` is the input itself", safe::path_name(path)),
+            CommandError::OverOutput(path) => format!("`{}` is the output, too", safe::path_name(path)),
             CommandError::IsLink => "a link, and links are not followed".to_owned(),
             CommandError::IsTemporary => "left by a run that was stopped".to_owned(),
             CommandError::IsThere => "it is what an earlier run wrote here".to_owned(),
             CommandError::IsNoFile => "neither a file nor a directory".to_owned(),
-            CommandError::Exists(path) => format!("`{}` is there already", path.display()),
+            CommandError::Exists(path) => format!("`{}` is there already", safe::path_name(path)),
             CommandError::NoMatch(pattern) => format!("nothing matches `{pattern}`"),
             CommandError::BadPattern(pattern, at, what) => {
                 format!("`{pattern}` is no pattern: character {}: {what}", at + 1)
@@ -442,6 +452,9 @@ impl CommandError {
             CommandError::NoMatch(_) | CommandError::BadPattern(..) => {
                 "`*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them".to_owned()
             }
+            CommandError::FileForSeveral(path) => {
+                format!("name a directory, or `-o {}/` for a directory of that name", safe::path_name(path))
+            }
             CommandError::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
             CommandError::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
             CommandError::IsLink
@@ -473,10 +486,18 @@ impl CommandError {
                     names => format!("it is spoken by {}; `--backends FILE` adds your own", names.join(", ")),
                 }
             }
-            CommandError::Backends(..) => "`docs/backends.md` shows such a file".to_owned(),
-            CommandError::Prices(..) => "`docs/cli.md` shows such a file".to_owned(),
+            CommandError::Backends(..) => {
+                "a file of backends holds `[[backend]]` tables with `name`, `dialect` and rules; `interlingua matrix \
+                 --list-backends` lists the rules"
+                    .to_owned()
+            }
+            CommandError::Prices(..) => {
+                "a file of prices holds `date`, `source` and, under `[models]`, lines such as `\"gpt-5.2\" = { input = \
+                 1.75, output = 14 }`, in dollars per million tokens"
+                    .to_owned()
+            }
             CommandError::NoSession(..) => "give a log, a live stream of an agent or a record".to_owned(),
-            CommandError::Order(..) => "`docs/contract.md` shows what it holds".to_owned(),
+            CommandError::Order(..) => "`interlingua help translate` shows a work order".to_owned(),
             CommandError::Refused(refusal) if !refusal.elsewhere.is_empty() => {
                 format!("it is said by {}", refusal.elsewhere.join(", "))
             }
@@ -544,6 +565,7 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
+        io::ErrorKind::FileTooLarge => "it would be larger than a file may be (`ulimit -f`)".to_owned(),
         io::ErrorKind::StorageFull => "no space is left".to_owned(),
         io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there".to_owned(),
         io::ErrorKind::NotADirectory => "a part of its path is no directory".to_owned(),

@@ -190,11 +190,11 @@ pub(crate) struct ShowSession {
     #[command(flatten)]
     pub(crate) source: SourceFlags,
 
-    /// Write Markdown (CommonMark)
+    /// Write Markdown (CommonMark), as `-o FILE.md` does
     #[arg(long, conflicts_with = "html")]
     pub(crate) markdown: bool,
 
-    /// Write one HTML page that needs nothing else
+    /// Write one HTML page that needs nothing else, as `-o FILE.html` does
     #[arg(long)]
     pub(crate) html: bool,
 
@@ -258,7 +258,8 @@ pub(crate) struct Dialects {
 /// Show what each dialect says, or what is lost from one to another
 ///
 /// Without dialects: every feature of the model APIs and how well each says it. With one: that one alone. With two: what
-/// the first says and the second says less well or not at all, which is what a conversion can lose.
+/// the first says and the second says less well or not at all, which is what a conversion can lose; of logs also what is
+/// carried exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Matrix {
     /// The dialect to read (`interlingua dialects` lists them)
@@ -295,8 +296,9 @@ pub(crate) enum TableFormat {
 
 /// Carry out a work order: translate a vendor's request, or with `--response` its answer, and give a receipt
 ///
-/// A work order is a request in an envelope that says where it is to go and what must not be lost; see `docs/contract.md`.
-/// If something would be lost that must not be, nothing is translated (exit code 3) and the receipt says what.
+/// A work order is a request in an envelope that says where it is to go and what must not be lost, such as
+/// `{"schema": "interlingua.work-order/1", "task": "t1", "request": {…}, "backend": {"dialect": "openai-chat", "name": "vllm"},
+/// "policy": {"conversation": "fail"}}`; the request is in the vendor's own form. If something would be lost that must not be, nothing is translated (exit code 3) and the receipt says what.
 #[derive(Debug, Args)]
 pub(crate) struct Translate {
     /// The work order; `-` for stdin
@@ -414,6 +416,10 @@ pub(crate) struct SourceFlags {
     /// The largest line, event or document to read; larger ones pass through unread (such as `64MiB`)
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MiB")]
     pub(crate) max_frame: usize,
+
+    /// How much one compressed input may unpack to (such as `20GiB`)
+    #[arg(long, value_name = "SIZE", value_parser = any_size, default_value = "1GiB")]
+    pub(crate) max_unpacked: u64,
 }
 
 /// How many inputs are worked on at once.
@@ -445,8 +451,16 @@ fn jobs(text: &str) -> Result<usize, String> {
 /// More threads than any machine has processors are a mistake.
 const MOST_JOBS: usize = 1024;
 
-/// Reads `4096`, `64k`, `64KiB`, `1G`: always in powers of 1024.
+/// Reads a size that fits a frame.
 fn size(text: &str) -> Result<usize, String> {
+    // Places inside a frame are 32 bits wide.
+    let bytes = any_size(text)?;
+    let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes < 1 << 32);
+    bytes.ok_or_else(|| "expected 1 byte to 4 GiB".to_owned())
+}
+
+/// Reads `4096`, `64k`, `64KiB`, `1G`: always in powers of 1024.
+fn any_size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim().to_ascii_lowercase().as_str() {
@@ -454,12 +468,12 @@ fn size(text: &str) -> Result<usize, String> {
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
         _ => return Err(format!("`{unit}` is no unit; use `KiB`, `MiB` or `GiB`")),
     };
-    let number: usize = number.parse().map_err(|_| "expected a number such as `64MiB`".to_owned())?;
+    let number: u64 = number.parse().map_err(|_| "expected a number such as `64MiB`".to_owned())?;
     let bytes = number.checked_shl(shift).filter(|bytes| bytes >> shift == number && *bytes > 0);
-    // Places inside a frame are 32 bits wide.
-    bytes.filter(|bytes| *bytes < 1 << 32).ok_or_else(|| "expected 1 byte to 4 GiB".to_owned())
+    bytes.ok_or_else(|| "expected a size such as `64MiB`".to_owned())
 }
 
 #[cfg(test)]

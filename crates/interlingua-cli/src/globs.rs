@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use crate::error::CommandError;
+use crate::show::safe;
 
 /// The pattern, if this argument is one: it has wildcards and is no name of anything that exists.
 pub(crate) fn pattern(path: &Path) -> Option<&str> {
@@ -11,14 +12,25 @@ pub(crate) fn pattern(path: &Path) -> Option<&str> {
     (text.contains(WILD) && !path.exists()).then_some(text)
 }
 
-/// Everything that matches, sorted, and the directories that could not be looked into. Links are matched and not followed:
-/// they may lead in circles.
-pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<CommandError>), CommandError> {
+/// Refuses a pattern that makes no sense.
+pub(crate) fn check(pattern: &str) -> Result<(), CommandError> {
+    parsed(pattern).map(drop)
+}
+
+fn parsed(pattern: &str) -> Result<(glob::Pattern, PathBuf), CommandError> {
     // `./x`, `x/.` and `x` are one.
     let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);
     let parts: PathBuf = parts.collect();
-    let matches = glob::Pattern::new(&parts.to_string_lossy())
-        .map_err(|error| CommandError::BadPattern(pattern.to_owned(), error.pos, error.msg))?;
+    match glob::Pattern::new(&parts.to_string_lossy()) {
+        Ok(matches) => Ok((matches, parts)),
+        Err(error) => Err(CommandError::BadPattern(pattern.to_owned(), error.pos, error.msg)),
+    }
+}
+
+/// Everything that matches, sorted, and the directories that could not be looked into. Links are matched and not followed:
+/// they may lead in circles.
+pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<CommandError>), CommandError> {
+    let (matches, parts) = parsed(pattern)?;
     let deepest = if pattern.contains("**") { usize::MAX } else { parts.components().count() };
     let mut search = Search { matches, deepest, found: Vec::new(), failed: Vec::new() };
     search.look_into(&root(pattern));
@@ -47,7 +59,7 @@ impl Search {
             Ok(entries) => entries,
             // A pattern below something that is not there matches nothing.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.failed.push(CommandError::Read(here.display().to_string(), error)),
+            Err(error) => return self.failed.push(CommandError::Read(safe::path_name(here), error)),
         };
         for entry in entries {
             let path = folder.join(entry.file_name());

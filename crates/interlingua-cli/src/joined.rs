@@ -1,8 +1,9 @@
 //! Sessions that belong together: `convert --join` makes one record of the files of a session, its subagents and forks; the
 //! way back makes the files again.
 
-use std::collections::HashMap;
-use std::fs::{self, File};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,11 +15,14 @@ use interlingua::graph::{
 use interlingua::json::Output;
 use interlingua::model::Usage;
 
-use crate::convert::{Converted, RunAccount, convert_file, report_file, report_place, tell};
+use crate::convert::{
+    Converted, RunAccount, convert_file, output_directory, report_file, report_place, tell,
+};
 use crate::error::CommandError;
 use crate::flags::Convert;
 use crate::jobs;
 use crate::outputs::{self, PrivateFolder, Sink, Taken};
+use crate::show::safe;
 use crate::sources::{self, FoundFile, FoundFiles};
 use crate::summary::Summary;
 use crate::talk::Talk;
@@ -30,7 +34,8 @@ pub(crate) struct SeparatedInput {
     pub(crate) record: PathBuf,
     /// What its source file was called, without its extension; empty for the first.
     pub(crate) file: String,
-    number: usize,
+    /// Its number in the record: names of files may be alike.
+    pub(crate) number: usize,
     folder: Arc<PrivateFolder>,
 }
 
@@ -38,8 +43,8 @@ impl SeparatedInput {
     /// The name in messages.
     pub(crate) fn name(&self) -> String {
         match self.file.as_str() {
-            "" => self.record.display().to_string(),
-            file => format!("{}, {file}", self.record.display()),
+            "" => safe::path_name(&self.record),
+            file => format!("{}, {file}", safe::path_name(&self.record)),
         }
     }
 
@@ -116,7 +121,7 @@ pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
     let folder = Arc::new(PrivateFolder::new()?);
     let mut files = vec![String::new()];
     let mut following = HashMap::new();
-    let mut sinks = HashMap::new();
+    let mut parts = PartFiles { folder: &folder, open: HashMap::new(), begun: HashSet::new() };
     let mut failed = None;
     let mut splitter = Splitter::default();
     let mut each = |part: SplitPart<'_>| {
@@ -134,24 +139,13 @@ pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
                 (number, bytes)
             }
         };
-        let written = (|| {
-            let sink = match sinks.entry(number) {
-                std::collections::hash_map::Entry::Occupied(sink) => sink.into_mut(),
-                std::collections::hash_map::Entry::Vacant(place) => {
-                    place.insert(io::BufWriter::new(File::create_new(numbered(&folder, number))?))
-                }
-            };
-            io::Write::write_all(sink, bytes)
-        })();
-        if let Err(error) = written {
+        if let Err(error) = parts.write(number, bytes) {
             failed.get_or_insert(error);
         }
     };
     read_all(record, &mut |bytes| splitter.push(bytes, &mut each))?;
     splitter.finish(&mut each);
-    for sink in sinks.into_values() {
-        sink.into_inner().map_err(io::IntoInnerError::into_error)?;
-    }
+    parts.close()?;
     if let Some(error) = failed {
         return Err(error);
     }
@@ -163,6 +157,44 @@ pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
     };
     Ok(files.into_iter().enumerate().map(input).collect())
 }
+
+/// The files that a joined record is taken apart into. Few of them are open at once, however many there are.
+struct PartFiles<'f> {
+    folder: &'f PrivateFolder,
+    open: HashMap<usize, io::BufWriter<File>>,
+    begun: HashSet<usize>,
+}
+
+impl PartFiles<'_> {
+    fn write(&mut self, number: usize, bytes: &[u8]) -> io::Result<()> {
+        if self.open.len() >= MOST_OPEN && !self.open.contains_key(&number) {
+            self.close()?;
+        }
+        let file = match self.open.entry(number) {
+            Entry::Occupied(file) => file.into_mut(),
+            Entry::Vacant(place) => {
+                let path = numbered(self.folder, number);
+                let file = if self.begun.insert(number) {
+                    File::create_new(path)?
+                } else {
+                    OpenOptions::new().append(true).open(path)?
+                };
+                place.insert(io::BufWriter::new(file))
+            }
+        };
+        io::Write::write_all(file, bytes)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        for (_, file) in self.open.drain() {
+            file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        }
+        Ok(())
+    }
+}
+
+/// How many parts of a joined record are open at once.
+const MOST_OPEN: usize = 16;
 
 fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut file = BufReader::with_capacity(CHUNK, File::open(path)?);
@@ -188,6 +220,7 @@ pub(crate) fn join(
     if args.target().name != record::DIALECT.name {
         return Err(CommandError::JoinsRecords(args.target()));
     }
+    let folders = into_directory.then(|| output_directory(output, args)).transpose()?.unwrap_or_default();
     let FoundFiles { files, skipped, failed, .. } = sources::find(inputs, into_directory.then_some(output));
     let read: Vec<&Path> = files.iter().filter_map(|file| file.input.path()).collect();
     let written: Vec<&Path> =
@@ -232,7 +265,7 @@ pub(crate) fn join(
             let base = &files[family.members[root].number].base;
             let path = taken.claim(output, base, args.target().name, record_framing());
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(|error| CommandError::Write(parent.to_owned(), error))?;
+                folders.make(parent)?;
             }
             path
         } else {
@@ -286,7 +319,7 @@ impl<'f> Family<'f> {
 
     fn read(&self, member: usize, push: &mut dyn FnMut(&[u8])) -> Result<(), CommandError> {
         let path = self.path(member);
-        read_all(&path, push).map_err(|error| CommandError::Read(path.display().to_string(), error))
+        read_all(&path, push).map_err(|error| CommandError::Read(safe::path_name(&path), error))
     }
 
     /// Finds out who belongs to whom, and by which call.

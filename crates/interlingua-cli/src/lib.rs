@@ -12,6 +12,7 @@ mod check;
 mod content;
 mod convert;
 mod dialects;
+mod diffs;
 mod error;
 mod flags;
 mod globs;

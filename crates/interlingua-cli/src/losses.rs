@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use interlingua::ledger::{Reason, Report, Row};
 use interlingua::model::{Field, Group};
 
-use crate::render::{leaves, number};
+use crate::render::{leaves, number, plural};
 use crate::show::safe;
 
 /// What a loss is about, as far as it matters to people.
@@ -70,9 +69,11 @@ fn is_missed(path: &str, reason: Option<Reason>, field: Option<Field>) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct LossTable {
     rows: Vec<LossRow>,
-    /// The rows, by the hash of their path, reason and field.
-    known: HashMap<u64, usize>,
+    /// The rows, by their path, reason and field.
+    known: HashMap<RowKey, usize>,
 }
+
+type RowKey = (String, Option<Reason>, Option<Field>);
 
 #[derive(Debug)]
 struct LossRow {
@@ -138,22 +139,51 @@ impl LossTable {
         })
     }
 
-    /// What is missing of the conversation: the values of the model, most first.
-    pub(crate) fn missed(&self) -> Vec<(&str, u64)> {
-        let mut missed: Vec<(&str, u64)> = Vec::new();
+    /// The parts of the conversation that are missing, in words, and whether the target has no field for any of them.
+    pub(crate) fn missed(&self, agents: u64) -> (Vec<String>, bool) {
+        let mut counts: Vec<(Option<Field>, &str, u64)> = Vec::new();
+        let mut no_field = true;
         for row in self.rows.iter().filter(|row| is_missed(&row.path, row.reason, row.field)) {
-            let what = match row.field {
-                Some(field) => field.word(),
-                None if row.path == UNPARSED => "what could not be read",
-                None => "everything",
-            };
-            match missed.iter_mut().find(|(known, _)| *known == what) {
-                Some((_, count)) => *count += row.count,
-                None => missed.push((what, row.count)),
+            no_field &= row.reason == Some(Reason::NoSlot);
+            let path = if row.field.is_some() { "" } else { row.path.as_str() };
+            match counts.iter_mut().find(|(field, known, _)| *field == row.field && *known == path) {
+                Some((_, _, count)) => *count += row.count,
+                None => counts.push((row.field, path, row.count)),
             }
         }
-        missed.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        missed
+        counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+        let of = |wanted: Field| {
+            counts.iter().find(|(field, ..)| *field == Some(wanted)).map_or(0, |(.., count)| *count)
+        };
+        let (calls, results) = (of(Field::CallName), of(Field::ResultCallId));
+        let subagents =
+            agents > 0 && of(Field::ItemAgent) > 0 && calls + results + of(Field::MessageText) > 0;
+        let mut missed = Vec::new();
+        let inside: Vec<String> = [(calls, "call"), (results, "result")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| plural(count, word))
+            .collect();
+        match (subagents, inside.is_empty()) {
+            (true, true) => missed.push(plural(agents, "subagent")),
+            (true, false) => missed.push(format!("{} ({})", plural(agents, "subagent"), inside.join(", "))),
+            (false, _) => missed.extend(inside),
+        }
+        for (field, path, count) in &counts {
+            match field {
+                // The parts of a call that is missing are missing with it.
+                Some(Field::CallName | Field::ResultCallId) => {}
+                Some(Field::ItemAgent | Field::ItemParentCall) if subagents => {}
+                Some(field) if *count <= calls && is_part_of_call(*field) => {}
+                Some(field) if *count <= results && is_part_of_result(*field) => {}
+                Some(field) => missed.push(phrase(*field, *count)),
+                None if *path == UNPARSED => {
+                    missed.push(format!("{} that could not be read", plural(*count, "part")));
+                }
+                None => missed.push("everything".to_owned()),
+            }
+        }
+        (missed, no_field)
     }
 
     /// Whether there is something that nobody had a word for, which may have been anything.
@@ -186,10 +216,115 @@ impl LossTable {
     }
 }
 
-fn key(path: &str, row: &Row) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (path, row.reason, row.field).hash(&mut hasher);
-    hasher.finish()
+const fn is_part_of_call(field: Field) -> bool {
+    matches!(field, Field::CallId | Field::CallKind | Field::CallNamespace | Field::CallArgs)
+}
+
+const fn is_part_of_result(field: Field) -> bool {
+    matches!(
+        field,
+        Field::ResultName
+            | Field::ResultText
+            | Field::ResultJson
+            | Field::ResultMedia
+            | Field::ResultIsError
+            | Field::ResultExitCode
+    )
+}
+
+/// So many values of a field, in words for people.
+fn phrase(field: Field, count: u64) -> String {
+    let of = |what: &str, of: &str| format!("{what} of {}", plural(count, of));
+    match field {
+        Field::StopReason => of("stop reason", "turn"),
+        Field::StopSequence => of("stop sequence", "turn"),
+        Field::StopDetail => of("stop detail", "turn"),
+        Field::TurnAnswer => of("choice number", "turn"),
+        Field::ItemAuthor => of("author", "item"),
+        Field::ItemOrigin => of("origin", "message"),
+        Field::ItemAgent => of("subagent's name", "item"),
+        Field::ItemParentCall => of("starting call", "subagent's item"),
+        Field::ItemAnswer => of("choice number", "item"),
+        Field::ItemPhase => of("phase", "message"),
+        Field::ItemSubject => of("heading", "thought"),
+        Field::MessageText => of("text", "message"),
+        Field::MessageMedia => of("media", "message"),
+        Field::MessageJson => of("JSON", "message"),
+        Field::Refusal => plural(count, "refusal"),
+        Field::CitationKind => of("kind", "citation"),
+        Field::CitationQuote => of("quote", "citation"),
+        Field::CitationTitle => of("title", "citation"),
+        Field::CitationSource => of("source", "citation"),
+        Field::CitationDocument => of("document", "citation"),
+        Field::CitationStart | Field::CitationEnd | Field::CitationFrom | Field::CitationTo => {
+            of("range", "citation")
+        }
+        Field::MediaType => of("media type", "attachment"),
+        Field::MediaName => of("name", "attachment"),
+        Field::MediaContext => of("context", "attachment"),
+        Field::FilePath => of("path", "changed file"),
+        Field::FileAction => of("action", "changed file"),
+        Field::FileDiff => plural(count, "diff"),
+        Field::ReasoningText => of("text", "thought"),
+        Field::ReasoningSummary => of("summary", "thought"),
+        Field::Encrypted => of("encrypted state", "thought"),
+        Field::CallId => of("id", "call"),
+        Field::CallKind => of("kind", "call"),
+        Field::CallNamespace => of("namespace", "call"),
+        Field::CallArgs => of("arguments", "call"),
+        Field::ResultName => of("tool name", "tool result"),
+        Field::ResultText => of("text", "tool result"),
+        Field::ResultMedia => of("media", "tool result"),
+        Field::ResultJson => of("JSON", "tool result"),
+        Field::ResultIsError => of("error flag", "tool result"),
+        Field::ResultExitCode => of("exit code", "tool result"),
+        Field::RewindTo | Field::RewindTurns => plural(count, "rewind"),
+        Field::CompactionTrigger => of("trigger", "compaction"),
+        Field::CompactionBefore | Field::CompactionAfter => of("token count", "compaction"),
+        Field::CompactionSummary => of("summary", "compaction"),
+        Field::CompactionHistory => of("new history", "compaction"),
+        Field::CompactionKeptFrom => of("first kept item", "compaction"),
+        Field::PermissionId => of("id", "permission"),
+        Field::PermissionAction => of("action", "permission"),
+        Field::PermissionCallId => of("call", "permission"),
+        Field::PermissionInput => of("input", "permission"),
+        Field::PermissionAnswer => of("decision", "permission"),
+        Field::PermissionMessage => of("message", "permission"),
+        Field::PermissionBy => of("decider", "permission"),
+        Field::QuestionId => of("id", "question"),
+        Field::QuestionCallId => of("call", "question"),
+        Field::QuestionText => of("text", "question"),
+        Field::QuestionOption | Field::QuestionOptionAbout => plural(count, "option of question"),
+        Field::QuestionMultiple => of("multiple choice", "question"),
+        Field::QuestionAnswer => of("answer", "question"),
+        Field::QuestionDeclined => of("refusal", "question"),
+        Field::ErrorClass => of("class", "error"),
+        Field::ErrorStatus => of("status", "error"),
+        Field::ErrorCode => of("code", "error"),
+        Field::ErrorMessage => of("message", "error"),
+        Field::ErrorRequestId => of("request id", "error"),
+        Field::ErrorRetryAfter => of("waiting time", "error"),
+        Field::NoticeText => of("text", "notice"),
+        other => format!("{} ({})", other.word(), number(count)),
+    }
+}
+
+/// A reason for people; reports as JSON have its code.
+pub(crate) const fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::NoSlot => "the target has no field for it",
+        Reason::Narrowed => "the target holds less of it",
+        Reason::Merged => "several values became one",
+        Reason::Redundant => "the target has it in another form",
+        Reason::Foreign => "it belongs to another provider",
+        Reason::Refused => "the target refuses it",
+        Reason::Invalid => "the source is damaged there",
+        Reason::Abandoned => "the conversation went back and left it behind",
+    }
+}
+
+fn key(path: &str, row: &Row) -> RowKey {
+    (path.to_owned(), row.reason, row.field)
 }
 
 /// So many lines, or one for each path.
@@ -281,16 +416,16 @@ impl<'r> PathGroup<'r> {
 
     /// Why, and where.
     fn about(&self) -> String {
-        let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(row.reason?.word())).collect();
+        let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(why(row.reason?))).collect();
         reasons.sort_unstable();
         reasons.dedup();
         let most = self.rows.iter().rev().max_by_key(|row| row.count).unwrap_or(&self.rows[0]);
         let rest = most.path.strip_prefix(self.prefix()).unwrap_or(&most.path);
         let where_to_look = match (self.is_several(), most.place.as_deref().map(safe::exact_line)) {
             (false, None) => String::new(),
-            (true, None) => format!("such as {rest}"),
+            (true, None) => format!("such as {}", safe::exact_line(rest)),
             (false, Some(place)) => format!("first in {place}"),
-            (true, Some(place)) => format!("such as {rest} in {place}"),
+            (true, Some(place)) => format!("such as {} in {place}", safe::exact_line(rest)),
         };
         let mut about = reasons.join(" or ");
         if !about.is_empty() && !where_to_look.is_empty() {
@@ -402,7 +537,9 @@ mod tests {
                 let told: u64 = groups.iter().map(PathGroup::count).sum();
                 assert_eq!(told, paths.iter().map(|(_, count)| count).sum::<u64>());
                 let names = groups.iter().map(|group| (group.name(), group.about()));
-                assert!(names.into_iter().all(|(_, about)| about.starts_with("no-slot")));
+                assert!(
+                    names.into_iter().all(|(_, about)| about.starts_with("the target has no field for it"))
+                );
                 assert!(table.text("lost", Detail::Lines(most)).lines().count() <= most.max(2) + 1);
             }
         }
@@ -415,8 +552,8 @@ mod tests {
         assert_eq!(
             text,
             "lost of bookkeeping, and what has no word here: 15 leaves\n  \
-             13  /a/b/…  no-slot, such as /d in line 1\n   \
-             2  /f      no-slot, first in line 1\n"
+             13  /a/b/…  the target has no field for it, such as /d in line 1\n   \
+             2  /f      the target has no field for it, first in line 1\n"
         );
     }
 
@@ -426,7 +563,7 @@ mod tests {
         let mut paths: Vec<(&str, u64)> = many.iter().map(|path| (path.as_str(), 1)).collect();
         paths.extend([("/0", 1), (UNPARSED, 3)]);
         let table = table(&paths);
-        assert_eq!(table.missed(), [("what could not be read", 3)]);
+        assert_eq!(table.missed(0), (vec!["3 parts that could not be read".to_owned()], true));
         let count = |path: &str| table.rows.iter().find(|row| row.path == path).map(|row| row.count);
         assert_eq!((count("/0"), count(OTHER_PATHS)), (Some(2), Some(5)));
     }

@@ -10,17 +10,32 @@ use interlingua::wire::backends::{Backend, Capabilities, RuleValue};
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Matrix, TableFormat};
-use crate::{render, report, talk};
+use crate::{losses, render, report, talk};
 
 pub(crate) fn run(args: &Matrix) -> Result<Exit, CommandError> {
     if args.list_backends {
         return print(&backend_table(&backends::own(args.backends.as_deref())?), args.format);
     }
     let table = match (args.from, args.to) {
-        (Some(from), Some(to)) => between(from, to),
+        (Some(from), Some(to)) => {
+            let readable = from.roles.iter().filter(|spec| spec.read.is_some() && is_compared(spec.role));
+            let roles: Vec<Role> = readable.map(|spec| spec.role).collect();
+            if let Some(role) =
+                roles.first().filter(|_| roles.iter().all(|role| to.role_for(*role).is_none()))
+            {
+                return Err(CommandError::NoTargetRole(to, *role));
+            }
+            between(from, to, args.format)
+        }
         (Some(one), None) => whole(&[one]),
         (None, _) => whole(&model_apis()),
     };
+    if let (true, TableFormat::Text, Some(from), Some(to)) =
+        (table.rows.is_empty(), args.format, args.from, args.to)
+    {
+        return talk::text(&format!("nothing is lost: `{}` has all that `{}` has\n", to.name, from.name))
+            .map(|()| Exit::Done);
+    }
     print(&table, args.format)
 }
 
@@ -71,8 +86,6 @@ fn model_apis() -> Vec<&'static Dialect> {
     DIALECTS.iter().copied().filter(|dialect| dialect.role(Role::Request).is_some()).collect()
 }
 
-const ROLES: [Role; 3] = [Role::Request, Role::Response, Role::Stream];
-
 /// What a dialect says of a field in a role, if it writes that role.
 fn says(dialect: &Dialect, role: Role, field: Field) -> Option<Says> {
     Some((dialect.role(role)?.write.as_ref()?.says)(field))
@@ -88,11 +101,15 @@ fn word(says: Says) -> &'static str {
 }
 
 /// How, or why not.
-fn detail(says: Says) -> String {
+fn detail(says: Says, format: TableFormat) -> String {
     match says {
         Says::Exactly => String::new(),
         Says::Emulated(how) | Says::Less(how) => how.to_owned(),
-        Says::No(reason) => reason.word().to_owned(),
+        Says::No(reason) => match format {
+            // Programs compare codes.
+            TableFormat::Json => reason.word().to_owned(),
+            TableFormat::Text | TableFormat::Markdown => losses::why(reason).to_owned(),
+        },
     }
 }
 
@@ -100,7 +117,7 @@ fn detail(says: Says) -> String {
 fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
     let head = ["feature", "in"].into_iter().chain(dialects.iter().map(|dialect| dialect.name));
     let mut rows = Vec::new();
-    for role in [Role::Request, Role::Response] {
+    for role in [Role::Request, Role::Response, Role::Log, Role::Live, Role::Input] {
         for field in fields() {
             let all: Vec<Option<Says>> = dialects.iter().map(|dialect| says(dialect, role, field)).collect();
             if all.iter().flatten().all(|says| matches!(says, Says::No(_))) {
@@ -113,26 +130,39 @@ fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
     MatrixTable { head: head.map(str::to_owned).collect(), rows }
 }
 
-/// What the one says and the other says less well or not at all.
-fn between(from: &'static Dialect, to: &'static Dialect) -> MatrixTable {
+/// What a conversion carries of each value that the first dialect has: between model APIs the values that arrive less well or not at
+/// all, and of sessions all of them.
+fn between(from: &'static Dialect, to: &'static Dialect, format: TableFormat) -> MatrixTable {
     let mut rows = Vec::new();
-    for role in ROLES {
+    let readable = from.roles.iter().filter(|spec| spec.read.is_some());
+    for role in readable.map(|spec| spec.role).filter(|role| is_compared(*role)) {
+        let Some(target) = to.role_for(role) else { continue };
         for field in fields() {
-            let (Some(own), Some(other)) = (says(from, role, field), says(to, role, field)) else { continue };
-            let is_said = !matches!(own, Says::No(_));
+            // A form that is only read may hold any value.
+            let is_said = says(from, role, field).is_none_or(|own| !matches!(own, Says::No(_)));
+            let Some(other) = says(to, target, field) else { continue };
             let is_whole = from.name == to.name || matches!(other, Says::Exactly);
-            if is_said && !is_whole {
+            let is_session = role.is_session();
+            if is_said && (!is_whole || is_session && from.name != to.name) {
                 rows.push(vec![
                     field.word().to_owned(),
                     role.word().to_owned(),
                     word(other).to_owned(),
-                    detail(other),
+                    detail(other, format),
                 ]);
             }
         }
     }
     let head = ["feature", "in", "fidelity", "how"].map(str::to_owned).to_vec();
     MatrixTable { head, rows }
+}
+
+/// Whether a table is about what is said in this role, and not about counts or lists.
+const fn is_compared(role: Role) -> bool {
+    match role {
+        Role::Request | Role::Response | Role::Stream | Role::Log | Role::Live => true,
+        Role::Count | Role::Counted | Role::Models | Role::Input => false,
+    }
 }
 
 /// Fields that are about something, in the order of reports.

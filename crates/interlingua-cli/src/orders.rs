@@ -8,6 +8,7 @@ use interlingua_record::contract::{self, Digest, WorkOrder};
 
 use crate::error::{CommandError, Exit};
 use crate::flags::{ReceiptCommand, Translate};
+use crate::show::safe;
 use crate::talk::{self, Talk};
 use crate::{backends, outputs, render};
 
@@ -19,7 +20,7 @@ pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandEr
     let written: Vec<&Path> =
         [&args.output, &args.receipt].into_iter().flatten().map(PathBuf::as_path).collect();
     outputs::check_places(&written, &inputs)?;
-    let name = args.order.display().to_string();
+    let name = safe::path_name(&args.order);
     let order = WorkOrder::read(&read_text(&args.order)?)
         .map_err(|error| CommandError::Order(name.clone(), error.to_string()))?;
     let previous = args.previous.as_deref().map(read).transpose()?.map(|bytes| Digest::of(&bytes));
@@ -74,13 +75,13 @@ pub(crate) fn receipt(command: &ReceiptCommand, talk: &Talk) -> Result<Exit, Com
                 }
             }
             let found = contract::verify(&read_text(receipt)?, &known);
-            talk::text(&render::findings(&receipt.display().to_string(), &found))?;
+            talk::text(&render::findings(&safe::path_name(receipt), &found))?;
             Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
         }
         ReceiptCommand::Diff { one, two, quiet: _ } => {
             let changes = contract::diff(&read_text(one)?, &read_text(two)?);
             let changes = changes.ok_or_else(|| {
-                CommandError::Order(one.display().to_string(), "one of the two is not JSON".to_owned())
+                CommandError::Order(safe::path_name(one), "one of the two is not JSON".to_owned())
             })?;
             talk::text(&render::changes(&changes))?;
             if changes.is_empty() {
@@ -100,12 +101,12 @@ fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
         }
         fs::read(path)
     };
-    read().map_err(|error| CommandError::Read(path.display().to_string(), error))
+    read().map_err(|error| CommandError::Read(safe::path_name(path), error))
 }
 
 fn read_text(path: &Path) -> Result<String, CommandError> {
     String::from_utf8(read(path)?).map_err(|_| {
         let error = std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8");
-        CommandError::Read(path.display().to_string(), error)
+        CommandError::Read(safe::path_name(path), error)
     })
 }

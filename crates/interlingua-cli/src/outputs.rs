@@ -4,12 +4,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufRead as _, Write};
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use interlingua::framing::Framing;
+use interlingua::dialects::ours::record;
+use interlingua::framing::{Frame, FrameKind, Framing};
 use interlingua::json::Output;
 use tempfile::NamedTempFile;
 
@@ -125,10 +126,37 @@ impl Taken {
             let is_free = number == 1 || !self.bases.contains(Path::new(&name));
             name.push(format!(".{dialect}.{extension}"));
             let path = dir.join(name);
-            if is_free && taken.insert(FilePlace::of(&path)) {
+            // The place of an output changes once it is there, or its directory; the name does not.
+            let name = FilePlace::Named(path.clone());
+            if is_free && !taken.contains(&name) && taken.insert(FilePlace::of(&path)) {
+                taken.insert(name);
                 return path;
             }
             number += 1;
+        }
+    }
+}
+
+/// Directories made for outputs. Those that stay empty are removed at the end.
+#[derive(Debug, Default)]
+pub(crate) struct NewFolders(Mutex<Vec<PathBuf>>);
+
+impl NewFolders {
+    /// Makes a directory, and those above it that are missing.
+    pub(crate) fn make(&self, folder: &Path) -> Result<(), CommandError> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
+        let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        made.extend(missing.into_iter().rev());
+        fs::create_dir_all(folder).map_err(|error| CommandError::Write(folder.to_owned(), error))
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..).rev() {
+            // A directory with something in it stays.
+            let _ = fs::remove_dir(folder);
         }
     }
 }
@@ -146,6 +174,8 @@ pub(crate) const fn extension(framing: Framing) -> &'static str {
 pub(crate) struct Sink {
     target: OutputPlace,
     failed: Option<io::Error>,
+    /// The last line has no end yet.
+    open_line: bool,
 }
 
 enum OutputPlace {
@@ -156,8 +186,9 @@ enum OutputPlace {
 }
 
 impl Sink {
+    #[expect(clippy::disallowed_methods, reason = "this is where data goes to")]
     pub(crate) fn stdout() -> Self {
-        Self { target: OutputPlace::Stdout(io::stdout().lock()), failed: None }
+        Self { target: OutputPlace::Stdout(io::stdout().lock()), failed: None, open_line: false }
     }
 
     /// A file made of that input. A file that is replaced keeps its permissions; a new one has those of the input. A link
@@ -167,7 +198,11 @@ impl Sink {
         let Some(path) = &followed(path).map_err(failed)? else {
             // What stands in it already stays.
             let file = OpenOptions::new().append(true).open(path).map_err(failed)?;
-            return Ok(Self { target: OutputPlace::Device(path.to_owned(), file), failed: None });
+            return Ok(Self {
+                target: OutputPlace::Device(path.to_owned(), file),
+                failed: None,
+                open_line: false,
+            });
         };
         let target = match fs::metadata(path) {
             Ok(meta) if !meta.is_file() => {
@@ -182,7 +217,7 @@ impl Sink {
                 OutputPlace::Temporary(Unfinished::beside(path, permissions).map_err(failed)?)
             }
         };
-        Ok(Self { target, failed: None })
+        Ok(Self { target, failed: None, open_line: false })
     }
 
     /// A file of which nobody knows whether it is for others: it holds pieces of many inputs.
@@ -206,6 +241,13 @@ impl Sink {
         Ok(sink)
     }
 
+    /// Passes on to stdout what is written so far. Files are passed on at the end.
+    pub(crate) fn flush(&mut self) {
+        if let (OutputPlace::Stdout(stdout), None) = (&mut self.target, &self.failed) {
+            self.failed = stdout.flush().err();
+        }
+    }
+
     /// The first error, once.
     pub(crate) fn take_error(&mut self) -> Result<(), CommandError> {
         match self.failed.take() {
@@ -218,11 +260,44 @@ impl Sink {
         }
     }
 
+    /// Everything is written, and it is several records: the first takes the name of the file, and each of the others goes to
+    /// the file that `next` opens. A device and stdout have the records one after the other.
+    pub(crate) fn finish_apart(
+        mut self,
+        next: &mut dyn FnMut() -> Result<Sink, CommandError>,
+    ) -> Result<(), CommandError> {
+        self.take_error()?;
+        let OutputPlace::Temporary(whole) = &self.target else { return self.finish() };
+        let Some(file) = &whole.file else { return Ok(()) };
+        let failed = |error| CommandError::Write(whole.target.clone(), error);
+        let mut first = Unfinished::beside(&whole.target, whole.permissions.clone()).map_err(failed)?;
+        first.only_if_same = whole.only_if_same;
+        let first = Sink { target: OutputPlace::Temporary(first), failed: None, open_line: false };
+        let mut files = RecordFiles { current: Ok(first), begun: false, next };
+        let mut framer = record::FRAMING.framer(usize::MAX);
+        let mut reader = io::BufReader::new(File::open(file.path()).map_err(failed)?);
+        loop {
+            let bytes = reader.fill_buf().map_err(failed)?;
+            let length = bytes.len();
+            if length == 0 {
+                break;
+            }
+            framer.push(bytes, &mut |frame| files.frame(&frame));
+            reader.consume(length);
+        }
+        framer.finish(&mut |frame| files.frame(&frame));
+        files.current?.finish()
+    }
+
     /// Everything is written: gives the file its name.
     pub(crate) fn finish(mut self) -> Result<(), CommandError> {
         if self.failed.is_none() {
             self.failed = match &mut self.target {
-                OutputPlace::Stdout(stdout) => stdout.flush().err(),
+                OutputPlace::Stdout(stdout) => {
+                    // The prompt of a terminal begins a line of its own.
+                    let end: &[u8] = if self.open_line && stdout.is_terminal() { b"\n" } else { b"" };
+                    stdout.write_all(end).and_then(|()| stdout.flush()).err()
+                }
                 OutputPlace::Device(_, file) => file.flush().err(),
                 OutputPlace::Temporary(unfinished) => unfinished.persist().err(),
             };
@@ -231,11 +306,37 @@ impl Sink {
     }
 }
 
+/// Writes each record of a file to a file of its own.
+struct RecordFiles<'n> {
+    /// The file of the record at hand, or the first error.
+    current: Result<Sink, CommandError>,
+    begun: bool,
+    next: &'n mut dyn FnMut() -> Result<Sink, CommandError>,
+}
+
+impl RecordFiles<'_> {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        let begins = matches!(frame.kind, FrameKind::Head | FrameKind::Document);
+        if begins && std::mem::replace(&mut self.begun, true) && self.current.is_ok() {
+            let next = (self.next)();
+            if let Ok(complete) = std::mem::replace(&mut self.current, next)
+                && let Err(error) = complete.finish()
+            {
+                self.current = Err(error);
+            }
+        }
+        if let Ok(sink) = &mut self.current {
+            sink.write(&frame.source().unwrap_or(frame.bytes.into()));
+        }
+    }
+}
+
 impl Output for Sink {
     fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_some() || bytes.is_empty() {
             return;
         }
+        self.open_line = !bytes.ends_with(b"\n");
         let written = match &mut self.target {
             OutputPlace::Stdout(stdout) => stdout.write_all(bytes),
             OutputPlace::Device(_, file) => file.write_all(bytes),
@@ -340,7 +441,12 @@ pub(crate) struct PrivateFolder {
 
 impl PrivateFolder {
     pub(crate) fn new() -> io::Result<Self> {
-        let make = || tempfile::Builder::new().prefix("interlingua-").tempdir();
+        let make = || {
+            let mut builder = tempfile::Builder::new();
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+            builder.prefix("interlingua-").tempdir()
+        };
         let (number, folder) = open_files().begin(make, tempfile::TempDir::path)?;
         Ok(Self { number, folder })
     }

@@ -1,4 +1,5 @@
-//! What models cost: the built-in file `prices.toml`, or the user's. A price that is in neither is unknown, never guessed.
+//! Prices of models, from the built-in file `prices.toml` or the user's. A model without a row is estimated by its family, and the
+//! estimate is marked; without a family its cost is unknown.
 //!
 //! Money is counted in whole picodollars, so that sums are exact: a token at one dollar per million costs a million.
 
@@ -10,6 +11,7 @@ use interlingua::model::Usage;
 use toml::{Table, Value};
 
 use crate::error::CommandError;
+use crate::show::safe;
 
 /// So many trillionths of a US dollar.
 pub(crate) type Picodollars = u128;
@@ -24,7 +26,18 @@ pub(crate) struct Prices {
     pub(crate) date: String,
     /// Where they are from.
     pub(crate) source: String,
+    /// Rows by the lower-case name of the model.
     models: HashMap<String, Vec<PriceTier>>,
+    /// The model that stands in for those of a family, by the words of their names.
+    families: HashMap<String, String>,
+}
+
+/// The computed cost of one response.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ComputedCost<'p> {
+    pub(crate) cost: Picodollars,
+    /// The model whose prices were used, where the response's own model has none.
+    pub(crate) estimated_by: Option<&'p str>,
 }
 
 /// Prices for calls with more input than so many tokens.
@@ -50,7 +63,7 @@ impl Prices {
         let (name, text) = match path {
             None => ("prices.toml".to_owned(), include_str!("../prices.toml").to_owned()),
             Some(path) => {
-                let name = path.display().to_string();
+                let name = safe::path_name(path);
                 let text =
                     fs::read_to_string(path).map_err(|error| CommandError::Read(name.clone(), error))?;
                 (name, text)
@@ -71,8 +84,13 @@ impl Prices {
         let Some(Value::Table(rows)) = root.remove("models") else {
             return Err("it has no `[models]`".to_owned());
         };
+        let families = match root.remove("families") {
+            None => Table::new(),
+            Some(Value::Table(families)) => families,
+            Some(_) => return Err("`families` is no table".to_owned()),
+        };
         if let Some(name) = root.keys().next() {
-            return Err(format!("`{name}` is not `date`, `source` or `models`"));
+            return Err(format!("`{name}` is not `date`, `source`, `models` or `families`"));
         }
         let mut models = HashMap::new();
         for (name, row) in rows {
@@ -90,38 +108,96 @@ impl Prices {
                 Some(_) => return Err(inside("`above` is no list".to_owned())),
             }
             tiers.sort_by_key(|tier| tier.above);
-            models.insert(name.clone(), tiers);
+            models.insert(name.to_lowercase(), tiers);
         }
-        Ok(Self { date, source, models })
+        let mut stand_ins = HashMap::new();
+        for (family, model) in families {
+            let model = model.as_str().filter(|model| models.contains_key(&model.to_lowercase()));
+            let model = model.ok_or_else(|| format!("family `{family}`: it names no model of this file"))?;
+            stand_ins.insert(family, model.to_owned());
+        }
+        Ok(Self { date, source, models, families: stand_ins })
     }
 
-    /// What one response costs; `None` if any price that it takes is not known.
-    pub(crate) fn cost(&self, model: &str, usage: &Usage) -> Option<Picodollars> {
-        let input = usage.all_input().unwrap_or(0);
-        let tier = self.tiers(model)?.iter().rev().find(|tier| input > tier.above || tier.above == 0)?;
-        let Rates { input, output, cache_read, cache_write, cache_write_long } = tier.rates;
-        let long = usage.cache_write_long.unwrap_or(0);
-        let short = usage.cache_write.unwrap_or(0).saturating_sub(long);
-        let parts = [
-            (usage.input.unwrap_or(0), input),
-            (usage.output.unwrap_or(0), output),
-            (usage.cache_read.unwrap_or(0), cache_read),
-            (short, cache_write),
-            (long, cache_write_long),
-        ];
-        parts.into_iter().filter(|(tokens, _)| *tokens > 0).try_fold(0, |sum, (tokens, rate)| {
-            Some(sum + Picodollars::from(tokens) * Picodollars::from(rate?))
-        })
+    /// The cost of one response; `None` if a price that it takes is not known.
+    pub(crate) fn cost(&self, model: &str, usage: &Usage) -> Option<ComputedCost<'_>> {
+        if let Some(tiers) = self.tiers(model) {
+            return Some(ComputedCost { cost: cost_of(tiers, usage)?, estimated_by: None });
+        }
+        let stand_in = self.stand_in(model)?;
+        let cost = cost_of(self.models.get(&stand_in.to_lowercase())?, usage)?;
+        Some(ComputedCost { cost, estimated_by: Some(stand_in) })
     }
 
-    /// The prices of a model. Logs name it with its provider before it (`anthropic/…`), the size of its window behind it
-    /// (`…[1m]`) or the date of its version (`…-20251101`, `…-2025-11-01`).
+    /// The prices of a model under any of the names that logs have for it.
     fn tiers(&self, model: &str) -> Option<&[PriceTier]> {
-        let name = model.rsplit('/').next().unwrap_or(model);
-        let name = name.split('[').next().unwrap_or(name);
-        let known = |name: &str| self.models.get(name).map(Vec::as_slice);
-        known(model).or_else(|| known(name)).or_else(|| known(without_date(name)?))
+        names_of(model).find_map(|name| self.models.get(&name)).map(Vec::as_slice)
     }
+
+    /// The model whose prices are used for this one, if it has none of its own.
+    pub(crate) fn stand_in_for(&self, model: &str) -> Option<&str> {
+        if self.tiers(model).is_some() { None } else { self.stand_in(model) }
+    }
+
+    /// The model whose prices stand in for those of a model without a row: that of its family, the model itself without the words
+    /// at the end of its name (`gpt-5.2-high`), or that of the family without them.
+    fn stand_in(&self, model: &str) -> Option<&str> {
+        let family = family(model);
+        let known = |family: &str| self.families.get(family).map(String::as_str);
+        let shorter = |name: &str| {
+            let (rest, word) = name.rsplit_once('-')?;
+            word.bytes().all(|byte| byte.is_ascii_alphabetic()).then(|| rest.to_owned())
+        };
+        let itself = || {
+            names_of(model).find_map(|name| {
+                let mut shortened = std::iter::successors(shorter(&name), |name| shorter(name));
+                shortened.find_map(|name| Some(self.models.get_key_value(&name)?.0.as_str()))
+            })
+        };
+        let mut prefixes = family.match_indices('-').rev().map(|(at, _)| &family[..at]);
+        known(&family).or_else(itself).or_else(|| prefixes.find_map(known))
+    }
+}
+
+/// The cost at these prices; `None` if one of them is not known.
+fn cost_of(tiers: &[PriceTier], usage: &Usage) -> Option<Picodollars> {
+    let input = usage.all_input().unwrap_or(0);
+    let tier = tiers.iter().rev().find(|tier| input > tier.above || tier.above == 0)?;
+    let Rates { input, output, cache_read, cache_write, cache_write_long } = tier.rates;
+    let long = usage.cache_write_long.unwrap_or(0);
+    let short = usage.cache_write.unwrap_or(0).saturating_sub(long);
+    let parts = [
+        (usage.input.unwrap_or(0), input),
+        (usage.output.unwrap_or(0), output),
+        (usage.cache_read.unwrap_or(0), cache_read),
+        (short, cache_write),
+        (long, cache_write_long),
+    ];
+    parts
+        .into_iter()
+        .filter(|(tokens, _)| *tokens > 0)
+        .try_fold(0, |sum, (tokens, rate)| Some(sum + Picodollars::from(tokens) * Picodollars::from(rate?)))
+}
+
+/// The names under which a model may have a row. Logs write its provider before it (`anthropic/…`, `us.anthropic.…`), and behind it the
+/// size of its window (`…[1m]`), the version of a cloud's copy (`…-v1:0`) or a date (`…-20251101`, `…-2025-11-01`); some write
+/// `4.6` for `4-6`.
+fn names_of(model: &str) -> impl Iterator<Item = String> {
+    let model = model.to_lowercase();
+    let name = model.rsplit('/').next().unwrap_or(&model);
+    let name = name.split_once("anthropic.").map_or(name, |(_, name)| name);
+    let name = name.split(['[', ':', '(']).next().unwrap_or(name).trim();
+    let name = name.strip_suffix("-v1").or_else(|| name.strip_suffix("-v2")).unwrap_or(name);
+    let undated = without_date(name).unwrap_or(name);
+    let names = [model.clone(), name.to_owned(), undated.to_owned(), undated.replace('.', "-")];
+    names.into_iter()
+}
+
+/// The words of a model's name without its numbers: `claude-opus` of `claude-opus-4-6`, `kimi-k` of `kimi-k2.5`.
+fn family(model: &str) -> String {
+    let name = names_of(model).nth(2).unwrap_or_default();
+    let words = name.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }
 
 fn without_date(name: &str) -> Option<&str> {
@@ -191,7 +267,13 @@ mod tests {
 
     fn cost(model: &str, usage: Usage) -> Option<String> {
         let prices = Prices::load(None).expect("the built-in file is sound");
-        prices.cost(model, &usage).map(exact)
+        prices.cost(model, &usage).filter(|cost| cost.estimated_by.is_none()).map(|cost| exact(cost.cost))
+    }
+
+    fn estimated_by(model: &str) -> Option<String> {
+        let prices = Prices::load(None).expect("the built-in file is sound");
+        let usage = Usage { input: Some(1), ..Usage::default() };
+        prices.cost(model, &usage).and_then(|cost| cost.estimated_by.map(str::to_owned))
     }
 
     #[test]
@@ -210,6 +292,43 @@ mod tests {
     }
 
     #[test]
+    fn a_model_is_found_under_each_name_that_logs_have_for_it() {
+        let input = Usage { input: Some(1_000_000), ..Usage::default() };
+        for name in [
+            "claude-opus-4-6",
+            "claude-opus-4.6",
+            "us.anthropic.claude-opus-4-6-v1:0",
+            "anthropic/claude-opus-4.6",
+            "claude-opus-4-6@20260205",
+        ] {
+            assert_eq!(cost(name, input).as_deref(), Some("5"), "{name}");
+        }
+        assert_eq!(cost("minimax/MiniMax-M2.5", input).as_deref(), Some("0.3"));
+    }
+
+    #[test]
+    fn a_model_without_a_row_is_estimated_by_its_family() {
+        for (model, stand_in) in [
+            ("claude-opus-99", Some("claude-opus-5-5")),
+            ("claude-opus-6-20270101", Some("claude-opus-5-5")),
+            ("gpt-7.2-sol", Some("gpt-6.1-sol")),
+            ("gpt-5.9", Some("gpt-5.6")),
+            ("gpt-5.2-codex-high", Some("gpt-5.2-codex")),
+            ("gpt-9-codex-ultra", Some("gpt-5.3-codex")),
+            ("gemini-5-flash-preview", Some("gemini-3.8-flash")),
+            ("kimi-k4", Some("kimi-k3")),
+            ("minimax-m4", Some("MiniMax-M3")),
+            ("claude-opus-5-5", None),
+            ("fake-model", None),
+            ("auto", None),
+            ("", None),
+            ("-", None),
+        ] {
+            assert_eq!(estimated_by(model).as_deref(), stand_in, "{model}");
+        }
+    }
+
+    #[test]
     fn what_has_no_price_is_unknown() {
         let input = Usage { input: Some(1), ..Usage::default() };
         assert_eq!(cost("claude-opus-99", input), None);
@@ -220,8 +339,8 @@ mod tests {
     #[test]
     fn a_long_input_has_prices_of_its_own() {
         let usage = |input| Usage { input: Some(input), output: Some(1_000_000), ..Usage::default() };
-        assert_eq!(cost("claude-sonnet-4-5", usage(200_000)).as_deref(), Some("15.6"));
-        assert_eq!(cost("claude-sonnet-4-5", usage(200_001)).as_deref(), Some("23.700006"));
+        assert_eq!(cost("claude-sonnet-4", usage(200_000)).as_deref(), Some("15.6"));
+        assert_eq!(cost("claude-sonnet-4", usage(200_001)).as_deref(), Some("23.700006"));
     }
 
     #[test]
@@ -231,13 +350,17 @@ mod tests {
             ("date = 2026-11-16\nsource = \"me\"", "it has no `[models]`"),
             (
                 "date = \"x\"\nsource = \"me\"\nmood = 1\n[models]",
-                "`mood` is not `date`, `source` or `models`",
+                "`mood` is not `date`, `source`, `models` or `families`",
             ),
             ("date = \"x\"\nsource = \"me\"\n[models.a]\ninptu = 1", "model `a`: there is no price `inptu`"),
             ("date = \"x\"\nsource = \"me\"\n[models.a]\ninput = -1", "model `a`: `input` is no price"),
             (
                 "date = \"x\"\nsource = \"me\"\n[models.a]\nabove = [{ input = 1 }]",
                 "model `a`: what is in `above` has no `tokens`",
+            ),
+            (
+                "date = \"x\"\nsource = \"me\"\n[models.a]\ninput = 1\n[families]\nb = \"c\"",
+                "family `b`: it names no model of this file",
             ),
         ] {
             assert_eq!(Prices::parse(text).expect_err(text), said);

@@ -13,7 +13,7 @@ use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
 
 use crate::convert::{Converted, How, Identified};
 use crate::error::CommandError;
-use crate::losses::{Detail, LossTable, UNPARSED};
+use crate::losses::{self, Detail, LossTable, UNPARSED};
 use crate::show::safe;
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 
@@ -33,7 +33,7 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 const DIM: Style = Style::new().dimmed();
 
 pub(crate) fn error(error: &CommandError) -> String {
-    let mut text = format!("{RED}error{RED:#}: {}\n", error.message());
+    let mut text = format!("{RED}error{RED:#}: {}\n", safe::exact_line(&error.message()));
     if let Some(way_out) = error.hint() {
         hint(&mut text, "", &way_out);
     }
@@ -41,13 +41,13 @@ pub(crate) fn error(error: &CommandError) -> String {
 }
 
 fn hint(text: &mut String, indent: &str, way_out: &str) {
-    let _ = writeln!(text, "{indent}{CYAN}hint{CYAN:#}: {way_out}");
+    let _ = writeln!(text, "{indent}{CYAN}hint{CYAN:#}: {}", safe::exact_line(way_out));
 }
 
 /// What an input is read as, and why.
 pub(crate) fn reading(name: &str, identity: &Identified) -> String {
     let Identified { dialect, spec, how, looks_like } = identity;
-    let mut text = format!("reading {name} as {} ({})", dialect.name, spec.role.word());
+    let mut text = format!("reading {} as {} ({})", safe::exact_line(name), dialect.name, spec.role.word());
     if *how == How::Detected {
         let _ = write!(text, ", detected by {}", dialect.detected_by);
     }
@@ -72,7 +72,7 @@ pub(crate) fn converted(file: &Converted, verbose: bool) -> String {
     let from = (file.from.dialect, file.from.spec.role);
     let mut text = format!("converted {} to {}", role_of(from), role_of(file.to));
     text.push_str(&told(&report.content));
-    text.push_str(&missed(&lost, report.lost, file.has_no_content()));
+    text.push_str(&missed(&lost, report, file.to, file.has_no_content()));
     let _ = writeln!(text, "\n{}", counts(report));
     let detail = Detail::of_one(verbose);
     text.push_str(&lost.text("lost", detail));
@@ -109,13 +109,13 @@ fn told(content: &ContentCounts) -> String {
 }
 
 /// What of the conversation is not in the output.
-fn missed(table: &LossTable, lost: u64, is_empty: bool) -> String {
+fn missed(table: &LossTable, report: &Report, to: (&Dialect, Role), is_empty: bool) -> String {
     if is_empty {
         return format!("; {YELLOW}nothing of a conversation is in the output{YELLOW:#}");
     }
-    let missed = table.missed();
+    let (missed, no_field) = table.missed(report.agents);
     if missed.is_empty() {
-        return match (lost, table.has_unknown()) {
+        return match (report.lost, table.has_unknown()) {
             (0, _) => format!("; {GREEN}nothing was lost{GREEN:#}"),
             (_, false) => format!("; {GREEN}nothing of the conversation was lost{GREEN:#}"),
             (_, true) => {
@@ -123,13 +123,17 @@ fn missed(table: &LossTable, lost: u64, is_empty: bool) -> String {
             }
         };
     }
-    let most = missed.iter().take(MOST_FIELDS);
-    let most: Vec<String> = most.map(|(what, count)| format!("{what} ({})", number(*count))).collect();
-    let more = match missed.len().saturating_sub(MOST_FIELDS) {
+    let shown = &missed[..missed.len().min(MOST_FIELDS)];
+    let more = match missed.len() - shown.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("; {YELLOW}lost of the conversation: {}{more}{YELLOW:#}", most.join(", "))
+    let why = if no_field {
+        format!(" ({} {}s have no field for them)", to.0.name, to.1.word())
+    } else {
+        String::new()
+    };
+    format!("; {YELLOW}not carried over: {}{more}{why}{YELLOW:#}", shown.join(", "))
 }
 
 /// Whether everything that could not be read is in the output as it was.
@@ -161,6 +165,7 @@ fn notes(text: &mut String, notes: &[(&str, u64)]) {
         text.push_str("notes:\n");
     }
     for (what, count) in notes {
+        let what = safe::exact_line(what);
         let _ = match count {
             1 => writeln!(text, "  {what}"),
             _ => writeln!(text, "  {what} ({} times)", number(*count)),
@@ -215,14 +220,15 @@ fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weigh
     let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
     let _ = writeln!(text, "  {word}{at}: {} ({}){detail}", code.message(), code.name());
     if !window.is_empty() {
-        let _ = writeln!(text, "    {DIM}{}{DIM:#}{}", window.before, window.after);
-        let _ = writeln!(text, "    {:width$}{style}^{style:#}", "", width = window.before.chars().count());
+        let (before, after) = (safe::exact_line(&window.before), safe::exact_line(&window.after));
+        let _ = writeln!(text, "    {DIM}{before}{DIM:#}{after}");
+        let _ = writeln!(text, "    {:width$}{style}^{style:#}", "", width = before.chars().count());
     }
 }
 
 /// What was shown, and where to find it.
-pub(crate) fn shown(name: &str, identity: &Identified, output: &std::path::Path) -> String {
-    format!("{}writing {}\n", reading(name, identity), output.display())
+pub(crate) fn shown(name: &str, identity: &Identified, output: &std::path::Path, form: &str) -> String {
+    format!("{}writing {} ({form})\n", reading(name, identity), safe::exact_line(&safe::path_name(output)))
 }
 
 /// Someone stopped the command.
@@ -238,7 +244,7 @@ pub(crate) fn stopped(done: usize, expected: usize) -> String {
 
 /// One line about one file of many.
 pub(crate) fn converted_line(file: &Converted) -> String {
-    let output = file.output.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+    let output = file.output.as_deref().map(safe::path_name).unwrap_or_default();
     let what = if file.is_copy { "copied unchanged".to_owned() } else { counts(&file.report) };
     format!("{} -> {}: {what}\n", safe::exact_line(&file.name), safe::exact_line(&output))
 }
@@ -270,7 +276,7 @@ fn way(way: &Way, detail: Detail) -> String {
         return text;
     }
     text.push_str(&told(&counts.content));
-    text.push_str(&missed(lost, counts.lost, empty.1 == *files));
+    text.push_str(&missed(lost, counts, *to, empty.1 == *files));
     if *incomplete > 0 && empty.1 < *files {
         let _ = write!(text, ", in {}", plural(*incomplete, "file"));
     }
@@ -359,7 +365,7 @@ pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     let mut known = HashMap::new();
     for (name, error) in files {
-        let reason = error.reason_to_skip();
+        let reason = safe::exact_line(&error.reason_to_skip());
         let at = *known.entry(reason.clone()).or_insert(reasons.len());
         if at == reasons.len() {
             reasons.push((reason, Vec::new()));
@@ -380,14 +386,26 @@ pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String
     text
 }
 
-pub(crate) fn strict() -> String {
-    format!(
-        "{RED}error{RED:#}: something was lost or damaged, or nothing came across, and `--strict` was asked for\n"
-    )
+/// Why `--strict` failed.
+pub(crate) fn strict(summary: &Summary) -> String {
+    let Report { lost, errors, .. } = summary.total;
+    let empty: u64 = summary.ways.iter().map(|way| way.empty.1).sum();
+    let mut why = Vec::new();
+    if lost > 0 {
+        why.push(format!("{} not carried over", plural(lost, "value")));
+    }
+    if errors > 0 {
+        why.push(format!("{} in the input", plural(errors, "error")));
+    }
+    if empty > 0 {
+        why.push(format!("{} without content", plural(empty, "output")));
+    }
+    format!("{RED}error{RED:#}: `--strict`: {}\n", why.join(", "))
 }
 
 /// Whether a file is sound.
 pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> String {
+    let name = safe::exact_line(name);
     let mut text = format!("{name}: {} ({})", identity.dialect.name, identity.spec.role.word());
     if identity.how == How::Detected {
         let _ = write!(text, ", detected by {}", identity.dialect.detected_by);
@@ -481,31 +499,36 @@ pub(crate) fn receipt(receipt: &Receipt) -> String {
         Outcome::Partial => YELLOW,
         Outcome::Failed => RED,
     };
-    let mut text = format!("{colour}{}{colour:#}: {}\n", receipt.outcome.word(), receipt.summary());
+    let mut text =
+        format!("{colour}{}{colour:#}: {}\n", receipt.outcome.word(), safe::exact_line(&receipt.summary()));
     for row in receipt.losses().iter().take(MOST) {
-        let reason = row.reason.map_or("lost", |reason| reason.word());
-        let _ = writeln!(text, "  lost {} ({reason})", row.path);
+        let reason = row.reason.map_or("lost", losses::why);
+        let _ = writeln!(text, "  lost {} ({reason})", safe::exact_line(&row.path));
     }
     text
 }
 
 /// Whether a receipt holds.
 pub(crate) fn findings(name: &str, found: &[Finding]) -> String {
+    let name = safe::exact_line(name);
     if found.is_empty() {
         return format!("{name}: {GREEN}valid{GREEN:#}\n");
     }
     let mut text = format!("{name}: {RED}not valid{RED:#}\n");
     for Finding { pointer, what } in found {
         let place = if pointer.is_empty() { "the receipt" } else { pointer };
-        let _ = writeln!(text, "  {place}: {what}");
+        let _ = writeln!(text, "  {}: {}", safe::exact_line(place), safe::exact_line(what));
     }
     text
 }
 
 /// What two receipts say differently.
 pub(crate) fn changes(changes: &[ReceiptChange]) -> String {
-    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-    let line = |(pointer, one, two): &ReceiptChange| format!("{pointer}: {} -> {}\n", shown(one), shown(two));
+    let shown =
+        |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), safe::exact_line);
+    let line = |(pointer, one, two): &ReceiptChange| {
+        format!("{}: {} -> {}\n", safe::exact_line(pointer), shown(one), shown(two))
+    };
     changes.iter().map(line).collect()
 }
 

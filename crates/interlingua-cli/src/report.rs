@@ -11,6 +11,7 @@ use crate::check::Checked;
 use crate::convert::{Converted, How, Identified};
 use crate::error::CommandError;
 use crate::outputs::Sink;
+use crate::show::safe;
 use crate::summary::Summary;
 
 /// The version of these documents. A higher one may change what members mean; members may be added without.
@@ -52,7 +53,7 @@ impl ReportWriter {
         self.file(|json| {
             json.key("input").str(&Str::plain(name)).key("output");
             match output {
-                Some(path) => json.str(&Str::plain(&path.display().to_string())),
+                Some(path) => json.str(&Str::plain(&safe::path_name(path))),
                 None => json.null(),
             };
             identity(from, json);
@@ -147,7 +148,7 @@ pub(crate) fn document(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
 fn held(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
     let mut state = JsonBuffer::default();
     write(&mut state.hold());
-    state.held().to_owned()
+    safe::json(state.held())
 }
 
 fn why(error: &CommandError, json: &mut JsonWriter<'_>) {
@@ -180,6 +181,7 @@ fn counts(report: &Report, json: &mut JsonWriter<'_>) {
         ("lost", report.lost),
         ("errors", report.errors),
         ("damaged", report.damaged),
+        ("verbatim", report.verbatim),
     ] {
         json.key(name).u64(count);
     }

@@ -5,15 +5,18 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use interlingua::dialects::Dialect;
-use interlingua::sniff::{self, Candidates, Detection};
+use interlingua::dialects::agents::opencode;
+use interlingua::dialects::{Dialect, Role};
+use interlingua::sniff::{self, Candidates, Detection, Guess};
 
 use crate::content::ContentForm;
 use crate::error::CommandError;
+use crate::flags::SourceFlags;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
 use crate::outputs::{self, FilePlace, extension, is_temporary, same_place};
-use crate::stores::{self, SessionInput};
+use crate::show::safe;
+use crate::stores::{self, SessionInput, StoreInputs};
 use crate::unpack::{self, Unpacked};
 
 /// Where bytes come from.
@@ -44,9 +47,18 @@ impl InputPlace {
     pub(crate) fn name(&self) -> String {
         match self {
             InputPlace::Stdin => "stdin".to_owned(),
-            InputPlace::File(path) => path.display().to_string(),
+            InputPlace::File(path) => safe::path_name(path),
             InputPlace::Stored(session) => session.name(),
             InputPlace::Separated(session) => session.name(),
+        }
+    }
+
+    /// Whether it can be read a second time: a pipe cannot.
+    pub(crate) fn opens_again(&self) -> bool {
+        match self {
+            InputPlace::Stdin => false,
+            InputPlace::File(path) => path.is_file(),
+            InputPlace::Stored(_) | InputPlace::Separated(_) => true,
         }
     }
 
@@ -54,16 +66,69 @@ impl InputPlace {
     pub(crate) fn stem(&self) -> Option<String> {
         match self {
             InputPlace::Stdin => None,
-            InputPlace::File(path) => {
-                Some(unpack::inner_name(path).file_stem()?.to_string_lossy().into_owned())
-            }
+            InputPlace::File(path) => session_folder(path).or_else(|| file_stem(path)),
             InputPlace::Stored(session) => Some(session.id().to_owned()),
             InputPlace::Separated(session) => Some(session.file.clone()).filter(|file| !file.is_empty()),
         }
     }
 
+    /// Whether its bytes come from a running program: reading waits for them.
+    fn is_pipe(&self) -> bool {
+        match self {
+            InputPlace::Stdin => outputs::stdin_file().is_none(),
+            InputPlace::File(path) => fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
+            InputPlace::Stored(_) | InputPlace::Separated(_) => false,
+        }
+    }
+
+    /// Where a file lies whose name is not that of its session: another file may have the same name.
+    pub(crate) fn place(&self) -> Option<String> {
+        match self {
+            InputPlace::File(path) if session_folder(path).is_none() => {
+                Some(std::path::absolute(path).ok()?.to_string_lossy().into_owned())
+            }
+            InputPlace::Stdin | InputPlace::File(_) | InputPlace::Stored(_) | InputPlace::Separated(_) => {
+                None
+            }
+        }
+    }
+
     /// Opens it, unpacks it if need be, and looks at its beginning.
-    pub(crate) fn open(&self) -> Result<Opened, CommandError> {
+    /// Not more than `most_unpacked` bytes come out of compressed input.
+    pub(crate) fn open(&self, most_unpacked: u64) -> Result<Opened, CommandError> {
+        let mut opened = self.begin(most_unpacked)?;
+        opened.look(|error| CommandError::Read(self.name(), error))?;
+        if let InputPlace::Stored(_) = self {
+            // Whatever a row holds, it is OpenCode's.
+            let dialect = &opencode::DIALECT;
+            opened.candidates.guesses =
+                vec![Guess { dialect, role: Role::Log, score: 10, documents: 1, surest: 10 }];
+        }
+        Ok(opened)
+    }
+
+    /// Opens it like [`InputPlace::open`], but reads no more of a pipe than it takes to know what comes from it.
+    pub(crate) fn open_live(&self, source: &SourceFlags) -> Result<Opened, CommandError> {
+        let mut opened = self.begin(source.max_unpacked)?;
+        let failed = |error| CommandError::Read(self.name(), error);
+        let mut judged = 0;
+        while self.is_pipe() && !opened.complete && opened.head.len() < sniff::HEAD {
+            let seen = opened.head.len();
+            opened.read_some().map_err(failed)?;
+            // Documents end in line breaks, but for those on a single line.
+            if opened.head[seen..].contains(&b'\n') || opened.head.len() / 2 >= judged {
+                judged = opened.head.len();
+                opened.guess();
+                if opened.is_decided(source) {
+                    return Ok(opened);
+                }
+            }
+        }
+        opened.look(failed)?;
+        Ok(opened)
+    }
+
+    fn begin(&self, most_unpacked: u64) -> Result<Opened, CommandError> {
         let failed = |error| CommandError::Read(self.name(), error);
         let input: Box<dyn Read> = match self {
             InputPlace::Stdin => Box::new(io::stdin().lock()),
@@ -75,39 +140,49 @@ impl InputPlace {
             InputPlace::Separated(session) => Box::new(session.open().map_err(failed)?),
             InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
         };
-        let rest = Unpacked::new(input).map_err(failed)?;
-        let mut opened =
-            Opened { head: Vec::new(), complete: false, rest, candidates: Candidates::default() };
-        opened.read_more(sniff::HEAD).map_err(failed)?;
-        opened.guess();
-        // When the first line is longer than that, it takes the whole line to tell; when there are several and none is
-        // known, a few more may help.
-        let mut step = sniff::HEAD;
-        let mut one_line = !opened.head.contains(&b'\n');
-        while opened.is_unclear() && opened.head.len() < LONGEST_HEAD {
-            if one_line {
-                let seen = opened.head.len();
-                opened.read_more(LINE_STEP).map_err(failed)?;
-                one_line = !opened.head[seen..].contains(&b'\n');
-                if one_line && !opened.complete {
-                    continue;
-                }
-            } else if opened.head.len() < SEVERAL_LINES {
-                step *= 4;
-                opened.read_more(step).map_err(failed)?;
-            } else {
-                break;
-            }
-            opened.guess();
-        }
-        Ok(opened)
+        let rest = Unpacked::new(input, most_unpacked).map_err(failed)?;
+        Ok(Opened { head: Vec::new(), complete: false, rest, candidates: Candidates::default() })
     }
+}
+
+/// The file's name without its extensions.
+fn file_stem(path: &Path) -> Option<String> {
+    Some(unpack::inner_name(path).file_stem()?.to_string_lossy().into_owned())
+}
+
+/// The name of a session that is known by its file or by a folder around it, as Kimi names them: the nearest name that holds a UUID, and the
+/// names below it, without those that every session has.
+fn session_folder(path: &Path) -> Option<String> {
+    let path = std::path::absolute(path).ok()?;
+    let stem = file_stem(&path)?;
+    let folders = path.parent()?.iter().map(|name| name.to_string_lossy().into_owned());
+    let names: Vec<String> = folders.chain([stem]).collect();
+    let nearest = names.len().saturating_sub(FOLDERS_OF_SESSION);
+    let at = nearest + names.get(nearest..)?.iter().rposition(|name| holds_uuid(name))?;
+    let (session, below) = names.get(at..)?.split_first()?;
+    let below = below.iter().filter(|name| !SHARED_NAMES.contains(&name.as_str()));
+    Some(std::iter::once(session).chain(below).map(String::as_str).collect::<Vec<_>>().join("/"))
+}
+
+/// How many names of a path may be those of a session: `session_<uuid>/agents/main/wire`.
+const FOLDERS_OF_SESSION: usize = 4;
+/// Names in the folders of sessions that tell no two sessions apart.
+const SHARED_NAMES: [&str; 6] = ["wire", "context", "events", "agents", "main", "subagents"];
+
+fn holds_uuid(name: &str) -> bool {
+    let is_digit = |(at, byte): (usize, &u8)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    name.as_bytes().windows(36).any(|window| window.iter().enumerate().all(is_digit))
 }
 
 /// The longest first line that is read to see what it is: the default frame limit.
 const LONGEST_HEAD: usize = 256 << 20;
 /// How far such a line is read before looking for its end again.
 const LINE_STEP: usize = 4 << 20;
+/// How much of a pipe is read before what it holds is judged.
+const STEP: usize = 64 << 10;
 /// How much of several unknown lines is looked at.
 const SEVERAL_LINES: usize = 16 << 20;
 
@@ -121,6 +196,60 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
+    /// Reads the beginning, as far as it takes to know what it is.
+    fn look(&mut self, failed: impl Fn(io::Error) -> CommandError) -> Result<(), CommandError> {
+        if !self.complete && self.head.len() < sniff::HEAD {
+            self.read_more(sniff::HEAD - self.head.len()).map_err(&failed)?;
+        }
+        self.guess();
+        // When the first line is longer than that, it takes the whole line to tell; when there are several and none is
+        // known, a few more may help.
+        let mut step = sniff::HEAD;
+        let mut one_line = !self.head.contains(&b'\n');
+        while self.is_unclear() && self.head.len() < LONGEST_HEAD {
+            if one_line {
+                let seen = self.head.len();
+                self.read_more(LINE_STEP).map_err(&failed)?;
+                one_line = !self.head[seen..].contains(&b'\n');
+                if one_line && !self.complete {
+                    continue;
+                }
+            } else if self.head.len() < SEVERAL_LINES {
+                step *= 4;
+                self.read_more(step).map_err(&failed)?;
+            } else {
+                break;
+            }
+            self.guess();
+        }
+        Ok(())
+    }
+
+    /// Whether what has been read so far decides what the input is.
+    fn is_decided(&self, source: &SourceFlags) -> bool {
+        let Some(dialect) = source.from else { return self.candidates.decide_early(None).is_some() };
+        let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
+        let has_one_role = source.role.is_some() || readable.next().is_some() && readable.next().is_none();
+        // The first line shows whether the input looks like another dialect than the one that was named.
+        let has_line = self.head.trim_ascii_start().contains(&b'\n');
+        has_one_role && has_line || self.candidates.decide_early(Some(dialect)).is_some()
+    }
+
+    /// Reads what is there, and waits only if there is nothing.
+    fn read_some(&mut self) -> io::Result<()> {
+        let seen = self.head.len();
+        self.head.resize(seen + STEP, 0);
+        let read = loop {
+            match self.rest.read(&mut self.head[seen..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.head.truncate(seen + *read.as_ref().unwrap_or(&0));
+        self.complete = matches!(read, Ok(0));
+        read.map(drop)
+    }
+
     fn read_more(&mut self, more: usize) -> io::Result<()> {
         // By steps, not by doubling: a long line should not cost twice its length.
         self.head.reserve_exact(more);
@@ -223,6 +352,11 @@ pub(crate) struct FoundFiles {
     seen: HashSet<PathBuf>,
 }
 
+/// Refuses patterns that make no sense before anything is read.
+pub(crate) fn check_patterns(inputs: &[PathBuf]) -> Result<(), CommandError> {
+    inputs.iter().filter_map(|path| globs::pattern(path)).try_for_each(globs::check)
+}
+
 /// All files, those in directories and those that match a pattern too, sorted within each argument, each once and with
 /// an output name of its own. What lies in `output` is left aside.
 pub(crate) fn find(inputs: &[PathBuf], output: Option<&Path>) -> FoundFiles {
@@ -262,9 +396,9 @@ impl FoundFiles {
             InputPlace::Stdin => PathBuf::from("-"),
             InputPlace::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
             InputPlace::Stored(session) => {
-                fs::canonicalize(&session.store).unwrap_or_default().join(session.id())
+                fs::canonicalize(&session.store).unwrap_or_default().join(session.number.to_string())
             }
-            InputPlace::Separated(session) => session.record.join(&session.file),
+            InputPlace::Separated(session) => session.record.join(session.number.to_string()),
         };
         if self.seen.insert(place) {
             self.files.push(file);
@@ -310,7 +444,7 @@ impl FoundFiles {
         for file in std::mem::take(&mut self.files) {
             let is_called_so = file.input.path().is_some_and(|path| outputs.contains(&FilePlace::of(path)));
             // A log that is only called so is an input, and stays.
-            let is_one = || file.input.open().is_ok_and(|opened| opened.looks_like(to));
+            let is_one = || file.input.open(unpack::MOST_UNPACKED).is_ok_and(|opened| opened.looks_like(to));
             if is_called_so && !file.named && is_one() {
                 self.earlier.extend(file.input.path().map(FilePlace::of));
                 self.skipped.push((file.input.name(), CommandError::IsThere));
@@ -324,8 +458,9 @@ impl FoundFiles {
     fn add_store(&mut self, path: &Path, base: &Path, named: bool) -> bool {
         match stores::sessions(path, named) {
             None => return false,
-            Some(Err(error)) => self.failed.push((path.display().to_string(), error)),
-            Some(Ok(sessions)) => {
+            Some(Err(error)) => self.failed.push((safe::path_name(path), error)),
+            Some(Ok(StoreInputs { sessions, damage })) => {
+                self.failed.extend(damage.into_iter().map(|error| (safe::path_name(path), error)));
                 for session in sessions {
                     // An id has no extension, but may have a dot.
                     let base = base
@@ -343,7 +478,7 @@ impl FoundFiles {
         let mut entries = match entries {
             Ok(entries) => entries,
             Err(error) => {
-                let name = dir.display().to_string();
+                let name = safe::path_name(dir);
                 return self.failed.push((name.clone(), CommandError::Read(name, error)));
             }
         };
@@ -359,7 +494,7 @@ impl FoundFiles {
         let meta = match meta {
             Ok(meta) => meta,
             Err(error) => {
-                let name = path.display().to_string();
+                let name = safe::path_name(path);
                 return self.failed.push((name.clone(), CommandError::Read(name, error)));
             }
         };
@@ -369,7 +504,7 @@ impl FoundFiles {
             () => None,
         };
         if let Some(why) = skip {
-            return self.skipped.push((path.display().to_string(), why));
+            return self.skipped.push((safe::path_name(path), why));
         }
         let base = path.strip_prefix(root).unwrap_or(path).to_owned();
         if self.add_store(path, &base, false) {
@@ -381,7 +516,7 @@ impl FoundFiles {
             let input = InputPlace::File(path.to_owned());
             self.add(FoundFile { input, base, named: false, bytes: meta.len() });
         } else if !meta.is_dir() {
-            self.skipped.push((path.display().to_string(), CommandError::IsNoFile));
+            self.skipped.push((safe::path_name(path), CommandError::IsNoFile));
         }
     }
 }

@@ -1,5 +1,8 @@
 //! What happens when someone stops the command: what is not complete goes away, what is complete stays, and a line says so.
 
+#[cfg(unix)]
+use std::sync::Arc;
+
 use crate::outputs::open_files;
 use crate::render;
 use crate::talk::{self, Talk};
@@ -12,11 +15,16 @@ use crate::talk::{self, Talk};
     reason = "this is how the command ends when it is stopped"
 )]
 pub(crate) fn listen(quiet: bool) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
     use signal_hook::iterator::Signals;
 
     let ignored = ignored_signals();
-    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    // With a handler, a file over the limit of the shell (`ulimit -f`) is an error of that write, and ends as any other does.
+    // Without the handler the command is killed; then there is nothing more to do here.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    let heard = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
+        .into_iter()
+        .filter(|signal| ignored >> (signal - 1) & 1 == 0);
     let Ok(mut signals) = Signals::new(heard) else { return };
     let listener = std::thread::Builder::new().name("stop".to_owned());
     // Without the thread the command ends as any other would.

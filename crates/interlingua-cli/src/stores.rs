@@ -3,22 +3,25 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use interlingua_archive::{ArchiveError, SessionStore, StoredSession};
+use interlingua_archive::{ArchiveError, SessionStore, StoreContents, StoredSession};
 
 use crate::error::CommandError;
+use crate::show::safe;
 
 /// A session in a store.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionInput {
     /// Where the store is.
     pub(crate) store: PathBuf,
+    /// Its number in the store: ids may be alike.
+    pub(crate) number: usize,
     session: StoredSession,
 }
 
 impl SessionInput {
     /// The name in messages.
     pub(crate) fn name(&self) -> String {
-        format!("{}, {}", self.store.display(), self.session.id)
+        format!("{}, {}", safe::path_name(&self.store), self.session.id)
     }
 
     /// Its id.
@@ -29,6 +32,12 @@ impl SessionInput {
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read>> {
         self.session.open().map_err(io::Error::other)
     }
+}
+
+/// The sessions of a store, and what of it could not be read.
+pub(crate) struct StoreInputs {
+    pub(crate) sessions: Vec<SessionInput>,
+    pub(crate) damage: Vec<CommandError>,
 }
 
 /// Whether a path that someone named is a store.
@@ -43,14 +52,17 @@ fn store_at(path: &Path) -> Option<SessionStore> {
 
 /// The sessions of the store at that path; `None` if there is none. What was found on the way through a directory, and is
 /// not called like a database, is no database: not every file there is opened twice.
-pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<Vec<SessionInput>, CommandError>> {
+pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<StoreInputs, CommandError>> {
     let likely = named || path.is_dir() || path.extension().is_some_and(|extension| extension == "db");
     let store = likely.then(|| store_at(path)).flatten()?;
-    let input = |session| SessionInput { store: path.to_owned(), session };
-    match store.sessions() {
+    let input = |(number, session)| SessionInput { store: path.to_owned(), number, session };
+    match store.contents() {
         // Programs have databases of all sorts.
         Err(ArchiveError::NotOpencode(_)) if !named => None,
         Err(error) => Some(Err(CommandError::Archive(error))),
-        Ok(sessions) => Some(Ok(sessions.into_iter().map(input).collect())),
+        Ok(StoreContents { sessions, damage }) => Some(Ok(StoreInputs {
+            sessions: sessions.into_iter().enumerate().map(input).collect(),
+            damage: damage.into_iter().map(CommandError::Archive).collect(),
+        })),
     }
 }

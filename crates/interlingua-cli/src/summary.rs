@@ -191,6 +191,8 @@ fn add_counts(sum: &mut Report, report: &Report) {
     sum.lost += report.lost;
     sum.errors += report.errors;
     sum.damaged += report.damaged;
+    sum.verbatim += report.verbatim;
+    sum.agents += report.agents;
     let ContentCounts { messages, reasoning, calls, results, failures } = report.content;
     sum.content.messages += messages;
     sum.content.reasoning += reasoning;

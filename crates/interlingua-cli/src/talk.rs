@@ -1,5 +1,7 @@
 //! The one place that writes to the terminal. Colours vanish by themselves where they are not wanted.
 
+#![expect(clippy::disallowed_methods, reason = "this is the place that writes text for people")]
+
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -7,6 +9,7 @@ use indicatif::ProgressBar;
 
 use crate::error::{CommandError, Exit};
 use crate::render;
+use crate::show::safe;
 
 /// What is said on stderr.
 pub(crate) struct Talk {
@@ -24,6 +27,11 @@ impl Talk {
         if !self.quiet {
             Self::print(text);
         }
+    }
+
+    /// Prints why the command fails, also when asked to be quiet.
+    pub(crate) fn always(text: &str) {
+        Self::print(text);
     }
 
     /// Says what went wrong, always.
@@ -44,7 +52,7 @@ impl Talk {
 
     fn print(text: &str) {
         // If stderr is gone there is no one to tell.
-        let _ = anstream::stderr().lock().write_all(text.as_bytes());
+        let _ = anstream::stderr().lock().write_all(safe::screen(text).as_bytes());
     }
 }
 
@@ -63,15 +71,19 @@ pub(crate) fn clear_bar() {
     }
 }
 
-/// Prints data to stdout, as it is.
+/// Prints data to stdout, as it is; on a terminal the last line is ended, so that the prompt has a line of its own.
 pub(crate) fn data(bytes: &[u8]) -> Result<Exit, CommandError> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(CommandError::Output)?;
+    let is_open = !bytes.is_empty() && !bytes.ends_with(b"\n") && stdout.is_terminal();
+    let end: &[u8] = if is_open { b"\n" } else { b"" };
+    let written = stdout.write_all(bytes).and_then(|()| stdout.write_all(end));
+    written.and_then(|()| stdout.flush()).map_err(CommandError::Output)?;
     Ok(Exit::Done)
 }
 
 /// Prints text for people to stdout.
 pub(crate) fn text(text: &str) -> Result<(), CommandError> {
     let mut stdout = anstream::stdout().lock();
+    let text = safe::screen(text);
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(CommandError::Output)
 }

@@ -15,6 +15,9 @@ use crate::render::number;
 /// The largest window of zstd that is unpacked: what `zstd` itself takes without being asked.
 const WINDOW: u64 = 128 << 20;
 
+/// How much one input may unpack to, where nobody sets another limit.
+pub(crate) const MOST_UNPACKED: u64 = 1 << 30;
+
 /// How input may be compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
@@ -56,6 +59,8 @@ pub(crate) struct Unpacked {
     content: PackedContent,
     /// How many bytes have come out.
     given: u64,
+    /// How many may.
+    limit: u64,
 }
 
 enum PackedContent {
@@ -66,7 +71,8 @@ enum PackedContent {
 }
 
 impl Unpacked {
-    pub(crate) fn new(mut input: Box<dyn Read>) -> io::Result<Self> {
+    /// `limit` is how many bytes may come out of compressed input.
+    pub(crate) fn new(mut input: Box<dyn Read>, limit: u64) -> io::Result<Self> {
         let mut first = Vec::new();
         input.by_ref().take(4).read_to_end(&mut first)?;
         let packing = Packing::of(&first);
@@ -78,7 +84,7 @@ impl Unpacked {
             Some(Packing::Gzip) => PackedContent::Gzip(Some(Box::new(GzDecoder::new(packed(source))))),
             Some(Packing::Zstd) => PackedContent::Zstd(Box::new(ZstdFrames::new(packed(source)))),
         };
-        Ok(Self { content, given: 0 })
+        Ok(Self { content, given: 0, limit })
     }
 
     pub(crate) const fn packing(&self) -> Option<Packing> {
@@ -96,7 +102,13 @@ impl Unpacked {
             PackedContent::Zstd(frames) => &frames.source,
             PackedContent::Plain(_) | PackedContent::Gzip(None) => return cause,
         };
-        let what = if source.over { UnpackDamage::CutOff } else { UnpackDamage::Other(cause.to_string()) };
+        let what = if self.given > self.limit {
+            UnpackDamage::TooMuch(self.limit)
+        } else if source.over {
+            UnpackDamage::CutOff
+        } else {
+            UnpackDamage::Other(cause.to_string())
+        };
         io::Error::other(UnpackError { packing, what, at: source.taken, given: self.given })
     }
 }
@@ -116,7 +128,12 @@ impl Read for Unpacked {
         match read {
             Ok(read) => {
                 self.given += read as u64;
-                Ok(read)
+                match self.packing() {
+                    Some(packing) if self.given > self.limit => {
+                        Err(self.damaged(packing, io::ErrorKind::FileTooLarge.into()))
+                    }
+                    _ => Ok(read),
+                }
             }
             Err((_, error)) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err((packing, error)) => Err(self.damaged(packing, error)),
@@ -257,6 +274,8 @@ pub(crate) struct UnpackError {
 #[derive(Debug)]
 enum UnpackDamage {
     CutOff,
+    /// More came out than this limit.
+    TooMuch(u64),
     Other(String),
 }
 
@@ -267,6 +286,9 @@ impl UnpackError {
         match &self.what {
             UnpackDamage::CutOff => {
                 format!("it was probably copied or written only in part; `{word} -t` tests another copy")
+            }
+            UnpackDamage::TooMuch(_) => {
+                "if it is not meant to harm, raise the limit with `--max-unpacked`, such as `--max-unpacked 20GiB`".to_owned()
             }
             UnpackDamage::Other(_) => {
                 format!("`{word} -t` tests it; `{word} -dc` shows what is left of it")
@@ -282,6 +304,10 @@ impl fmt::Display for UnpackError {
         match what {
             UnpackDamage::CutOff => {
                 write!(f, "its {} data is cut off at byte {at}, {given} bytes unpacked", packing.word())
+            }
+            UnpackDamage::TooMuch(limit) => {
+                let (word, limit) = (packing.word(), number(*limit));
+                write!(f, "its {word} data unpacks to more than {limit} bytes, the limit, at byte {at}")
             }
             UnpackDamage::Other(cause) => {
                 let word = packing.word();

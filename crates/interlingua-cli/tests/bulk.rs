@@ -241,13 +241,8 @@ converted 2 files, skipped 1; 12 leaves: 10 mapped, 2 kept, 0 lost
 
     let hint = "hint: `*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them\n";
     dir.run("check nowhere/*.jsonl").expect(1, &format!("error: nothing matches `nowhere/*.jsonl`\n{hint}"));
-    dir.run("convert logs/[a --to record -o out").expect(
-        1,
-        &format!(
-            "converted 0 files, failed 1; 0 leaves: 0 mapped, 0 kept, 0 lost\n\
-             error: `logs/[a` is no pattern: character 6: invalid range pattern\n{hint}"
-        ),
-    );
+    dir.run("convert logs/[a --to record -o out")
+        .expect(2, &format!("error: `logs/[a` is no pattern: character 6: invalid range pattern\n{hint}"));
     dir.run("convert logs/*.jsonl --to record").expect(
         2,
         "error: several inputs need a directory to write to\nhint: name one with `-o DIR`; it is made if need be\n",

@@ -73,20 +73,22 @@ fn losses_are_listed_and_fail_only_when_strict() {
     );
     let said = "reading x.json as record (log), detected by `version` and `session` in one document
 converted record (log) to claude-code (log): 1 message; nothing of the conversation was lost, as far as it was understood
-13 leaves: 7 mapped, 0 kept, 6 lost
-lost of settings, session and usage: 2 leaves
-  1  session/model     no-slot
-  1  session/provider  no-slot
+13 leaves: 6 mapped, 0 kept, 7 lost
+lost of settings, session and usage: 3 leaves
+  1  session/id        the target has no field for it
+  1  session/model     the target has no field for it
+  1  session/provider  the target has no field for it
 lost of bookkeeping, and what has no word here: 4 leaves
-  2  /n[]   no-slot, first in entries[0]
-  1  /id    no-slot, first in what stands before `entries`
-  1  /mood  no-slot, first in entries[0]
+  2  /n[]   the target has no field for it, first in entries[0]
+  1  /id    the target has no field for it, first in what stands before `entries`
+  1  /mood  the target has no field for it, first in entries[0]
 notes:
   made up the time of a line
+  made up the session id
 ";
     dir.run("convert x.json --to claude-code -o x.jsonl").expect(0, said);
     dir.run("convert x.json --to claude-code -o x.jsonl --strict")
-        .expect(3, &format!("{said}error: something was lost or damaged, or nothing came across, and `--strict` was asked for\n"));
+        .expect(3, &format!("{said}error: `--strict`: 7 values not carried over\n"));
 }
 
 #[test]
@@ -186,14 +188,14 @@ fn the_report_adds_up_and_names_every_path() {
         concat!(
             r#"{"version":1,"command":"convert","files":[{"input":"x.jsonl","output":"x.json","from":{"dialect":"claude-code","role":"log","detected":true},"#,
             r#""to":{"dialect":"record","role":"log"},"copied":false,"content":{"messages":1,"reasoning":0,"calls":0,"results":0,"failures":0},"frames":2,"frames_read":1,"leaves":7,"mapped":5,"#,
-            r#""kept":2,"lost":0,"errors":1,"damaged":1,"adds_up":true,"lost_paths":[],"#,
+            r#""kept":2,"lost":0,"errors":1,"damaged":1,"verbatim":0,"adds_up":true,"lost_paths":[],"#,
             r#""kept_paths":[{"path":"(unparsed)","count":1,"bytes":20,"first_frame":2,"place":"line 2"},"#,
             r#"{"path":"/new/x[]","count":1,"bytes":1,"first_frame":1,"place":"line 1"}],"notes":[],"#,
             r#""problems":[{"code":"torn","severity":"error","message":"cut off in the middle","frame":2,"place":"line 2","#,
             r#""byte":20,"detail":"expected more","window":{"before":"{\"type\":\"user\",\"uuid","after":""},"#,
             r#""hint":"the program that wrote it was probably stopped; what stands before it is fine"}],"more_problems":0}],"#,
             r#""skipped":[],"failed":[],"total":{"content":{"messages":1,"reasoning":0,"calls":0,"results":0,"failures":0},"frames":2,"frames_read":1,"leaves":7,"mapped":5,"kept":2,"lost":0,"#,
-            r#""errors":1,"damaged":1,"adds_up":true}}"#,
+            r#""errors":1,"damaged":1,"verbatim":0,"adds_up":true}}"#,
             "\n"
         )
     );

@@ -197,7 +197,7 @@ fn run_line(dir: &Dir, line: &str) -> Result<Output, String> {
         .args(["-c", line])
         .current_dir(dir.path())
         .env("HOME", dir.path().join("home"))
-        .env("PATH", format!("{}:/usr/bin:/bin", dir.path().join("programs").display()))
+        .env("PATH", format!("{}:/usr/bin:/bin", dir.path().join("programs").to_string_lossy()))
         .stdin(Stdio::null())
         .output()
         .expect("a shell runs");

@@ -8,6 +8,7 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use support::{Dir, log, stoppable, wait_until};
@@ -298,7 +299,7 @@ fn signal(child: &Child, name: &str) {
 
 #[test]
 fn whoever_stops_it_finds_nothing_half_written() {
-    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131), ("XCPU", 152)] {
         let dir = Dir::new(&format!("files_stop_{name}"));
         // Input that never ends.
         let args = ["convert", "-", "--from", "claude-code", "--to", "record", "-o", "out.json"];
@@ -390,4 +391,48 @@ fn a_link_stays_a_link_and_what_it_leads_to_is_written() {
     let both = dir.run("convert in.jsonl --to record -o new --report real/new.json");
     assert_eq!(both.code, Some(2), "{}", both.stderr);
     assert!(both.stderr.contains("is the output, too"), "{}", both.stderr);
+}
+
+#[test]
+fn each_session_of_an_input_becomes_a_record_in_a_file_of_its_own() {
+    let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
+    let folder = dialects.join("agents/opencode/fixtures");
+    for name in ["2026-11/two-exports.json", "2026-02/storage.jsonl"] {
+        let source = fs::read(folder.join(name)).expect("a fixture can be read");
+        let dir = Dir::new("several_records");
+        dir.write("log.json", &source);
+        let documents = |bytes: &[u8]| {
+            let values = serde_json::Deserializer::from_slice(bytes).into_iter::<serde_json::Value>();
+            values.inspect(|value| assert!(value.is_ok(), "{value:?}")).count()
+        };
+        let ran = dir.run("convert log.json --to record -o out.json");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let ran = dir.run("convert log.json --to record -o all/");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let piped = dir.run("convert log.json --to record").stdout().as_bytes().to_owned();
+        let count = documents(&piped);
+        assert!(count > 1, "{name} has several sessions");
+        let mut together = Vec::new();
+        for number in 1..=count {
+            let end = if number == 1 { String::new() } else { format!("-{number}") };
+            let record = dir.read(&format!("out{end}.json"));
+            assert_eq!(documents(&record), 1, "{name}: record {number}");
+            assert_eq!(dir.read(&format!("all/log{end}.record.json")), record, "{name}: record {number}");
+            assert_eq!(dir.run(&format!("check out{end}.json")).code, Some(0), "{name}: record {number}");
+            together.extend(record);
+        }
+        assert!(!dir.path().join(format!("out-{}.json", count + 1)).exists());
+        assert_eq!(together, piped, "{name}");
+        // Together the records give the log back.
+        dir.write("together.json", &together);
+        let ran = dir.run("convert together.json --to opencode -o back.json");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(dir.read("back.json"), source, "{name}");
+        // A second run writes the same; a file of the user is not replaced.
+        assert_eq!(dir.run("convert log.json --to record -o out.json").code, Some(0), "{name}");
+        dir.write("out-2.json", b"mine");
+        let ran = dir.run("convert log.json --to record -o out.json");
+        assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(dir.read("out-2.json"), b"mine");
+    }
 }

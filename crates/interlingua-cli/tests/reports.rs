@@ -54,7 +54,10 @@ fn one_file_is_told_in_a_sentence_and_three_sections() {
     // What always comes together is one thing, with an example and its place.
     let roof = lines.iter().find(|line| line.contains("/payload/rate_limits/…")).expect("a roof");
     assert!(roof.contains("12  /payload/rate_limits/…"), "{roof}");
-    assert!(roof.ends_with("no-slot, such as /primary/used_percent in line 3"), "{roof}");
+    assert!(
+        roof.ends_with("the target has no field for it, such as /primary/used_percent in line 3"),
+        "{roof}"
+    );
     let order: Vec<&&str> = lines.iter().filter(|line| line.starts_with("lost of ")).collect();
     assert!(order[0].starts_with("lost of settings, session and usage: "), "{order:?}");
     assert!(order[1].starts_with("lost of bookkeeping, and what has no word here: "), "{order:?}");
@@ -80,12 +83,12 @@ fn what_is_lost_of_the_conversation_is_said_first() {
     let said = dir.run("convert x.jsonl --to codex -o x.codex").stderr;
     let sentence = said.lines().nth(1).expect("a sentence");
     assert!(
-        sentence.ends_with("1 message, 1 call and 1 result; lost of the conversation: result/is_error (1)"),
+        sentence.ends_with("1 message, 1 call and 1 result; not carried over: error flag of 1 tool result (codex logs have no field for them)"),
         "{sentence}"
     );
     assert!(
         said.contains(
-            "lost of the conversation: 1 leaf\n  1  /message/content[]/is_error  no-slot, first in line 3\n"
+            "lost of the conversation: 1 leaf\n  1  /message/content[]/is_error  the target has no field for it, first in line 3\n"
         ),
         "{said}"
     );
@@ -111,7 +114,7 @@ fn many_files_are_a_screen() {
         "{worst}"
     );
     assert!(said.contains("(torn): once, first in in/worst.jsonl, line 11, byte "), "{said}");
-    assert!(said.contains("lost of the conversation: what could not be read (2), in 1 file\n"), "{said}");
+    assert!(said.contains("not carried over: 2 parts that could not be read, in 1 file\n"), "{said}");
     // A line for each file, if someone wants it.
     let all = dir.run("convert in --to claude-code -o out -v").stderr;
     assert_eq!(all.lines().filter(|line| line.contains(" -> out/")).count(), 61);
@@ -226,6 +229,7 @@ fn statistics_are_as_their_schema_says() {
     );
     dir.write("in/a.jsonl", format!("{call}\n{patch}\n"))
         .write("in/b.jsonl", rollout(2))
+        .write("in/c.jsonl", call.replace("opus-4-6", "opus-9").replace("0123456789", "9876543210"))
         .write("in/notes.txt", "hello\n");
     let ran = dir.run("stats in nowhere --json -q");
     let found: Value = serde_json::from_slice(&ran.stdout).expect("JSON");

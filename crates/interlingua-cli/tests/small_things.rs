@@ -112,3 +112,38 @@ fn the_version_names_the_commit_where_it_is_known() {
         _ => assert!(ran.stdout().starts_with("interlingua ")),
     }
 }
+
+#[test]
+fn sessions_in_files_of_one_name_stay_sessions_of_their_own() {
+    let dir = Dir::new("small_identity");
+    let log = concat!(
+        r#"{"role": "_checkpoint", "id": 0}"#,
+        "\n",
+        r#"{"role":"user","content":"hi"}"#,
+        "\n",
+        r#"{"role":"assistant","content":[{"type":"think","think":"hm"},{"type":"text","text":"ho"}]}"#,
+        "\n",
+    );
+    let [one, two] = ["0a1b2c3d-0000-4000-8000-000000000001", "0a1b2c3d-0000-4000-8000-000000000002"];
+    let places = [
+        format!("{one}/context.jsonl"),
+        format!("{two}/context.jsonl"),
+        format!("session_{one}/agents/agent-0/context.jsonl"),
+        "a/context.jsonl".to_owned(),
+        "b/context.jsonl".to_owned(),
+    ];
+    let id = |place: &str| {
+        let ran = dir.run(&format!("convert {place} --from kimi-cli --to opencode -q"));
+        let (_, rest) = ran.stdout().split_once(r#""id":"ses_"#).expect("a session has an id");
+        rest.split('"').next().expect("a quote ends it").to_owned()
+    };
+    let mut ids = std::collections::BTreeSet::new();
+    for place in &places {
+        dir.write(place, log);
+        assert_eq!(id(place), id(place), "{place}");
+        assert!(ids.insert(id(place)), "{place} has the id of another");
+    }
+    // A session that is known by its folder is the same session elsewhere, and in its other file.
+    dir.write(&format!("moved/{one}/wire.jsonl"), log);
+    assert!(ids.contains(&id(&format!("moved/{one}/wire.jsonl"))));
+}

@@ -58,8 +58,8 @@ days (UTC)
   2026-02-10    1,300   $0.0042  ██████████████████████████████████████████████
 
 cost ≥$0.0056
-  $0.0056 computed with prices of 2026-03
-    (the file of prices in the Python package litellm 1.83.0, whose newest mod…)
+  $0.0056 computed with prices of 2026-11-09
+    (the price table of the Python package litellm 1.108.4, published on 9 Nov…)
   unknown for 1 response with 10 tokens, which have no price:
     claude-unheard-9
 
@@ -108,7 +108,7 @@ fn the_json_has_every_number_and_sums_add_up() {
         }
         let (usd, unknown, unknown_tokens): (&str, u64, u64) = (usd, unknown, unknown_tokens);
         text + &format!(
-            r#""cost":{{"usd":{usd},"told":0,"computed":{usd},"unknown_responses":{unknown},"unknown_tokens":{unknown_tokens}}}"#
+            r#""cost":{{"usd":{usd},"told":0,"computed":{usd},"estimated":0,"estimated_tokens":0,"unknown_responses":{unknown},"unknown_tokens":{unknown_tokens}}}"#
         )
     };
     // 15 x 5 + 2200 x 0.5 + 150 x 6.25 + 50 x 10 + 120 x 25, and 600 x 1.75 + 400 x 0.175 + 10 x 14, per million.
@@ -151,11 +151,14 @@ fn what_several_files_repeat_counts_once() {
     let alone = dir.run("stats a.jsonl --json");
     let all = dir.run("stats . --json -j 1");
     assert_eq!(total(&all), total(&alone));
-    assert!(all.stdout().contains(r#""repeated_responses":6"#), "{}", all.stdout());
+    assert!(all.stdout().contains(r#""repeated_responses":3"#), "{}", all.stdout());
     // The copy of the file is the same session, the fork is another.
     assert!(all.stdout().contains(r#""sessions":2,"first""#), "{}", all.stdout());
     assert_eq!(dir.run("stats . --json -j 7").stdout, all.stdout);
-    assert!(dir.run("stats .").stdout().contains("  6 responses in several files, counted once\n"));
+    let told = dir.run("stats .");
+    assert!(told.stdout().contains("  3 responses in several files, counted once\n"), "{}", told.stdout());
+    assert!(told.stdout().contains("\n  copies       1 file, counted once\n"), "{}", told.stdout());
+    assert!(all.stdout().contains(r#""copied_files":1"#), "{}", all.stdout());
     // Codex has no ids of responses: the time and the counts tell a copy.
     dir.write("c1/b.jsonl", CODEX).write("c2/b.jsonl", CODEX.replace("22222222-bbbb", "44444444-dddd"));
     assert_eq!(total(&dir.run("stats c1 c2 --json")), total(&dir.run("stats c1 --json")));
@@ -343,7 +346,7 @@ fn the_users_prices_take_the_place_of_ours() {
     dir.write("mine.toml", "date = \"x\"\nsource = \"me\"\n[models.a]\ninptu = 100\n");
     dir.run("stats x.jsonl --prices mine.toml").expect(
         1,
-        "error: `mine.toml`: model `a`: there is no price `inptu`\nhint: `docs/cli.md` shows such a file\n",
+        "error: `mine.toml`: model `a`: there is no price `inptu`\nhint: a file of prices holds `date`, `source` and, under `[models]`, lines such as `\"gpt-5.2\" = { input = 1.75, output = 14 }`, in dollars per million tokens\n",
     );
     dir.run("stats x.jsonl --prices nowhere.toml").expect(
         1,
@@ -372,14 +375,14 @@ fn what_the_log_tells_of_its_cost_is_not_computed() {
     let ran = dir.run("stats x.jsonl");
     assert!(
         ran.stdout()
-            .contains("cost $2.00\n  $0.25 as the logs tell\n  $1.75 computed with prices of 2026-03\n"),
+            .contains("cost $2.00\n  $0.25 as the logs tell\n  $1.75 computed with prices of 2026-11-09\n"),
         "{}",
         ran.stdout()
     );
     let ran = dir.run("stats x.jsonl --json");
     assert!(
         ran.stdout()
-            .contains(r#""cost":{"usd":2.0000001,"told":0.2500001,"computed":1.75,"unknown_responses":0"#),
+            .contains(r#""cost":{"usd":2.0000001,"told":0.2500001,"computed":1.75,"estimated":0,"estimated_tokens":0,"unknown_responses":0"#),
         "{}",
         ran.stdout()
     );
@@ -546,4 +549,116 @@ fn a_log_without_end_takes_no_memory() {
         .expect("the command starts");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains(r#""calls":3,"#));
+}
+
+/// Two files of one session, of which the second repeats half of the first: every figure is that of the first alone.
+#[test]
+fn a_session_in_two_files_is_counted_once_whatever_agent_wrote_it() {
+    let dir = Dir::new("stats_two_files");
+    let figures = |ran: &Ran| {
+        let all = between(ran.stdout(), r#""failed":[],"sessions":"#, r#","prices":"#).to_owned();
+        all.split(r#","repeated_responses""#).next().unwrap_or_default().to_owned()
+    };
+    let mut compared: Vec<String> = Vec::new();
+    for fixture in support::fixtures("jsonl") {
+        let log = std::fs::read_to_string(&fixture).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        dir.write("log/whole.jsonl", &log);
+        let alone = dir.run("stats log --json -q");
+        if alone.code != Some(0) || lines.len() < 4 {
+            continue;
+        }
+        dir.write("log/half.jsonl", lines[..lines.len() / 2].join("\n") + "\n");
+        let both = dir.run("stats log --json -q");
+        std::fs::remove_file(dir.path().join("log/half.jsonl")).expect("it is there");
+        // A file that does not name its session is a session of its own; of some the half cannot be recognised.
+        let sessions = |ran: &Ran| between(ran.stdout(), r#""failed":[],"sessions":"#, ",").to_owned();
+        if both.stdout().matches(r#""input":"log/"#).count() != 2 || sessions(&both) != sessions(&alone) {
+            continue;
+        }
+        assert_eq!(figures(&both), figures(&alone), "{fixture:?}");
+        compared.push(between(alone.stdout(), r#""dialect":""#, "\"").to_owned());
+    }
+    compared.sort_unstable();
+    compared.dedup();
+    assert!(compared.len() >= 6, "{compared:?}");
+}
+
+/// A file without a session id is told from others by its bytes.
+#[test]
+fn a_copy_of_a_file_is_counted_once_whatever_agent_wrote_it() {
+    let dir = Dir::new("stats_copied_files");
+    let mut compared = 0;
+    for fixture in support::fixtures("jsonl") {
+        let log = std::fs::read(&fixture).expect("a fixture can be read");
+        dir.write("log/one.jsonl", &log);
+        let _ = std::fs::remove_file(dir.path().join("log/two.jsonl"));
+        let one = dir.run("stats log --json -q");
+        dir.write("log/two.jsonl", &log);
+        let two = dir.run("stats log --json -q");
+        if one.code != Some(0) {
+            continue;
+        }
+        let figures =
+            |ran: &Ran| between(ran.stdout(), r#""failed":[],"sessions":"#, r#","prices":"#).to_owned();
+        assert_eq!(figures(&two), figures(&one), "{fixture:?}");
+        compared += 1;
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+/// Blocks of a message carry only the members that differ from it.
+#[test]
+fn the_calls_of_a_subagent_are_its_own() {
+    let dir = Dir::new("stats_subagent");
+    let own = SESSION.replace(
+        r#""sessionId":"11111111-aaaa","#,
+        r#""sessionId":"11111111-aaaa","isSidechain":true,"agentId":"a0123456789abcdef","#,
+    );
+    dir.write("agent.jsonl", own);
+    let ran = dir.run("stats agent.jsonl --json");
+    assert!(ran.stdout().contains(r#""subagents":{"count":1,"tool_calls":3}"#), "{}", ran.stdout());
+    assert!(dir.run("stats agent.jsonl").stdout().contains("  sub-agents   1, with 3 tool calls\n"));
+    // Codex gives a sub-agent a session of its own.
+    let spawned = [
+        r#"{"timestamp":"2026-11-15T10:00:00.000Z","type":"session_meta","payload":{"id":"0198aaaa-0000-7000-8000-000000000002","timestamp":"2026-11-15T10:00:00.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.140.0","source":{"subagent":{"thread_spawn":{"parent_thread_id":"0198aaaa-0000-7000-8000-000000000001","depth":1}}}}}"#,
+        r#"{"timestamp":"2026-11-15T10:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"look"}]}}"#,
+        r#"{"timestamp":"2026-11-15T10:00:03.000Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{}","call_id":"c1"}}"#,
+        r#"{"timestamp":"2026-11-15T10:00:04.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"ok"}}"#,
+    ];
+    dir.write("codex.jsonl", spawned.join("\n") + "\n");
+    let ran = dir.run("stats codex.jsonl --json");
+    assert!(ran.stdout().contains(r#""subagents":{"count":1,"tool_calls":1}"#), "{}", ran.stdout());
+}
+
+/// The newest models have prices, and those without a row are estimated, which is printed.
+#[test]
+fn the_cost_of_an_unknown_model_is_estimated_by_its_family() {
+    let dir = Dir::new("stats_estimated");
+    dir.write(
+        "x.jsonl",
+        SESSION.replace("claude-unheard-9", "claude-opus-9").replace("opus-4-6", "opus-5-5"),
+    );
+    let ran = dir.run("stats x.jsonl");
+    // 7 x 4 + 3 x 20, per million.
+    assert!(
+        ran.stdout()
+            .contains("claude-opus-9              7       0       0       0       3       0 ~<$0.0001\n"),
+        "{}",
+        ran.stdout()
+    );
+    assert!(
+        ran.stdout().contains(
+            "  <$0.0001 estimated for 10 tokens, with prices of the same family:\n    claude-opus-9 as claude-opus-5-5\n"
+        ),
+        "{}",
+        ran.stdout()
+    );
+    assert!(!ran.stdout().contains("unknown"), "{}", ran.stdout());
+    let json = dir.run("stats x.jsonl --json");
+    let row = between(json.stdout(), r#""model":"claude-opus-9","#, r#"}],"by_day""#);
+    assert!(
+        row.ends_with(r#""cost":{"usd":0.000088,"told":0,"computed":0,"estimated":0.000088,"estimated_tokens":10,"unknown_responses":0,"unknown_tokens":0},"estimated_by":"claude-opus-5-5""#),
+        "{row}"
+    );
 }

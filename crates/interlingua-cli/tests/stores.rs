@@ -4,6 +4,7 @@
 
 mod support;
 
+use rusqlite::Connection;
 use support::Dir;
 
 const CLAUDE: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","cwd":"/w","message":{"role":"user","content":"hi"}}
@@ -60,4 +61,105 @@ fn a_database_of_something_else_is_left_aside_or_refused() {
     assert!(run.stderr.contains("in/other.db` is a "), "{}", run.stderr);
     let run = dir.run("show in/other.db");
     assert!(run.stderr.contains("holds many sessions"), "{}", run.stderr);
+}
+
+/// A database of OpenCode with one session and whatever else.
+fn with_database(test: &str, more: &str) -> Dir {
+    let dir = Dir::new(test);
+    let database = Connection::open(dir.path().join("opencode.db")).expect("a database");
+    database
+        .execute_batch(
+            r#"CREATE TABLE session (id text, slug text, title text, time_created integer, added text);
+               CREATE TABLE message (id text, session_id text, time_created integer, data text);
+               CREATE TABLE part (id text, message_id text, session_id text, data text);
+               CREATE TABLE todo (session_id text, content text, status text, priority text, position integer);
+               INSERT INTO session VALUES ('ses_1', 's', 'T', 1, NULL);
+               INSERT INTO message VALUES ('msg_1', 'ses_1', 1, '{"role":"user","time":{"created":1}}');
+               INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{"type":"text","text":"hello there"}');"#,
+        )
+        .expect("tables");
+    database.execute_batch(more).expect("more rows");
+    dir
+}
+
+#[test]
+fn odd_rows_of_a_database_are_in_the_record_and_no_other_log_takes_them_silently() {
+    for (name, more, marks) in [
+        ("column", "UPDATE session SET added = 'MARK-1'", &["MARK-1"][..]),
+        (
+            "no_parent",
+            r#"INSERT INTO part VALUES ('prt_2', 'msg_9', 'ses_1', '{"type":"text","text":"MARK-1"}')"#,
+            &["MARK-1"],
+        ),
+        (
+            "no_session",
+            r#"INSERT INTO message VALUES ('msg_2', 'ses_9', 1, '{"role":"user","MARK-1":1}'), ('msg_3', NULL, 1, '{"role":"user","MARK-2":1}')"#,
+            &["MARK-1", "MARK-2"],
+        ),
+        ("todo", "INSERT INTO todo VALUES ('ses_8', 'MARK-1', 'pending', 'low', 1)", &["MARK-1"]),
+        (
+            "twice",
+            r#"INSERT INTO message VALUES ('msg_1', 'ses_1', 2, '{"role":"user","MARK-1":1}'); INSERT INTO session VALUES ('ses_1', 's', 'MARK-2', 3, NULL)"#,
+            &["MARK-1", "MARK-2"],
+        ),
+        (
+            "type",
+            r#"UPDATE session SET title = CAST(x'4d41524b2d31ff' AS text); INSERT INTO message VALUES (7, 'ses_1', 'soon', '{"role":"user","MARK-2":1}')"#,
+            &["4d41524b2d31ff", "MARK-2"],
+        ),
+    ] {
+        let dir = with_database(&format!("odd_rows_{name}"), more);
+        let run = dir.run("convert -q --strict opencode.db --to record -o out");
+        // A session without messages is an output without content; nothing else is wrong.
+        let without_content = "error: `--strict`: 1 output without content\n";
+        assert!(["", without_content].contains(&run.stderr.as_str()), "{name}: {}", run.stderr);
+        let read = |folder: &str| -> String {
+            let files = dir.files().into_iter().filter(|file| file.starts_with(folder));
+            files.map(|file| String::from_utf8_lossy(&dir.read(&file)).into_owned()).collect()
+        };
+        let records = read("out/");
+        for mark in ["hello there"].iter().chain(marks) {
+            assert!(records.contains(mark), "{name}: {mark} is not in {records}");
+        }
+        // Another log has them, or the report does.
+        let run = dir.run("convert opencode.db --to codex -o codex --report report.json --strict");
+        let logs = read("codex/");
+        let is_there = marks.iter().all(|mark| logs.contains(mark));
+        assert!(is_there || run.code == Some(3), "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_view_in_a_database_is_refused_at_once() {
+    let dir = with_database(
+        "endless_view",
+        "DROP TABLE part; CREATE VIEW part AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+         SELECT x AS id, x AS message_id, x AS session_id, '{}' AS data FROM n",
+    );
+    for args in ["convert opencode.db --to record -o out", "check opencode.db", "stats opencode.db"] {
+        let run = dir.run(args);
+        assert_eq!(run.code, Some(1), "{}", run.stderr);
+        assert!(run.stderr.contains("`part` is a view, which is not read"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_damaged_page_of_a_database_is_an_error_and_the_rest_is_converted() {
+    let row = |number: usize| {
+        let data = format!(r#"{{"type":"text","text":"text-{number}-text"}}"#);
+        format!("INSERT INTO part VALUES ('prt_{number}', 'msg_1', 'ses_1', '{data}');")
+    };
+    let rows = (0..500).map(row).collect::<Vec<_>>().concat();
+    let dir = with_database("damaged_page", &rows);
+    let mut bytes = dir.read("opencode.db");
+    let mark = b"text-250-text";
+    let at = bytes.windows(mark.len()).position(|window| window == mark).expect("it is there");
+    let start = at / 4096 * 4096;
+    bytes[start..start + 4096].fill(0x5a);
+    dir.write("opencode.db", bytes);
+    let run = dir.run("convert opencode.db --to record -o out");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("not all rows of `part` can be read"), "{}", run.stderr);
+    let record = String::from_utf8(dir.read("out/opencode/ses_1.record.json")).expect("text");
+    assert!(record.contains("text-0-text") && record.contains("text-499-text"));
 }

@@ -183,3 +183,17 @@ fn control_c_leaves_whole_files_and_a_clean_terminal() {
         format!("stopped: {} of 150 files are complete, and nothing half-written is left", written.len());
     assert_eq!(seen.screen().trim(), told, "{:?}", seen.sent);
 }
+
+/// A document without a final newline would leave the prompt behind its last brace.
+#[test]
+fn what_ends_without_a_newline_ends_its_line_on_a_terminal() {
+    let dir = Dir::new("terminal_newline");
+    let request = r#"{"model":"gemini-3.8-flash","messages":[{"role":"user","content":"hi"}]}"#;
+    dir.write("request.json", request);
+    let convert = "convert request.json --from openai-chat --role request --to gemini -q";
+    let seen = watch(&dir, convert, &[], |_| {});
+    assert!(seen.sent.ends_with("}\r\n"), "{:?}", seen.sent);
+    // In a file or a pipe the bytes are those of the document.
+    let piped = dir.run(convert);
+    assert!(piped.stdout.ends_with(b"}"), "{}", piped.stdout());
+}

@@ -17,8 +17,8 @@ use super::page_text::{
 use super::prose::{Block, Inline, blocks, inline};
 use super::safe::{one_line, visible};
 use super::story::{
-    ChangedFile, EntryBody, LineFate, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
-    changes, gist,
+    ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate,
+    ToolUse, changes, gist,
 };
 use super::timeline;
 use super::words::{self, SpeakerLine, Tone};
@@ -101,7 +101,11 @@ impl HtmlPage<'_> {
             hash(SCRIPT),
             hash(STYLE)
         );
-        let title = one_line(&words::title(self.story));
+        let (story, first) = (self.story, self.story.parts.first());
+        let title = match &story.parts[..] {
+            [_, _, ..] => words::sessions(story),
+            _ => first.map(|part| one_line(&words::title(story, part))).unwrap_or_default(),
+        };
         self.text(&title);
         put!(self, "</title>\n<style>{STYLE}</style>\n</head>\n<body>\n");
         put!(
@@ -109,10 +113,17 @@ impl HtmlPage<'_> {
             "<a class=\"skip\" href=\"#story\">Skip to the story</a>\n<header class=\"bar\">\n{TOOLBAR}"
         );
         timeline::write(self.story, self.look.full, &mut self.html);
-        put!(self, "</header>\n<main id=\"story\" tabindex=\"-1\">\n<div class=\"title\">\n<h1>");
-        self.text(&title);
+        put!(self, "</header>\n<main id=\"story\" tabindex=\"-1\">\n");
+        if let Some(first) = first {
+            self.session_head(first);
+        }
+    }
+
+    fn session_head(&mut self, part: &SessionPart) {
+        put!(self, "<div class=\"title\">\n<h1>");
+        self.text(&one_line(&words::title(self.story, part)));
         put!(self, "</h1>\n<dl>\n");
-        for (name, fact) in words::facts(self.story, self.look.name, self.look.identity) {
+        for (name, fact) in words::facts(self.story, part, self.look.name, self.look.identity) {
             put!(self, "<div><dt>{name}</dt><dd>");
             self.text(&one_line(&fact));
             put!(self, "</dd></div>\n");
@@ -124,6 +135,9 @@ impl HtmlPage<'_> {
         let story = self.story;
         if story.told(&turn.entries, self.look.full).next().is_none() {
             return Ok(());
+        }
+        if let Some(part) = story.part_at(number) {
+            self.session_head(part);
         }
         let name = words::capital(&story.turn_name(number));
         put!(self, "<details class=\"turn\" id=\"t{number}\" open>\n<summary><h2>{name}</h2>");

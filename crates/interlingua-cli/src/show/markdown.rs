@@ -9,7 +9,8 @@ use super::Look;
 use super::prose::{Block, Inline, blocks, inline};
 use super::safe::{one_line, visible};
 use super::story::{
-    ChangedFile, EntryBody, LineFate, Piece, SpokenBy, Story, StoryTurn, ToolFate, ToolUse, changes, gist,
+    ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryTurn, ToolFate, ToolUse,
+    changes, gist,
 };
 use super::words::{self, SpeakerLine};
 use crate::render::plural;
@@ -24,7 +25,12 @@ const LONGEST_LINE: usize = 4000;
 /// Writes a story as Markdown.
 pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = MarkdownPage { story, look, out, before: String::new() };
-    page.head()?;
+    if let [_, _, ..] = &story.parts[..] {
+        page.paragraph(&words_of(&words::sessions(story)))?;
+    }
+    if let Some(first) = story.parts.first() {
+        page.head(first)?;
+    }
     for (number, turn) in story.turns.iter().enumerate() {
         page.turn(number, turn)?;
     }
@@ -40,9 +46,9 @@ struct MarkdownPage<'s> {
 }
 
 impl MarkdownPage<'_> {
-    fn head(&mut self) -> io::Result<()> {
-        self.paragraph(&format!("# {}", words_of(&words::title(self.story))))?;
-        for (name, fact) in words::facts(self.story, self.look.name, self.look.identity) {
+    fn head(&mut self, part: &SessionPart) -> io::Result<()> {
+        self.paragraph(&format!("# {}", words_of(&words::title(self.story, part))))?;
+        for (name, fact) in words::facts(self.story, part, self.look.name, self.look.identity) {
             self.line(&format!("- {name}: {}", words_of(&fact)))?;
         }
         self.line("")
@@ -52,6 +58,9 @@ impl MarkdownPage<'_> {
         let story = self.story;
         if story.told(&turn.entries, self.look.full).next().is_none() {
             return Ok(());
+        }
+        if let Some(part) = story.part_at(number) {
+            self.head(part)?;
         }
         let when = story.start(turn).map(|time| format!(" · {}", words_of(time.text()))).unwrap_or_default();
         let name = words::capital(&story.turn_name(number));

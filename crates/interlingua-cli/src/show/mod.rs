@@ -26,6 +26,7 @@ use crate::render;
 use crate::sources::InputPlace;
 use crate::talk::Talk;
 use pager::Pager;
+use safe::ScreenWriter;
 use story::{Story, StoryWriter};
 
 /// What all forms need to know beside the story.
@@ -43,13 +44,14 @@ pub(crate) struct Look<'l> {
 /// Writes a story in one form.
 type StoryForm = fn(&Story, &Look<'_>, &mut dyn Write) -> io::Result<()>;
 
+#[expect(clippy::disallowed_methods, reason = "only asks whether stdout is a terminal")]
 pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
     let input = InputPlace::of(&args.file);
     // A dash is stdout, as it is stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     outputs::check_places(output.as_slice(), input.path().as_slice())?;
     let name = input.name();
-    let opened = input.open()?;
+    let opened = input.open(args.source.max_unpacked)?;
     let identity = identify(&opened, &name, &args.source)?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     let writer = StoryWriter::default();
@@ -71,12 +73,12 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     let mut story = writer.finish(report);
     story.framing = Some(identity.spec.framing);
 
-    let form: StoryForm = match (args.markdown, args.html) {
-        (true, _) => markdown::write,
-        (_, true) => html::write,
-        (false, false) => terminal::write,
+    let (form, form_name): (StoryForm, &str) = match asked_form(args, output) {
+        ShownAs::Markdown => (markdown::write, "Markdown"),
+        ShownAs::Html => (html::write, "HTML"),
+        ShownAs::Text => (terminal::write, "plain text"),
     };
-    let is_text = !args.markdown && !args.html;
+    let is_text = asked_form(args, output) == ShownAs::Text;
     let stdout = io::stdout();
     let to_terminal = output.is_none() && stdout.is_terminal();
     let screen = to_terminal.then(|| console::Term::stdout().size_checked()).flatten();
@@ -88,7 +90,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     if is_text && to_terminal && !args.no_pager {
         let height = screen.map_or(HEIGHT, |(rows, _)| usize::from(rows));
         let mut pager = Pager::new(height);
-        return match form(&story, &look, &mut pager).and_then(|()| pager.finish()) {
+        return match form(&story, &look, &mut ScreenWriter(&mut pager)).and_then(|()| pager.finish()) {
             Ok(()) => Ok(Exit::Done),
             Err(error) => Err(CommandError::Output(error)),
         };
@@ -99,14 +101,36 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     };
     let mut buffer = io::BufWriter::with_capacity(BUFFER, SinkWriter(sink));
     // A sink remembers what went wrong, and tells it at the end.
-    let written = form(&story, &look, &mut buffer).and_then(|()| buffer.flush());
+    let written = if is_text {
+        form(&story, &look, &mut ScreenWriter(&mut buffer)).and_then(|()| buffer.flush())
+    } else {
+        form(&story, &look, &mut buffer).and_then(|()| buffer.flush())
+    };
     let (SinkWriter(sink), _) = buffer.into_parts();
     sink.finish()?;
     written.map_err(CommandError::Output)?;
     if let Some(output) = output {
-        talk.say(&render::shown(name, &identity, output));
+        talk.say(&render::shown(name, &identity, output, form_name));
     }
     Ok(Exit::Done)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShownAs {
+    Text,
+    Markdown,
+    Html,
+}
+
+/// The form that a flag names, or else the extension of the output.
+fn asked_form(args: &ShowSession, output: Option<&Path>) -> ShownAs {
+    let extension = output.and_then(Path::extension).map(|end| end.to_string_lossy().to_lowercase());
+    match (args.markdown, args.html, extension.as_deref()) {
+        (true, _, _) => ShownAs::Markdown,
+        (_, true, _) | (_, _, Some("html" | "htm" | "xhtml")) => ShownAs::Html,
+        (_, _, Some("md" | "markdown")) => ShownAs::Markdown,
+        (false, false, _) => ShownAs::Text,
+    }
 }
 
 /// The width where none is known.

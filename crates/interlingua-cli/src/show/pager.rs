@@ -41,6 +41,7 @@ impl Pager {
         self.direct()
     }
 
+    #[expect(clippy::disallowed_methods, reason = "what is held here has passed `ScreenWriter`")]
     fn direct(&mut self) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(&self.held)?;

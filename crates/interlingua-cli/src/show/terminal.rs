@@ -8,8 +8,8 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use super::Look;
 use super::safe::{one_line, visible};
 use super::story::{
-    ChangedFile, EntryBody, LineFate, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse,
-    changes, gist,
+    ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate,
+    ToolUse, changes, gist,
 };
 use super::words::{self, SpeakerLine, Tone};
 use crate::render::{number, plural};
@@ -39,7 +39,13 @@ const NARROWEST: usize = 30;
 /// Writes a story as text.
 pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = TextPage { story, look, out, indent: String::new() };
-    page.head()?;
+    if let [_, _, ..] = &story.parts[..] {
+        page.wrapped("", BOLD, &words::sessions(story))?;
+        page.blank()?;
+    }
+    if let Some(first) = story.parts.first() {
+        page.head(first)?;
+    }
     for (number, turn) in story.turns.iter().enumerate() {
         page.turn(number, turn)?;
     }
@@ -55,10 +61,10 @@ struct TextPage<'s> {
 }
 
 impl TextPage<'_> {
-    fn head(&mut self) -> io::Result<()> {
-        let title = one_line(&words::title(self.story));
+    fn head(&mut self, part: &SessionPart) -> io::Result<()> {
+        let title = one_line(&words::title(self.story, part));
         self.wrapped("", BOLD, &title)?;
-        for (name, fact) in words::facts(self.story, self.look.name, self.look.identity) {
+        for (name, fact) in words::facts(self.story, part, self.look.name, self.look.identity) {
             let name = format!("{name:10} ");
             let styled = self.styled(DIM, &name);
             self.hanging(&styled, name.width(), PLAIN, &one_line(&fact), usize::MAX)?;
@@ -70,6 +76,10 @@ impl TextPage<'_> {
         let story = self.story;
         if story.told(&turn.entries, self.look.full).next().is_none() {
             return Ok(());
+        }
+        if let Some(part) = story.part_at(number) {
+            self.blank()?;
+            self.head(part)?;
         }
         let name = story.turn_name(number);
         let when = story.start(turn).map(|time| format!(" {}", time.text())).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The words of a story, once for all its forms. What comes from the content is returned as it is; each form makes it
 //! harmless in its own way.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use interlingua::framing::Framing;
@@ -11,7 +12,7 @@ use interlingua::model::{
 };
 
 use super::story::{
-    Damage, EntryBody, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
+    Damage, EntryBody, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
 };
 use crate::convert::Identified;
 use crate::render::{number, plural};
@@ -297,9 +298,14 @@ pub(crate) fn placeholder(media: &Media<'_>) -> String {
 }
 
 /// What is known of the session: our names, its values; content.
-pub(crate) fn facts(story: &Story, name: &str, identity: &Identified) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(
+    story: &Story,
+    part: &SessionPart,
+    name: &str,
+    identity: &Identified,
+) -> Vec<(&'static str, String)> {
     let text = |fact: &Option<Str<'_>>| fact.as_ref().map(|fact| fact.decode().into_owned());
-    let session = &story.session;
+    let session = &part.session;
     let agent = text(&session.agent).unwrap_or_else(|| identity.dialect.name.to_owned());
     let version = text(&session.cli_version).map(|version| format!(" {version}")).unwrap_or_default();
     let model = match (text(&session.model), text(&session.provider)) {
@@ -310,7 +316,7 @@ pub(crate) fn facts(story: &Story, name: &str, identity: &Identified) -> Vec<(&'
         (Some(branch), Some(commit)) => Some(format!("{branch} at {}", commit.get(..12).unwrap_or(&commit))),
         (branch, commit) => branch.or(commit),
     };
-    let time = story.span().map(|(first, last)| {
+    let time = story.span(&part.entries).map(|(first, last)| {
         if first.day() == last.day() {
             format!("{} to {}", first.text(), last.clock())
         } else {
@@ -333,27 +339,63 @@ pub(crate) fn facts(story: &Story, name: &str, identity: &Identified) -> Vec<(&'
     facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
 }
 
-/// A name for the session; content.
-pub(crate) fn title(story: &Story) -> String {
-    if let Some(title) = &story.session.title {
-        return title.decode().into_owned();
+/// How many sessions the input has, where there are several.
+pub(crate) fn sessions(story: &Story) -> String {
+    plural(story.parts.len() as u64, "session")
+}
+
+/// A name for a session of the story; content.
+pub(crate) fn title(story: &Story, part: &SessionPart) -> String {
+    if let Some(title) = &part.session.title {
+        let title = title.decode();
+        return persons_words(&title).unwrap_or(&title).trim().to_owned();
     }
-    // What the person asked first says best what it is about.
-    let asked = story.entries.iter().find_map(|entry| match &entry.body {
-        EntryBody::Said(SpokenBy::Person | SpokenBy::Agent, pieces) => {
-            pieces.iter().find_map(|piece| match piece {
-                Piece::Text(text) => Some(text.decode().into_owned()),
-                _ => None,
-            })
-        }
-        _ => None,
-    });
-    let asked = asked.unwrap_or_default();
+    // The first question of the person is the best name for a session.
+    let entries = story.entries.get(part.entries.clone()).unwrap_or_default();
+    let texts = || {
+        let asked = entries.iter().filter_map(|entry| match &entry.body {
+            EntryBody::Said(SpokenBy::Person | SpokenBy::Agent, pieces) => Some(pieces),
+            _ => None,
+        });
+        asked.flatten().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.decode()),
+            _ => None,
+        })
+    };
+    let asked = texts().find_map(|text| persons_words(&text).map(str::to_owned));
+    let asked = asked.or_else(|| texts().next().map(Cow::into_owned)).unwrap_or_default();
     let line = asked.lines().find(|line| !line.trim().is_empty()).unwrap_or("A session").trim();
     match line.char_indices().nth(90) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
+}
+
+/// Elements in which programs put the words of the person.
+const OF_PERSON: [&str; 8] =
+    ["user_query", "user_message", "user_request", "user_input", "user_prompt", "query", "prompt", "task"];
+
+/// The words of the person in a prompt that a program wrapped: the content of `<user_query>` and the like, or what follows the
+/// elements with which the program began it (`<environment_context>…</environment_context>`).
+fn persons_words(text: &str) -> Option<&str> {
+    let mut rest = text.trim();
+    while let Some((name, inside, after)) = first_element(rest) {
+        if OF_PERSON.contains(&name) {
+            return Some(inside.trim()).filter(|words| !words.is_empty());
+        }
+        rest = after.trim();
+    }
+    Some(rest).filter(|rest| !rest.is_empty())
+}
+
+/// The element with which a text begins: its name, its content and the text behind it.
+fn first_element(text: &str) -> Option<(&str, &str, &str)> {
+    let (tag, rest) = text.strip_prefix('<')?.split_once('>')?;
+    let name = tag.split(' ').next()?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let (inside, after) = rest.split_once(&format!("</{name}>"))?;
+    is_name.then_some((name, inside, after))
 }
 
 fn settings(session: &Session<'_>) -> String {

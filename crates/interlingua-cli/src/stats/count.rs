@@ -1,6 +1,7 @@
 //! Counts events as they come: a writer that writes nothing.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -12,7 +13,10 @@ use interlingua::model::{
 };
 use interlingua::pipe::{Target, Writer};
 
-use super::sums::{CallResult, CountedCall, CountedResponses, FileChanges, Statistics, hash, widen};
+use super::sums::{
+    CallResult, CountedCall, CountedChange, CountedMessage, CountedResponses, Statistics, hash, id_key, widen,
+};
+use crate::diffs;
 use crate::prices::{self, Picodollars};
 
 /// Counts one file and sends what it has when everything has been said.
@@ -30,27 +34,39 @@ pub(crate) struct StatsWriter {
     without_model: Vec<u64>,
     now: Option<u64>,
     open: HashMap<ItemId, AwaitedItem>,
-    /// Messages that stand for what was compacted.
-    summaries: u64,
-    /// For what has no id.
-    unnamed: u64,
-    /// Different for each file.
+    /// Whether the session at hand is that of a sub-agent, and whether a person spoke in it.
+    is_agents: bool,
+    has_prompt: bool,
+    /// How often each identity came in this file: two alike are two, and a second file of the session has the same two.
+    alike: HashMap<u64, u32>,
+    /// The session of a file that names none; different for each file.
     seed: u64,
     done: Sender<Statistics>,
 }
 
 /// What must be known of an item when it ends.
-enum AwaitedItem {
-    Message {
-        author: Author,
-        /// Words of a person, if there are any.
-        is_prompt: bool,
-        says_something: bool,
-    },
-    Result {
-        key: u64,
-        time: Option<u64>,
-    },
+struct AwaitedItem {
+    kind: AwaitedKind,
+    /// Members that the blocks of a message share with it.
+    shared: BlockHead,
+    /// Hash of the session and the item's id or time. Without both its content tells it from others.
+    identity: u64,
+    content: Option<DefaultHasher>,
+}
+
+#[derive(Clone, Copy)]
+enum AwaitedKind {
+    Message { author: Author, is_prompt: bool, is_summary: bool, has_content: bool },
+    Reasoning,
+    Result { key: u64, time: Option<u64>, changes: u32 },
+}
+
+/// A block repeats nothing that its message has.
+#[derive(Clone, Copy, Default)]
+struct BlockHead {
+    by_agent: bool,
+    is_copied: bool,
+    time: Option<u64>,
 }
 
 impl StatsWriter {
@@ -66,8 +82,9 @@ impl StatsWriter {
             without_model: Vec::new(),
             now: None,
             open: HashMap::new(),
-            summaries: 0,
-            unnamed: 0,
+            is_agents: false,
+            has_prompt: false,
+            alike: HashMap::new(),
             seed,
             done,
         }
@@ -85,6 +102,9 @@ impl StatsWriter {
                 widen(known, time);
             }
         }
+        if session.parent_call.is_some() {
+            self.is_of_an_agent();
+        }
         if let Some(model) = &session.model {
             let model = self.model_named(model);
             self.model_changed |= self.model.as_ref().is_some_and(|known| *known != model);
@@ -97,6 +117,7 @@ impl StatsWriter {
     fn end_session(&mut self) {
         let model = self.model.take().filter(|_| !self.model_changed);
         self.model_changed = false;
+        (self.is_agents, self.has_prompt) = (false, false);
         // Records name the model of the session at their end. If there were several, nobody knows whose it was.
         for key in std::mem::take(&mut self.without_model) {
             if let Some(response) = self.tally.responses.by_id.get_mut(&key) {
@@ -127,49 +148,89 @@ impl StatsWriter {
         Some(millis)
     }
 
-    fn unnamed(&mut self) -> u64 {
-        self.unnamed += 1;
-        hash(&(self.seed, self.unnamed))
+    /// The key of something with that identity: of several alike the second has another than the first.
+    fn key(&mut self, identity: &impl Hash) -> u64 {
+        let identity = hash(&(self.session, hash(identity)));
+        let number = self.alike.entry(identity).or_default();
+        *number += 1;
+        hash(&(identity, *number))
+    }
+
+    /// The session at hand is that of a sub-agent. Its id is the name that its parent knows it by.
+    fn is_of_an_agent(&mut self) {
+        self.is_agents = true;
+        self.counted.agents.insert(self.session);
     }
 
     fn started(&mut self, head: &ItemHead<'_>) {
         let time = self.clock(head.time.as_ref());
         // Sources that say nothing of their session are one.
         self.counted.sessions.entry(self.session).or_default();
-        if head.copied_from.is_some() {
+        let of_message = head.within.and_then(|message| Some(self.open.get(&message)?.shared));
+        let of_message = of_message.unwrap_or_default();
+        let shared = BlockHead {
+            by_agent: of_message.by_agent || head.agent.is_some() || self.is_agents,
+            is_copied: of_message.is_copied || head.copied_from.is_some(),
+            time: time.or(of_message.time),
+        };
+        let when = shared.time.or(self.now);
+        let identity = match &head.native_id {
+            Some(id) => hash(&(id_key(id, self.session), kind_word(&head.kind))),
+            None => hash(&(when, kind_word(&head.kind))),
+        };
+        if shared.is_copied {
             // Another session said it.
-            self.counted.copied += 1;
+            let key = self.key(&identity);
+            self.counted.copied.insert(key);
+            let kind = AwaitedKind::Message {
+                author: head.author,
+                is_prompt: false,
+                is_summary: false,
+                has_content: false,
+            };
+            // Its blocks are copies, too.
+            if matches!(head.kind, ItemKind::Message) {
+                self.open.insert(head.id, AwaitedItem { kind, shared, identity, content: None });
+            }
             return;
         }
         if let Some(agent) = &head.agent {
-            self.counted.agents.insert(hash(&(self.session, agent.as_escaped())));
+            self.counted.agents.insert(id_key(agent, self.session));
         }
-        match &head.kind {
+        let is_unnamed = head.native_id.is_none() && when.is_none();
+        let content = is_unnamed.then(DefaultHasher::new);
+        let kind = match &head.kind {
             ItemKind::Message => {
-                let is_own = matches!(head.origin, None | Some(Origin::Own));
-                self.summaries += u64::from(head.origin == Some(Origin::Summary));
-                let is_prompt = head.author == Author::User && is_own && head.agent.is_none();
-                let item = AwaitedItem::Message { author: head.author, is_prompt, says_something: false };
-                self.open.insert(head.id, item);
+                let of_person = matches!(head.origin, None | Some(Origin::Own));
+                let is_prompt = head.author == Author::User && of_person && !shared.by_agent;
+                self.has_prompt |= is_prompt;
+                let of_agent = head.author == Author::User && head.origin == Some(Origin::Agent);
+                if of_agent && head.agent.is_none() && !self.has_prompt {
+                    // The first prompt of a sub-agent's own session is another agent's.
+                    self.is_of_an_agent();
+                }
+                let is_summary = head.origin == Some(Origin::Summary);
+                AwaitedKind::Message { author: head.author, is_prompt, is_summary, has_content: false }
             }
-            ItemKind::Reasoning => self.counted.reasoning += 1,
-            ItemKind::ToolCall(call) => self.call(call, head, time),
+            ItemKind::Reasoning => AwaitedKind::Reasoning,
+            ItemKind::ToolCall(call) => return self.call(call, shared, identity),
             ItemKind::ToolResult(ToolResult { call_id, name }) => {
                 let key = match call_id {
                     Some(id) => hash(&(self.session, id.as_escaped())),
-                    None => self.unnamed(),
+                    None => self.key(&identity),
                 };
                 let call = self.counted.calls.entry(key).or_default();
                 if let (None, Some(name)) = (&call.name, name) {
                     call.name = Some(Arc::from(&*name.decode()));
                 }
-                self.open.insert(head.id, AwaitedItem::Result { key, time: time.or(self.now) });
+                AwaitedKind::Result { key, time: when, changes: 0 }
             }
-            ItemKind::Notice(_) => {}
-        }
+            ItemKind::Notice(_) => return,
+        };
+        self.open.insert(head.id, AwaitedItem { kind, shared, identity, content });
     }
 
-    fn call(&mut self, call: &ToolCall<'_>, head: &ItemHead<'_>, time: Option<u64>) {
+    fn call(&mut self, call: &ToolCall<'_>, shared: BlockHead, identity: u64) {
         let ToolCall { call_id, kind: _, namespace, name } = call;
         let name: Arc<str> = match namespace {
             Some(group) => Arc::from(format!("{}/{}", group.decode(), name.decode())),
@@ -177,69 +238,82 @@ impl StatsWriter {
         };
         let key = match call_id {
             Some(id) => hash(&(self.session, id.as_escaped())),
-            None => self.unnamed(),
+            None => self.key(&(identity, &*name)),
         };
-        let began = time.or(self.now);
+        let began = shared.time.or(self.now);
         // An id that comes again after its call was answered, at another time, is another call's.
         let is_over =
             |known: &CountedCall| known.name.is_some() && known.result.is_some() && known.began != began;
         if self.counted.calls.get(&key).is_some_and(is_over)
             && let Some(known) = self.counted.calls.remove(&key)
         {
-            let free = self.unnamed();
-            self.counted.calls.insert(free, known);
+            self.counted.calls.insert(hash(&(key, known.began)), known);
         }
         let known = self.counted.calls.entry(key).or_default();
         known.name = Some(name);
-        known.by_agent |= head.agent.is_some();
+        known.by_agent |= shared.by_agent;
         known.began = known.began.or(began);
     }
 
     fn delta(&mut self, delta: &Delta<'_>) {
-        match (self.open.get_mut(&delta.item), &delta.value) {
+        let Some(item) = self.open.get_mut(&delta.item) else { return };
+        if let (Some(content), Part::Text(text)) = (&mut item.content, &delta.value) {
+            content.write(text.decode().as_bytes());
+        }
+        match (&mut item.kind, &delta.value) {
             (
-                Some(AwaitedItem::Message { says_something, .. }),
+                AwaitedKind::Message { has_content, .. },
                 Part::Text(_) | Part::Refusal(_) | Part::Media(_) | Part::Json(_),
-            ) => *says_something = true,
-            (Some(AwaitedItem::Result { .. }), Part::File(file)) => self.changed(file),
+            ) => *has_content = true,
+            (AwaitedKind::Result { key, changes, .. }, Part::File(file)) => {
+                *changes += 1;
+                let change = hash(&(*key, *changes));
+                self.changed(change, file);
+            }
             _ => {}
         }
     }
 
-    fn changed(&mut self, FileRef { path, action, diff }: &FileRef<'_>) {
+    fn changed(&mut self, change: u64, FileRef { path, action, diff }: &FileRef<'_>) {
         if action.is("read") {
             return;
         }
         let path = path.decode();
         if !self.counted.files.contains_key(&*path) {
-            self.counted.files.insert(path.clone().into_owned(), FileChanges::default());
+            self.counted.files.insert(path.clone().into_owned(), HashMap::new());
         }
         let Some(file) = self.counted.files.get_mut(&*path) else { return };
-        file.times += 1;
-        match diff {
-            None => file.untold += 1,
-            Some(diff) => {
-                let (added, removed) = changed_lines(&diff.decode());
-                file.added += added;
-                file.removed += removed;
-            }
+        // A call that is answered twice reports two changes.
+        let mut change = change;
+        while file.contains_key(&change) {
+            change = hash(&change);
         }
+        file.insert(change, CountedChange { lines: diff.as_ref().map(|diff| changed_lines(&diff.decode())) });
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>) {
-        match self.open.remove(&tail.id) {
-            None => {}
-            Some(AwaitedItem::Message { author, is_prompt, says_something }) => {
-                let messages = &mut self.counted.messages;
-                let count = match author {
-                    Author::User => &mut messages.user,
-                    Author::Assistant => &mut messages.assistant,
-                    Author::System | Author::Developer | Author::Tool => &mut messages.other,
-                };
-                *count += u64::from(says_something);
-                self.counted.turns += u64::from(is_prompt && says_something);
+        let Some(AwaitedItem { kind, shared, identity, content }) = self.open.remove(&tail.id) else {
+            return;
+        };
+        if shared.is_copied {
+            return;
+        }
+        let identity = (identity, content.map(|content| content.finish()));
+        match kind {
+            AwaitedKind::Message { author, is_prompt, is_summary, has_content } => {
+                let key = self.key(&identity);
+                if is_summary {
+                    self.counted.compacted.entry(self.session).or_default().summaries.insert(key);
+                }
+                if has_content {
+                    self.counted.said.insert(key, CountedMessage { author, is_prompt });
+                }
             }
-            Some(AwaitedItem::Result { key, time }) => {
+            AwaitedKind::Reasoning => {
+                let key = self.key(&identity);
+                self.counted.reasoning.insert(key);
+            }
+            AwaitedKind::Result { key, time, .. } => {
                 let call = self.counted.calls.entry(key).or_default();
                 let between = || Some(time?.saturating_sub(call.began?));
                 call.result = Some(CallResult {
@@ -276,7 +350,7 @@ impl StatsWriter {
         let counts = usage.map(|usage| usage.counts().map(|(_, count)| count));
         let alike = self.now.map(|now| (0..MOST_ALIKE).map(move |number| hash(&(now, counts, number))));
         let free = alike.into_iter().flatten().find(|key| !self.tally.responses.by_id.contains_key(key));
-        free.unwrap_or_else(|| self.unnamed())
+        free.unwrap_or_else(|| self.key(&("response", counts)))
     }
 
     /// Says of a response whose it is, when it was and what it cost.
@@ -313,7 +387,7 @@ impl StatsWriter {
         if more.is_none() && cost.is_none() {
             return;
         }
-        let rest = self.unnamed();
+        let rest = self.key(&("turn", self.now, more.map(|more| more.counts().map(|(_, count)| count))));
         if let Some(more) = more {
             self.tally.responses.by_id.entry(rest).or_default().usage = more;
             self.priced(rest, turn.model.as_ref(), None);
@@ -359,7 +433,10 @@ impl Writer for StatsWriter {
             Event::PermissionRequested(permission) | Event::PermissionResolved(permission) => {
                 self.asked(permission);
             }
-            Event::Compacted(_) => self.counted.compactions += 1,
+            Event::Compacted(_) => {
+                let key = self.key(&("compaction", self.now));
+                self.counted.compacted.entry(self.session).or_default().events.insert(key);
+            }
             Event::SessionEnded(_)
             | Event::Request(_)
             | Event::Model(_)
@@ -379,26 +456,28 @@ impl Writer for StatsWriter {
         self.end_session();
         let mut counted = std::mem::take(&mut self.counted);
         counted.responses = std::mem::take(&mut self.tally.responses);
-        // A log tells that the conversation was compacted, or what stands for it, or both.
-        counted.compactions = counted.compactions.max(self.summaries);
         // Whoever wanted it may have given up.
         let _ = self.done.send(counted);
+    }
+}
+
+/// What an item is, for its identity.
+const fn kind_word(kind: &ItemKind<'_>) -> &'static str {
+    match kind {
+        ItemKind::Message => "message",
+        ItemKind::Reasoning => "reasoning",
+        ItemKind::ToolCall(_) => "call",
+        ItemKind::ToolResult(_) => "result",
+        ItemKind::Notice(_) => "notice",
     }
 }
 
 /// Lines that a unified diff adds and removes.
 fn changed_lines(diff: &str) -> (u64, u64) {
     let (mut added, mut removed) = (0, 0);
-    let mut in_hunk = false;
-    for line in diff.lines() {
-        if line.starts_with("@@") {
-            in_hunk = true;
-        } else if line.starts_with("diff ") {
-            in_hunk = false;
-        } else if in_hunk || !(line.starts_with("+++ ") || line.starts_with("--- ")) {
-            added += u64::from(line.starts_with('+'));
-            removed += u64::from(line.starts_with('-'));
-        }
+    for line in diffs::content_lines(diff) {
+        added += u64::from(line.starts_with('+'));
+        removed += u64::from(line.starts_with('-'));
     }
     (added, removed)
 }
@@ -409,15 +488,3 @@ const DAY: u64 = 86_400_000;
 const MOST_ALIKE: u32 = 16;
 /// How many responses of one turn share its cost; there are never nearly as many.
 const MOST_OF_A_TURN: usize = 65_536;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_files_are_no_lines_and_lines_that_look_like_them_are() {
-        let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n same\n-old\n+new\n+++ counter\n--- rule\n\\ No newline\n";
-        assert_eq!(changed_lines(diff), (2, 2));
-        assert_eq!(changed_lines("+a\n-b\n c"), (1, 1));
-    }
-}

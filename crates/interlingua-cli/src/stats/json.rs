@@ -12,7 +12,7 @@ use crate::report::{document, left_out};
 const VERSION: u64 = 1;
 
 pub(super) fn write(overview: &StatsReport) -> String {
-    let StatsReport { files, skipped, failed, all, prices } = overview;
+    let StatsReport { files, skipped, failed, all, prices, copies, contents: _ } = overview;
     let spending = all.spending(prices);
     document(|json| {
         json.object().key("version").u64(VERSION);
@@ -21,6 +21,7 @@ pub(super) fn write(overview: &StatsReport) -> String {
             counted(file, json);
         }
         json.end_array();
+        json.key("copied_files").u64(*copies);
         left_out("skipped", skipped, json);
         left_out("failed", failed, json);
         json.key("sessions").u64(all.sessions.len() as u64);
@@ -29,18 +30,19 @@ pub(super) fn write(overview: &StatsReport) -> String {
             None => [None, None],
         };
         json.opt_str("first", first.as_ref()).opt_str("last", last.as_ref());
-        json.key("turns").u64(all.turns);
+        let messages = all.messages();
+        json.key("turns").u64(all.turns());
         json.key("messages").object();
-        json.key("user").u64(all.messages.user).key("assistant").u64(all.messages.assistant);
-        json.key("other").u64(all.messages.other).end_object();
-        json.key("reasoning").u64(all.reasoning);
+        json.key("user").u64(messages.user).key("assistant").u64(messages.assistant);
+        json.key("other").u64(messages.other).end_object();
+        json.key("reasoning").u64(all.reasoning.len() as u64);
         json.key("subagents").object().key("count").u64(all.agents.len() as u64);
-        let by_agents = all.calls.values().filter(|call| call.by_agent).count();
-        json.key("tool_calls").u64(by_agents as u64).end_object();
+        json.key("tool_calls").u64(all.agent_calls()).end_object();
         let denied = all.permissions.values().filter(|denied| **denied).count();
         json.key("permissions").object().key("asked").u64(all.permissions.len() as u64);
         json.key("denied").u64(denied as u64).end_object();
-        json.key("compactions").u64(all.compactions).key("copied_items").u64(all.copied);
+        json.key("compactions").u64(all.compactions());
+        json.key("copied_items").u64(all.copied.len() as u64);
         let tools = all.all_tools();
         json.key("milliseconds").object().key("sessions").u64(all.session_millis());
         json.key("tools").u64(tools.millis).end_object();
@@ -55,9 +57,9 @@ pub(super) fn write(overview: &StatsReport) -> String {
         }
         json.end_array().end_object();
         json.key("files_changed").array();
-        for (path, FileChanges { times, untold, added, removed }) in &all.files {
-            json.object().key("path").str(&Str::plain(path)).key("times").u64(*times);
-            json.key("without_diff").u64(*untold).key("added").u64(*added).key("removed").u64(*removed);
+        for (path, FileChanges { times, untold, added, removed }) in all.changed_files() {
+            json.object().key("path").str(&Str::plain(path)).key("times").u64(times);
+            json.key("without_diff").u64(untold).key("added").u64(added).key("removed").u64(removed);
             json.end_object();
         }
         json.end_array().key("usage").object().key("total").object();
@@ -67,6 +69,9 @@ pub(super) fn write(overview: &StatsReport) -> String {
             json.object().key("model");
             nullable(model.as_deref(), json);
             spent(row, json);
+            if let Some(stand_in) = model.as_deref().and_then(|model| prices.stand_in_for(model)) {
+                json.key("estimated_by").str(&Str::plain(stand_in));
+            }
             json.end_object();
         }
         json.end_array().key("by_day").array();
@@ -114,10 +119,16 @@ fn spent(spent: &Spent, json: &mut JsonWriter<'_>) {
         json.key(name).u64(count);
     }
     json.key("cost").object();
-    for (name, cost) in [("usd", spent.cost()), ("told", spent.told), ("computed", spent.computed)] {
+    for (name, cost) in [
+        ("usd", spent.cost()),
+        ("told", spent.told),
+        ("computed", spent.computed),
+        ("estimated", spent.estimated),
+    ] {
         json.key(name);
         money(cost, json);
     }
+    json.key("estimated_tokens").u64(spent.estimated_tokens);
     json.key("unknown_responses").u64(spent.unpriced).key("unknown_tokens").u64(spent.unpriced_tokens);
     json.end_object();
 }

@@ -10,6 +10,8 @@ mod json;
 mod sums;
 mod table;
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::mpsc;
 
 use interlingua::dialects::Role;
@@ -45,18 +47,31 @@ struct StatsReport {
     failed: Vec<(String, CommandError)>,
     all: Statistics,
     prices: Prices,
+    /// Length and keyed hash of each file's content, to leave out copies of sessions that have no id.
+    contents: HashSet<(u64, u64)>,
+    /// Files that are byte for byte copies of another one.
+    copies: u64,
 }
 
 pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
     let prices = Prices::load(args.prices.as_deref())?;
+    sources::check_patterns(&args.inputs)?;
     let FoundFiles { files: found, failed, .. } = sources::find(&args.inputs, None);
-    let mut overview =
-        StatsReport { files: Vec::new(), skipped: Vec::new(), failed, all: Statistics::default(), prices };
-    let work = |file: &FoundFile| count(&file.input, args);
+    let mut overview = StatsReport {
+        files: Vec::new(),
+        skipped: Vec::new(),
+        failed,
+        all: Statistics::default(),
+        prices,
+        contents: HashSet::new(),
+        copies: 0,
+    };
+    let hashing = RandomState::new();
+    let work = |file: &FoundFile| count(&file.input, args, &hashing);
     jobs::each(&found, &args.bulk, work, |file, counted| {
         let name = file.input.name();
         match counted {
-            Ok((identity, errors, statistics)) => overview.add(name, identity, errors, statistics),
+            Ok(counted) => overview.add(name, counted),
             Err(error) if error.is_skip() && !file.named => overview.skipped.push((name, error)),
             Err(error) => overview.failed.push((name, error)),
         }
@@ -76,22 +91,35 @@ pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
 }
 
 impl StatsReport {
-    fn add(&mut self, name: String, identity: Identified, errors: u64, statistics: Statistics) {
+    fn add(&mut self, name: String, counted: CountedInput) {
+        let CountedInput { identity, errors, content, statistics } = counted;
         self.files.push(CountedFile {
             name,
             identity,
             sessions: statistics.sessions.len() as u64,
-            turns: statistics.turns,
+            turns: statistics.turns(),
             tools: statistics.all_tools(),
             spent: statistics.spending(&self.prices).total,
             errors,
         });
-        self.all.merge(statistics);
+        if self.contents.insert(content) {
+            self.all.merge(statistics);
+        } else {
+            self.copies += 1;
+        }
     }
 }
 
-fn count(input: &InputPlace, args: &Stats) -> Result<(Identified, u64, Statistics), CommandError> {
-    let opened = input.open()?;
+/// What one input holds.
+struct CountedInput {
+    identity: Identified,
+    errors: u64,
+    content: (u64, u64),
+    statistics: Statistics,
+}
+
+fn count(input: &InputPlace, args: &Stats, hashing: &RandomState) -> Result<CountedInput, CommandError> {
+    let opened = input.open(args.source.max_unpacked)?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     if !matches!(role, Role::Log | Role::Live) {
@@ -101,9 +129,12 @@ fn count(input: &InputPlace, args: &Stats) -> Result<(Identified, u64, Statistic
     let writer = Box::new(StatsWriter::new(&input.name(), done));
     let pipe = Pipe::with_writer((dialect, role), writer, &options(&args.source));
     let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
+    let (mut content, mut length) = (hashing.build_hasher(), 0);
     opened.each(
         |error| CommandError::Read(input.name(), error),
         |bytes| {
+            content.write(bytes);
+            length += bytes.len() as u64;
             pipe.push(bytes, &mut Vec::new());
             Ok(())
         },
@@ -111,7 +142,12 @@ fn count(input: &InputPlace, args: &Stats) -> Result<(Identified, u64, Statistic
     let report = pipe.finish(&mut Vec::new());
     let nothing = CommandError::NothingRead { name: input.name(), dialect, looks_like: identity.looks_like };
     match counted.try_recv() {
-        Ok(statistics) if report.read > 0 => Ok((identity, report.errors, statistics)),
+        Ok(statistics) if report.read > 0 => Ok(CountedInput {
+            identity,
+            errors: report.errors,
+            content: (length, content.finish()),
+            statistics,
+        }),
         // Whoever finishes a pipe hears from its writer.
         Ok(_) | Err(_) => Err(nothing),
     }

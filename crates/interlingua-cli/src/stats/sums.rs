@@ -1,15 +1,15 @@
 //! What is counted, in one file or in many, and how counts of several files become one.
 //!
-//! Calls and responses are remembered one by one, as hashes of their ids with a few numbers: a log that repeats them, or
-//! another file that copies them, adds nothing. So memory grows with their number (about 150 bytes each), not with what
-//! they hold.
+//! Messages, calls, responses and changes of files are kept one by one, as hashes of their ids with a few numbers: another file of
+//! the same session that repeats them adds nothing. So memory grows with their number (about 150 bytes each), not with their
+//! content.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use interlingua::json::Str;
-use interlingua::model::{ResponseUsages, Usage};
+use interlingua::model::{Author, ResponseUsages, Usage};
 
 use crate::prices::{Picodollars, Prices};
 
@@ -20,23 +20,39 @@ pub(crate) struct Statistics {
     pub(crate) sessions: HashMap<u64, Option<(u64, u64)>>,
     /// The first and last time, with the text as written.
     pub(crate) span: Option<[(u64, String); 2]>,
-    /// Prompts of a person.
-    pub(crate) turns: u64,
-    pub(crate) messages: Messages,
+    /// Messages with content, by the hash of their identity.
+    pub(crate) said: HashMap<u64, CountedMessage>,
     /// Thoughts of models, shown or hidden.
-    pub(crate) reasoning: u64,
+    pub(crate) reasoning: HashSet<u64>,
     pub(crate) calls: HashMap<u64, CountedCall>,
     pub(crate) responses: CountedResponses,
     /// Responses that other files had, too.
     pub(crate) repeated: u64,
-    pub(crate) files: BTreeMap<String, FileChanges>,
-    /// Hashes of the names of sub-agents, each within its session.
+    /// Changes of each file, by the hash of the result that reports them.
+    pub(crate) files: BTreeMap<String, HashMap<u64, CountedChange>>,
+    /// Hashes of the names of sub-agents.
     pub(crate) agents: HashSet<u64>,
     /// Permissions by the hash of their id: whether they were denied.
     pub(crate) permissions: HashMap<u64, bool>,
-    pub(crate) compactions: u64,
-    /// Items of other sessions with which a fork begins; nothing else counts them.
-    pub(crate) copied: u64,
+    /// Compactions of each session.
+    pub(crate) compacted: HashMap<u64, CountedCompactions>,
+    /// Items of other sessions with which a fork begins; they are counted nowhere else.
+    pub(crate) copied: HashSet<u64>,
+}
+
+/// One message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedMessage {
+    pub(crate) author: Author,
+    /// Words of a person, which begin a turn.
+    pub(crate) is_prompt: bool,
+}
+
+/// Compactions of one session: a log holds the event, the message that stands for the old messages, or both.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CountedCompactions {
+    pub(crate) events: HashSet<u64>,
+    pub(crate) summaries: HashSet<u64>,
 }
 
 /// Messages that say something, by who said it.
@@ -96,10 +112,14 @@ pub(crate) struct CountedResponse {
 
 impl CountedResponses {
     pub(crate) fn key(&self, id: &Str<'_>) -> u64 {
-        let id = id.as_escaped();
-        // Long ids are unique in the world, and forks of a session repeat them.
-        if id.len() >= LONG_ID { hash(&id) } else { hash(&(self.session, id)) }
+        id_key(id, self.session)
     }
+}
+
+/// The hash of an id: a long one is unique in the world, and forks of a session repeat it; a short one is unique in its session.
+pub(crate) fn id_key(id: &Str<'_>, session: u64) -> u64 {
+    let id = id.as_escaped();
+    if id.len() >= LONG_ID { hash(&id) } else { hash(&(session, id)) }
 }
 
 /// Ids from this length on have enough random digits to be unique.
@@ -110,6 +130,12 @@ impl ResponseUsages for CountedResponses {
         let key = self.key(id);
         &mut self.by_id.entry(key).or_default().usage
     }
+}
+
+/// One change of a file: the lines added and removed, if the log holds the difference.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedChange {
+    pub(crate) lines: Option<(u64, u64)>,
 }
 
 /// How often a file was changed, and by how much.
@@ -148,6 +174,10 @@ pub(crate) struct Spent {
     pub(crate) reasoning: u64,
     pub(crate) told: Picodollars,
     pub(crate) computed: Picodollars,
+    /// Computed with the prices of another model of the same family.
+    pub(crate) estimated: Picodollars,
+    /// Tokens of responses whose cost is estimated.
+    pub(crate) estimated_tokens: u64,
     /// Responses without a cost and without a price.
     pub(crate) unpriced: u64,
     /// Their tokens.
@@ -163,14 +193,14 @@ impl Spent {
     }
 
     pub(crate) const fn cost(&self) -> Picodollars {
-        self.told + self.computed
+        self.told + self.computed + self.estimated
     }
 
     fn add(&mut self, more: &Spent) {
         #[rustfmt::skip]
         let Spent {
-            responses, input, cache_read, cache_write, cache_write_long, output, reasoning, told, computed, unpriced,
-            unpriced_tokens,
+            responses, input, cache_read, cache_write, cache_write_long, output, reasoning, told, computed, estimated,
+            estimated_tokens, unpriced, unpriced_tokens,
         } = more;
         for (sum, more) in [
             (&mut self.responses, responses),
@@ -180,6 +210,7 @@ impl Spent {
             (&mut self.cache_write_long, cache_write_long),
             (&mut self.output, output),
             (&mut self.reasoning, reasoning),
+            (&mut self.estimated_tokens, estimated_tokens),
             (&mut self.unpriced, unpriced),
             (&mut self.unpriced_tokens, unpriced_tokens),
         ] {
@@ -187,6 +218,7 @@ impl Spent {
         }
         self.told += told;
         self.computed += computed;
+        self.estimated += estimated;
     }
 }
 
@@ -213,7 +245,11 @@ impl CountedResponse {
         if let Some(told) = self.told {
             spent.told = told;
         } else if let Some(price) = self.model.as_deref().and_then(|model| prices.cost(model, &self.usage)) {
-            spent.computed = price;
+            if price.estimated_by.is_none() {
+                spent.computed = price.cost;
+            } else {
+                (spent.estimated, spent.estimated_tokens) = (price.cost, spent.tokens());
+            }
         } else {
             (spent.unpriced, spent.unpriced_tokens) = (1, spent.tokens());
         }
@@ -264,10 +300,19 @@ impl Statistics {
 
     /// Adds what another file has, as far as it is not a copy of what is known.
     pub(crate) fn merge(&mut self, other: Statistics) {
-        #[rustfmt::skip]
         let Statistics {
-            sessions, span, turns, messages, reasoning, calls, responses, repeated, files, agents, permissions,
-            compactions, copied,
+            sessions,
+            span,
+            said,
+            reasoning,
+            calls,
+            responses,
+            repeated,
+            files,
+            agents,
+            permissions,
+            compacted,
+            copied,
         } = other;
         for (key, span) in sessions {
             let known = self.sessions.entry(key).or_default();
@@ -278,12 +323,19 @@ impl Statistics {
         for (time, text) in span.into_iter().flatten() {
             self.saw(time, || text.clone());
         }
-        self.turns += turns;
-        self.messages.user += messages.user;
-        self.messages.assistant += messages.assistant;
-        self.messages.other += messages.other;
-        self.reasoning += reasoning;
-        for (key, call) in calls {
+        self.said.extend(said);
+        self.reasoning.extend(reasoning);
+        for (mut key, call) in calls {
+            // One id for two calls that were both answered, at different times: they are different calls.
+            let is_other = |known: &CountedCall| {
+                let both = |one: bool, two: bool| one && two;
+                both(known.name.is_some(), call.name.is_some())
+                    && both(known.result.is_some(), call.result.is_some())
+                    && known.began != call.began
+            };
+            if self.calls.get(&key).is_some_and(is_other) {
+                key = hash(&(key, call.began));
+            }
             let known = self.calls.entry(key).or_default();
             known.name = known.name.take().or(call.name);
             known.by_agent |= call.by_agent;
@@ -303,19 +355,66 @@ impl Statistics {
             }
         }
         self.repeated += repeated;
-        for (path, FileChanges { times, untold, added, removed }) in files {
-            let known = self.files.entry(path).or_default();
-            known.times += times;
-            known.untold += untold;
-            known.added += added;
-            known.removed += removed;
+        for (path, changes) in files {
+            self.files.entry(path).or_default().extend(changes);
         }
         self.agents.extend(agents);
         for (key, denied) in permissions {
             *self.permissions.entry(key).or_default() |= denied;
         }
-        self.compactions += compactions;
-        self.copied += copied;
+        for (session, CountedCompactions { events, summaries }) in compacted {
+            let known = self.compacted.entry(session).or_default();
+            known.events.extend(events);
+            known.summaries.extend(summaries);
+        }
+        self.copied.extend(copied);
+    }
+
+    /// Messages by author.
+    pub(crate) fn messages(&self) -> Messages {
+        let mut messages = Messages::default();
+        for message in self.said.values() {
+            *match message.author {
+                Author::User => &mut messages.user,
+                Author::Assistant => &mut messages.assistant,
+                Author::System | Author::Developer | Author::Tool => &mut messages.other,
+            } += 1;
+        }
+        messages
+    }
+
+    /// Prompts of a person.
+    pub(crate) fn turns(&self) -> u64 {
+        self.said.values().filter(|message| message.is_prompt).count() as u64
+    }
+
+    pub(crate) fn compactions(&self) -> u64 {
+        let of_session = |counted: &CountedCompactions| counted.events.len().max(counted.summaries.len());
+        self.compacted.values().map(|counted| of_session(counted) as u64).sum()
+    }
+
+    /// The files that were changed.
+    pub(crate) fn changed_files(&self) -> BTreeMap<&str, FileChanges> {
+        let sum = |changes: &HashMap<u64, CountedChange>| {
+            let mut sum = FileChanges::default();
+            for CountedChange { lines } in changes.values() {
+                sum.times += 1;
+                match lines {
+                    None => sum.untold += 1,
+                    Some((added, removed)) => {
+                        sum.added += added;
+                        sum.removed += removed;
+                    }
+                }
+            }
+            sum
+        };
+        self.files.iter().map(|(path, changes)| (path.as_str(), sum(changes))).collect()
+    }
+
+    /// The calls of sub-agents.
+    pub(crate) fn agent_calls(&self) -> u64 {
+        self.calls.values().filter(|call| call.by_agent).count() as u64
     }
 
     /// Something happened at this time.

@@ -10,6 +10,7 @@ use super::StatsReport;
 use super::sums::{FileChanges, Spent, Statistics, ToolCounts};
 use crate::prices::{DOLLAR, Picodollars};
 use crate::render::{number, plural};
+use crate::show::safe;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -21,7 +22,7 @@ const MOST: usize = 20;
 
 pub(super) fn write(overview: &StatsReport, verbose: bool) -> String {
     let most = if verbose { usize::MAX } else { MOST };
-    let StatsReport { files, skipped: _, failed: _, all, prices } = overview;
+    let StatsReport { files, all, prices, .. } = overview;
     let spending = all.spending(prices);
     let mut text = String::new();
     head(&mut text, overview);
@@ -38,14 +39,14 @@ pub(super) fn write(overview: &StatsReport, verbose: bool) -> String {
     }
     cost(&mut text, overview, &spending.total);
     tools(&mut text, all, most);
-    changes(&mut text, &all.files, most);
+    changes(&mut text, &all.changed_files(), most);
     if verbose {
         let _ = writeln!(text, "\n{BOLD}files{BOLD:#}");
         for file in files {
             let _ = writeln!(
                 text,
                 "  {}: {}, {}, {}, {} ({} failed), {}, {}",
-                file.name,
+                safe::exact_line(&file.name),
                 file.identity.dialect.name,
                 plural(file.sessions, "session"),
                 plural(file.turns, "turn"),
@@ -71,6 +72,9 @@ fn head(text: &mut String, overview: &StatsReport) {
         plural(files.len() as u64, "file"),
         shortened(&dialects.join(", "), 50)
     );
+    if overview.copies > 0 {
+        let _ = writeln!(text, "  copies       {}, counted once", plural(overview.copies, "file"));
+    }
     if let Some([first, last]) = &all.span {
         let _ = writeln!(text, "  from         {} to {}", first.1, last.1);
     }
@@ -81,23 +85,22 @@ fn head(text: &mut String, overview: &StatsReport) {
         duration(all.session_millis()),
         duration(tools.millis)
     );
-    let (said, rest) = (&all.messages, all.reasoning);
+    let said = all.messages();
     let _ = writeln!(
         text,
         "  turns        {}\n  messages     {} to and {} of models, {} others; {}",
-        number(all.turns),
+        number(all.turns()),
         number(said.user),
         number(said.assistant),
         number(said.other),
-        plural(rest, "thought")
+        plural(all.reasoning.len() as u64, "thought")
     );
-    let by_agents = all.calls.values().filter(|call| call.by_agent).count() as u64;
     if !all.agents.is_empty() {
         let _ = writeln!(
             text,
             "  sub-agents   {}, with {}",
             number(all.agents.len() as u64),
-            plural(by_agents, "tool call")
+            plural(all.agent_calls(), "tool call")
         );
     }
     if !all.permissions.is_empty() {
@@ -109,12 +112,12 @@ fn head(text: &mut String, overview: &StatsReport) {
             number(denied as u64)
         );
     }
-    if all.compactions > 0 {
-        let _ = writeln!(text, "  compactions  {}", number(all.compactions));
+    if all.compactions() > 0 {
+        let _ = writeln!(text, "  compactions  {}", number(all.compactions()));
     }
-    if all.copied > 0 {
-        let _ =
-            writeln!(text, "  copied       {} of other sessions, not counted", plural(all.copied, "item"));
+    let copied = all.copied.len() as u64;
+    if copied > 0 {
+        let _ = writeln!(text, "  copied       {} of other sessions, not counted", plural(copied, "item"));
     }
     let errors: u64 = files.iter().map(|file| file.errors).sum();
     if errors > 0 {
@@ -197,8 +200,24 @@ fn cost(text: &mut String, overview: &StatsReport, total: &Spent) {
         let _ = writeln!(text, "  {} computed with prices of {}", dollars(total.computed), prices.date);
         let _ = writeln!(text, "    {DIM}({}){DIM:#}", shortened(&prices.source, 74));
     }
+    let spending = overview.all.spending(prices);
+    if total.estimated_tokens > 0 {
+        let estimated = spending.by_model.iter().filter(|(_, spent)| spent.estimated_tokens > 0);
+        let names: Vec<String> = estimated
+            .filter_map(|(model, _)| {
+                let model = model.as_deref()?;
+                Some(format!("{model} as {}", prices.stand_in_for(model)?))
+            })
+            .collect();
+        let _ = writeln!(
+            text,
+            "  {} estimated for {}, with prices of the same family:\n    {}",
+            dollars(total.estimated),
+            plural(total.estimated_tokens, "token"),
+            shortened(&names.join(", "), 76)
+        );
+    }
     if total.unpriced > 0 {
-        let spending = overview.all.spending(prices);
         let unpriced = spending.by_model.iter().filter(|(_, spent)| spent.unpriced > 0);
         let names: Vec<&str> = unpriced.map(|(model, _)| model.as_deref().unwrap_or("(not told)")).collect();
         let _ = writeln!(
@@ -261,7 +280,7 @@ fn tools(text: &mut String, all: &Statistics, most: usize) {
     }
 }
 
-fn changes(text: &mut String, files: &BTreeMap<String, FileChanges>, most: usize) {
+fn changes(text: &mut String, files: &BTreeMap<&str, FileChanges>, most: usize) {
     if files.is_empty() {
         return;
     }
@@ -325,13 +344,14 @@ fn short(count: u64) -> String {
     }
 }
 
-/// What is known of the cost; a mark where more was spent than is known.
+/// The known cost: `≥` before it where a part is unknown, `~` where a part is estimated.
 fn shown_cost(spent: &Spent) -> String {
+    let about = if spent.estimated_tokens > 0 { "~" } else { "" };
     match (spent.unpriced, spent.responses) {
         (0, 0) => "-".to_owned(),
         (unpriced, responses) if unpriced == responses => "unknown".to_owned(),
-        (0, _) => dollars(spent.cost()),
-        _ => format!("≥{}", dollars(spent.cost())),
+        (0, _) => format!("{about}{}", dollars(spent.cost())),
+        _ => format!("≥{about}{}", dollars(spent.cost())),
     }
 }
 
@@ -361,23 +381,24 @@ fn duration(millis: u64) -> String {
     }
 }
 
-/// The beginning of a text for people, control characters aside.
+/// The beginning of a text for people.
 fn shortened(text: &str, most: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let text = safe::exact_line(text);
     if text.chars().count() <= most {
-        return clean.collect();
+        return text;
     }
-    clean.take(most - 1).chain(['…']).collect()
+    text.chars().take(most - 1).chain(['…']).collect()
 }
 
 /// The end of a path, which tells more than its beginning.
 fn tail(path: &str, most: usize) -> String {
+    let path = safe::exact_line(path);
     let count = path.chars().count();
     if count <= most {
-        return shortened(path, most);
+        return path;
     }
     let end: String = path.chars().skip(count - most + 1).collect();
-    format!("…{}", shortened(&end, most))
+    format!("…{end}")
 }
 
 #[cfg(test)]
@@ -408,7 +429,7 @@ mod tests {
 
     #[test]
     fn names_are_cut_where_they_say_least() {
-        assert_eq!(shortened("a\u{1b}[31m", 9), "a\u{fffd}[31m");
+        assert_eq!(shortened("a\u{1b}[31m", 9), "a␛[31m");
         assert_eq!(shortened("abcdef", 4), "abc…");
         assert_eq!(tail("abcdef", 4), "…def");
     }

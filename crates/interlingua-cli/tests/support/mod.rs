@@ -77,7 +77,7 @@ impl Dir {
                 if path.is_dir() {
                     open.push(path);
                 } else {
-                    found.push(path.strip_prefix(&self.0).expect("below").display().to_string());
+                    found.push(path.strip_prefix(&self.0).expect("below").to_string_lossy().into_owned());
                 }
             }
         }
@@ -135,4 +135,26 @@ impl Ran {
         assert_eq!(self.stdout(), "");
         assert_eq!(self.code, Some(code));
     }
+}
+
+/// The fixtures of all dialects whose names end so, goldens aside.
+pub(crate) fn fixtures(extension: &str) -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        let entries = fs::read_dir(folder).expect("the folder is there");
+        for path in entries.map(|entry| entry.expect("an entry").path()) {
+            if !path.is_dir() {
+                found.push(path);
+            } else if !path.ends_with("golden") {
+                walk(&path, found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects"), &mut found);
+    found.retain(|path| {
+        let is_fixture = path.components().any(|part| part.as_os_str() == "fixtures");
+        is_fixture && path.extension().is_some_and(|end| end == extension)
+    });
+    found.sort();
+    found
 }

@@ -13,7 +13,8 @@ use interlingua::model::{
 use interlingua::pipe::{Target, Writer};
 
 use super::{
-    Damage, EntryBody, Moment, Piece, SpokenBy, Story, StoryEntry, StoryTurn, ToolArgs, ToolOutcome, ToolUse,
+    Damage, EntryBody, Moment, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolArgs,
+    ToolOutcome, ToolUse,
 };
 
 /// Gathers a story; the pipe writes to one end, its maker takes the story from the other.
@@ -63,6 +64,8 @@ struct Gathering {
     /// What has been told of the session, and whether there are news.
     told: Session<'static>,
     news: bool,
+    /// The first turn of the session at hand.
+    part_turn: usize,
 }
 
 /// What one model response used.
@@ -148,8 +151,11 @@ impl Gathering {
         }
     }
 
-    fn finish(self, report: Report) -> Story {
+    fn finish(mut self, report: Report) -> Story {
+        let last = self.story.session.clone();
+        self.end_part();
         let Self { mut story, responses, .. } = self;
+        story.session = last;
         story.report = report;
         for ModelResponse { turn, usage, cost } in responses {
             let Some(turn) = story.turns.get_mut(turn) else { continue };
@@ -166,11 +172,14 @@ impl Gathering {
 
     /// A session began; in a file that holds several, the one before is over.
     fn began(&mut self, session: &Session<'_>) {
+        // A log may name its second session only after the session's first lines.
         let known = self.story.session.id.as_ref();
-        if let (Some(id), Some(_)) = (&session.id, known.filter(|known| Some(*known) != session.id.as_ref()))
-        {
-            let began = EntryBody::Began(id.clone().into_owned());
-            self.story.session = Session::default();
+        if known.is_some_and(|known| session.id.as_ref() != Some(known)) && !self.story.entries.is_empty() {
+            let id = session.id.clone().unwrap_or(Str::escaped(""));
+            let began = EntryBody::Began(id.into_owned());
+            self.end_part();
+            // Its first turn is not the last one of the session before.
+            self.story.turns.push(StoryTurn::default());
             self.told = Session::default();
             for ids in
                 [&mut self.calls, &mut self.ids, &mut self.agents, &mut self.permissions, &mut self.questions]
@@ -180,6 +189,15 @@ impl Gathering {
             self.line(began);
         }
         self.session(session);
+    }
+
+    /// Everything since the last part is one session.
+    fn end_part(&mut self) {
+        let entries = self.story.parts.last().map_or(0, |part| part.entries.end)..self.story.entries.len();
+        let turn = self.part_turn;
+        let session = std::mem::take(&mut self.story.session);
+        self.story.parts.push(SessionPart { session, entries, turn });
+        self.part_turn = self.story.turns.len();
     }
 
     fn session(&mut self, session: &Session<'_>) {

@@ -23,8 +23,10 @@ pub(crate) use tools::{ChangedFile, LineFate, changes, gist, gist_of};
 /// A session, told.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
-    /// What is known of the session; where it changed, the last word.
+    /// What is known of the session; where it changed, the last word. Of several sessions the last.
     pub(crate) session: Session<'static>,
+    /// The sessions of the input, in order; most have one.
+    pub(crate) parts: Vec<SessionPart>,
     /// Everything that happened, by number; turns and tools say what stands where.
     pub(crate) entries: Vec<StoryEntry>,
     /// In order; the first holds what came before anyone asked for anything, and may be empty.
@@ -33,6 +35,16 @@ pub(crate) struct Story {
     pub(crate) framing: Option<Framing>,
     /// The books of the run that read it.
     pub(crate) report: Report,
+}
+
+/// One session of the input.
+#[derive(Debug)]
+pub(crate) struct SessionPart {
+    pub(crate) session: Session<'static>,
+    /// Its entries.
+    pub(crate) entries: std::ops::Range<usize>,
+    /// Its first turn.
+    pub(crate) turn: usize,
 }
 
 /// What one prompt led to.
@@ -240,8 +252,14 @@ impl Story {
         match number {
             0 if self.turns.len() < 2 => "the session".to_owned(),
             0 => "before the first turn".to_owned(),
+            _ if self.part_at(number).is_some() => "another session".to_owned(),
             _ => format!("turn {number}"),
         }
+    }
+
+    /// The session, after the first one, that begins with this turn.
+    pub(crate) fn part_at(&self, turn: usize) -> Option<&SessionPart> {
+        self.parts.iter().skip(1).find(|part| part.turn == turn)
     }
 
     /// What all turns used together.
@@ -254,9 +272,10 @@ impl Story {
         turn.entries.iter().find_map(|&at| self.entries.get(at)?.time.as_ref())
     }
 
-    /// The first and the last time in it.
-    pub(crate) fn span(&self) -> Option<(&Moment, &Moment)> {
-        let mut times = self.entries.iter().filter_map(|entry| entry.time.as_ref());
+    /// The first and the last time in these entries.
+    pub(crate) fn span(&self, entries: &std::ops::Range<usize>) -> Option<(&Moment, &Moment)> {
+        let entries = self.entries.get(entries.clone()).unwrap_or_default();
+        let mut times = entries.iter().filter_map(|entry| entry.time.as_ref());
         let first = times.next()?;
         Some((first, times.next_back().unwrap_or(first)))
     }

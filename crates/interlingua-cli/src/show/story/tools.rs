@@ -6,6 +6,7 @@ use interlingua::json::Str;
 use interlingua::tape::{Kind, Limits, TapeBuf, Val};
 
 use super::{Piece, ToolArgs, ToolUse};
+use crate::diffs;
 
 /// Members of arguments that say what a call is about, the most telling first.
 const TELLING: [&str; 21] = [
@@ -170,8 +171,7 @@ impl ChangedFile {
     }
 
     fn of_diff(path: &str, action: &str, diff: &str) -> Self {
-        let lines = diff.lines().filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ "));
-        let lines = lines.map(|line| {
+        let lines = diffs::content_lines(diff).map(|line| {
             let (fate, text) = match line.as_bytes().first() {
                 Some(b'+') => (LineFate::Added, &line[1..]),
                 Some(b'-') => (LineFate::Removed, &line[1..]),
