@@ -1,600 +1,591 @@
 #!/usr/bin/env python3
-"""Whether the real programs resume what we write, and send all of it to the model.
+"""Sessions of nine agents, converted to each of the nine logs, resumed in the real programs.
 
-Converts logs of Codex to Claude Code and resumes them in Claude Code, and the other way round, and both to Pi, Gemini CLI, Qwen
-Code, OpenCode, Kimi CLI and Kimi Code (others.py); a scripted model on loopback answers, and keeps the request. The history in it must be whole and typed: calls as calls, with name and arguments,
-results as results, with every part, texts from the right voice, counted against the source log with the readers of
-sessions.py. The programs come from npm and PyPI (3 GB) into a folder that is kept.
+Each program gets a converted session as `interlingua convert` wrote it, and one question; a scripted model on loopback answers and keeps the
+request. Every text, call with its arguments, and result of the *source* file, read by the independent readers of tests/logs, must
+be in that request: in order, once, from the same side. What a program itself leaves out or changes is listed in ACTS.
+
+    python3 tests/agents/resume.py --corpus FOLDER            # both sessions of every source, in every program
+    python3 tests/agents/resume.py --only kimi-cli:opencode   # SOURCE:TARGET, either may be empty
+    python3 tests/agents/resume.py --self-check               # requests broken on purpose: each break must be seen
+
+The programs (3 GB) come from npm and PyPI into `--tools` and stay there.
 """
 
 import argparse
 import collections
-import http.server
 import json
 import os
 import pathlib
+import random
 import re
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 sys.dont_write_bytecode = True  # leave the tree as it was
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "logs"))
 
-from carried import FIXTURES, INPUTS, OTHER, ROOT, UUID, convert, default_binary, find_logs, read, shown  # noqa: E402
-from others import (  # noqa: E402
-    ONE_AGENT, RESUME_OTHER, ROUTED, chat_document, chat_events, gemini_document, install_python, judge_other, without_left_behind,
-    without_subagents)
+import count  # noqa: E402
+from agents import AGENTS  # noqa: E402
+from facts import Facts, at as facts_at  # noqa: E402
+from model import refused_chat, refused_messages, refused_responses  # noqa: E402
+from programs import PROGRAMS, Failed, install, resume  # noqa: E402
 from sessions import (  # noqa: E402
-    CALL, KINDS, READ_LOG, REASONING, RESULT, TEXT, Said, brief, compare, lines_of, read_claude_request,
-    read_codex_request)
+    CALL, IMAGE, RESULT, TEXT, Said, Thing, on_the_chain, read_claude_request, read_codex_request)
 
-PROMPT = "Interlingua asks: are you there?"
-ANSWER = "Interlingua hears: here I am."
-PATIENCE = 60  # seconds for one run: a small one takes three
-ALL = 15 * 60  # seconds for everything
+ROOT = HERE.parents[1]
+FIXTURES = ROOT / "crates/interlingua/src/dialects"
+LONGEST = 3 * 60 * 60  # seconds for everything
 
-# name, package, what to run in its folder, the log it reads
-Program = collections.namedtuple("Program", "name package command reads")
-PROGRAMS = [
-    Program("claude 2.1.325", "@anthropic-ai/claude-code@2.1.325", "claude", "claude-code"),
-    Program("claude 2.1.197", "@anthropic-ai/claude-code@2.1.197", "claude", "claude-code"),
-    Program("codex 0.166.0", "@openai/codex@0.166.0", "codex", "codex"),
-    Program("pi 0.73.1", "@mariozechner/pi-coding-agent@0.73.1", "pi", "pi"),
-    Program("gemini 0.61.0", "@google/gemini-cli@0.61.0", "gemini", "gemini-cli"),
-    Program("qwen 0.24.4", "@qwen-code/qwen-code@0.24.4 node@22", "qwen", "qwen-code"),
-    Program("opencode 1.18", "opencode-ai@1.18.33", "opencode", "opencode"),
-    Program("kimi-cli 1.51", "pypi:kimi-cli==1.51.0", "kimi", "kimi-cli"),
-    Program("kimi 2.1.0", "@moonshot-ai/kimi-code@2.1.0 node@22", "kimi", "kimi-code"),
-]
+# Source: the session that is ours, and the one of a user, below the folder of the corpus.
+SESSIONS = {
+    "claude-code": (HERE / "inputs/claude-code.jsonl", "logs/draft-samples/claude-opus-4-6.jsonl"),
+    "codex": (HERE / "inputs/codex.jsonl", "logs/draft-samples/codex-gpt-5-2.jsonl"),
+    "gemini-cli": (FIXTURES / "google/gemini_cli/fixtures/2026-11/resumed.jsonl", "logs/draft-samples/gemini-gemini-3-pro-preview.jsonl"),
+    "qwen-code": (FIXTURES / "google/qwen_code/fixtures/2026-11/resumed.jsonl", "agents/qwen/chat-main.jsonl"),
+    "opencode": (FIXTURES / "agents/opencode/fixtures/2026-11/export.json", "agents/opencode/export-main.json"),
+    "kimi-cli": (FIXTURES / "agents/kimi_cli/fixtures/2026-11/wire.jsonl", "agents/kimi-cli/context-main.jsonl"),
+    "kimi-code": (FIXTURES / "agents/kimi_code/fixtures/2026-11/main.jsonl", "agents/kimi-code/wire-main.jsonl"),
+    "pi": (FIXTURES / "agents/pi/fixtures/2026-11/shapes.jsonl", "agents/pi/session-main.jsonl"),
+    "copilot-cli": (FIXTURES / "agents/copilot_cli/fixtures/2026-11/tools.jsonl", "agents/copilot/events-main.jsonl"),
+}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("paths", nargs="*", type=pathlib.Path, help="logs, or folders of logs (default: ours)")
-    parser.add_argument("--bin", default=default_binary(), type=pathlib.Path, help="the interlingua command")
+    parser.add_argument("--bin", default=count.default_binary(), type=pathlib.Path, help="the interlingua command")
     parser.add_argument("--tools", default=ROOT / "target/tools/agents", type=pathlib.Path, help="where the programs are kept")
-    parser.add_argument("--only", default="", help="programs whose name has this text")
-    parser.add_argument("--quick", action="store_true", help="one small log for each program")
-    parser.add_argument("--self-check", action="store_true", help="break a converted log on purpose; every break must be seen")
-    parser.add_argument("--keep", type=pathlib.Path, help="leave each request in this folder")
+    parser.add_argument("--corpus", default=os.environ.get("INTERLINGUA_CORPUS"), type=pathlib.Path, help="the folder of users' sessions")
+    parser.add_argument("--only", action="append", default=[], help="SOURCE:TARGET; either may be empty; may be given again")
+    parser.add_argument("--session", choices=("generated", "real"), help="only this session of each source")
+    parser.add_argument("--keep", type=pathlib.Path, help="leave sources, converted sessions and requests in this folder")
+    parser.add_argument("--self-check", action="store_true", help="also break each request on purpose; every break must be seen")
     options = parser.parse_args()
-    programs = [program for program in PROGRAMS if options.only in program.name]
-    paths = options.paths or ([INPUTS] if options.quick else [*FIXTURES, INPUTS])
-    logs = list(find_logs(paths))
-    if options.quick:
-        logs = list({source: (path, source) for path, source in reversed(logs)}.values())
-    for program in programs:
+    if not options.bin.is_file():
+        sys.exit(f"{options.bin}: not found; `cargo build --release --package interlingua-cli` makes it")
+    cells = [(source, program) for source in SESSIONS for program in PROGRAMS if wanted(source, program.dialect, options.only)]
+    for program in {program for _, program in cells}:
         install(program, options.tools)
-    if options.self_check:
-        sys.exit(self_check(programs, options))
-    deadline = time.monotonic() + ALL
-    print(f"{'':50} {'':14} " + " ".join(f"{kind:>11}" for kind in KINDS))
-    runs = bad = 0
-    for path, source in logs:
-        for program in programs:
-            if program.reads not in (OTHER[source], "pi", *RESUME_OTHER):
+    matrix, end, acts = {}, time.monotonic() + LONGEST, collections.Counter()
+    for source, program in cells:
+        for kind, path in zip(("generated", "real"), SESSIONS[source]):
+            if options.session not in (None, kind) or kind == "real" and not options.corpus:
                 continue
-            runs += 1
-            if time.monotonic() > deadline:
-                print(f"{shown(path, 50):50} {program.name:14} FAILED: no time left")
-                bad += 1
-                continue
-            bad += not report(path, source, program, options)
-    print(f"{runs} runs, {bad} failed")
-    sys.exit(1 if bad or not runs else 0)
+            path = path if kind == "generated" else options.corpus / path
+            verdict = one_cell(path, source, program, options) if time.monotonic() < end else Verdict(faults=["no time left"])
+            print(f"{source:11} -> {program.dialect:11} {kind:9} {verdict}", flush=True)
+            acts.update(f"{program.dialect}: {act}" for act in verdict.acts)
+            matrix[source, program.dialect, kind] = verdict
+    sys.exit(show_matrix(matrix, acts))
 
 
-def self_check(programs, options):
-    """Whether faults in what the programs are given show in what they send; and a program that hangs."""
-    unseen = 0
-    for path, source in find_logs([INPUTS]):
-        said, text = READ_LOG[source](read(path)), convert(options.bin, path, OTHER[source])
-        lines = [json.loads(line) for line in text.splitlines()]
-        for program in programs:
-            if program.reads != OTHER[source]:
-                continue
-            before = None  # the faults that are there already
-            for name, broken in (break_claude if program.reads == "claude-code" else break_codex)(lines):
-                broken = "".join(json.dumps(line) + "\n" for line in broken)
-                try:
-                    _, faults, _ = judge(said, RESUME[program.reads](program, broken, options, 15), program)
-                except Failed as failure:
-                    faults = [str(failure)]
-                before = len(faults) if before is None else before
-                must_hang = name == BARE and "2.1.197" in program.name
-                hangs = any("HANGS" in fault for fault in faults)
-                seen = hangs if must_hang else not hangs and (len(faults) > before or name in (NOTHING, BARE))
-                unseen += not seen
-                print(f"{program.name:14} {name}: {'hangs' if hangs else f'{len(faults)} faults'}{'' if seen else ', NOT SEEN'}",
-                      flush=True)
-    return 1 if unseen else 0
+def wanted(source, target, filters):
+    return not filters or any(
+        part.partition(":")[0] in ("", source) and part.partition(":")[2] in ("", target) for part in filters)
 
 
-NOTHING, BARE = "nothing broken", "no model named, on which 2.1.197 waits for ever"
+def show_matrix(matrix, acts):
+    """Prints a cell for each pair: `generated/real`, `ok`, `act` (complete but for a named act of the program) or the number of faults."""
+    targets = [program.dialect for program in PROGRAMS if any(cell[1] == program.dialect for cell in matrix)]
+    print("\n" + f"{'source':11} " + " ".join(f"{target:>11}" for target in targets))
+    for source in SESSIONS:
+        if any(cell[0] == source for cell in matrix):
+            marks = ["/".join(matrix[source, target, kind].mark() if (source, target, kind) in matrix else "-"
+                              for kind in ("generated", "real")) for target in targets]
+            print(f"{source:11} " + " ".join(f"{mark:>11}" for mark in marks))
+    for act, times in sorted(acts.items()):
+        print(f"named act, in {times} sessions: {act}: {ACTS[tuple(act.split(': ', 1))]}")
+    bad = sum(bool(verdict.faults) for verdict in matrix.values())
+    print(f"{len(matrix)} sessions resumed, {len(matrix) - bad} complete, {bad} with faults")
+    return 1 if bad or not matrix else 0
 
 
-def break_claude(lines):
-    def without(test):
-        kept, parents = [], {}
-        for line in json.loads(json.dumps(lines)):
-            line["parentUuid"] = parents.get(line["parentUuid"], line["parentUuid"])
-            if test(json.dumps(line["message"])):
-                parents[line["uuid"]] = line["parentUuid"]
-            else:
-                kept.append(line)
-        return kept
-    yield NOTHING, lines
-    yield "a text dropped", without(lambda line: "Asked on the screen alone." in line)
-    yield "a picture dropped", without(lambda line: "Only a picture" in line)
-    yield "a call and its result dropped", without(lambda line: "call_patch" in line)
-    unlinked = json.loads(json.dumps(lines))
-    unlinked[len(lines) // 2]["parentUuid"] = None
-    yield "the chain cut", unlinked
-    bare = json.loads(json.dumps(lines))
-    for line in bare:
-        if line["type"] == "assistant":
-            del line["message"]["model"]
-    yield BARE, bare
+class Verdict:
+    def __init__(self, faults=(), acts=(), counts=None, seconds=0):
+        self.faults, self.acts, self.counts, self.seconds = list(faults), set(acts), counts or collections.Counter(), seconds
+
+    def mark(self):
+        return str(len(self.faults)) if self.faults else "act" if self.acts else "ok"
+
+    def __str__(self):
+        found = ", ".join(f"{self.counts['found', kind]}/{self.counts['wanted', kind]} {kind}s" for kind in (TEXT, CALL, RESULT))
+        state = f"{len(self.faults)} FAULTS" if self.faults else "complete"
+        acts = "".join(f"; {act}" for act in sorted(self.acts))
+        return f"{found} {self.seconds:3.0f}s {state}{acts}" + "".join(f"\n    {fault}" for fault in self.faults[:5])
 
 
-def break_codex(lines):
-    yield NOTHING, lines
-    yield "a text dropped", [line for line in lines if "Go on, but otherwise." not in json.dumps(line)]
-    yield "a call and its result dropped", [line for line in lines if "toolu_again" not in json.dumps(line)]
-    untimed = json.loads(json.dumps(lines))
-    next(line for line in untimed if line["payload"].get("type") == "function_call_output").pop("timestamp")
-    yield "a time dropped", untimed
-
-
-def report(path, source, program, options):
-    """Resumes one log in one program and prints its line of the table. Whether all was well."""
+def one_cell(path, source, program, options):
     start = time.monotonic()
-    name = f"{shown(path, 50):50} {program.name:14} "
-    try:
-        text = convert(options.bin, path, program.reads)
-        resume = RESUME.get(program.reads, resume_other)
-        requests = resume(program, text, options)
-        log = read(path)
-        said = READ_LOG[source](without_subagents(log) if program.reads in ONE_AGENT else log)
-        said = on_the_chain(said, text) if program.reads == "pi" else said
-        said = without_left_behind(said, text) if program.reads == "qwen-code" else said
-    except (Failed, ValueError) as failure:
-        print(f"{name}FAILED: {failure}")
-        return False
+    if source == program.dialect == "kimi-cli" and path.stem.startswith("wire"):
+        return Verdict(acts=["resumes no wire log"])
+    with tempfile.TemporaryDirectory(prefix="resume-work-") as folder:
+        # The session of somebody who worked in this folder: a program takes a session in the folder where it was held.
+        cwd = pathlib.Path(folder).resolve() / "work"
+        cwd.mkdir()
+        log = pathlib.Path(folder) / path.name
+        log.write_bytes(in_folder(path.read_bytes(), cwd))
+        try:
+            text = convert(options.bin, log, source, program.dialect)
+            wanted_things, system = expected(log.read_bytes(), source, program.dialect)
+            keep(options, path, source, program, "log", log.read_text(errors="replace"))
+            keep(options, path, source, program, "converted", text)
+            requests, outside = resume(program, text, cwd, options.tools)
+        except (Failed, OSError, ValueError, KeyError) as failure:
+            if source == program.dialect == "opencode" and "Expected Part" in str(failure):
+                return Verdict(acts=["refuses an unknown part"], seconds=time.monotonic() - start)
+            if source == program.dialect == "kimi-code" and "runtime binding workspace" in str(failure):
+                return Verdict(acts=["is bound to a workspace"], seconds=time.monotonic() - start)
+            return Verdict([f"{type(failure).__name__}: {failure}"], seconds=time.monotonic() - start)
+    keep(options, path, source, program, "request.json", json.dumps(requests, indent=1))
+    counts, faults, acts = judge(wanted_things, system, requests, source, program.dialect)
+    if source == program.dialect == "pi" and '"type":"compaction"' in text:
+        acts.add("sends a summary alone")
+    faults += [f"wanted to reach {host}" for host in outside if program.dialect not in REACHES_OUT]
+    if options.self_check and not faults:
+        faults += unseen_breaks(wanted_things, system, requests, source, program.dialect)
+    return Verdict(faults, acts, counts, time.monotonic() - start)
+
+
+# Programs that try to fetch a list of models or a version, and go on without an answer.
+REACHES_OUT = ("gemini-cli", "qwen-code", "opencode", "kimi-cli", "kimi-code", "copilot-cli")
+
+
+def keep(options, path, source, program, what, text):
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
-        (options.keep / f"{path.stem}.{program.name.replace(' ', '-')}.json").write_text(json.dumps(requests, indent=1))
-    judged = judge_other if program.reads in RESUME_OTHER else judge
-    compared, faults, notes = judged(said, requests, program)
-    counts = " ".join(f"{compared.found[kind]:>5}/{compared.expected[kind]:<5}" for kind in KINDS)
-    verdict = f"{len(faults)} FAULTS" if faults else "ok"
-    print(f"{name}{counts} {time.monotonic() - start:3.0f}s {verdict}{''.join(f'; {note}' for note in notes)}")
-    for fault in faults[:6]:
-        print(f"    {fault}")
-    return not faults
+        (options.keep / f"{source}.{path.stem[:24]}.{program.dialect}.{what}").write_text(text)
+
+
+def convert(binary, log, source, target):
+    output = log.parent / "converted"
+    done = subprocess.run([binary, "convert", "-q", "--from", source, "--to", target, "-o", output, log], capture_output=True, text=True)
+    if done.returncode not in (0, 3):
+        raise Failed(f"convert: exit code {done.returncode}: {done.stderr[-300:]}")
+    return output.read_text(encoding="utf-8")
+
+
+# ---- what the source says --------------------------------------------------------------------------------------------
+
+
+FOLDER = re.compile(rb'(?:"(?:cwd|directory|workDir|directories)": ?\[?"|Workspace Directories:\*\*\\n +- )(/[^"\\]+)')
+
+
+def in_folder(data, cwd):
+    """The same session, held in the folder `cwd`."""
+    for folder, _ in collections.Counter(FOLDER.findall(data)).most_common(1):
+        data = data.replace(folder, str(cwd).encode())
+    return data
+
+
+def expected(data, source, target):
+    """What the source says, as a list of things, and its system prompts."""
+    values = [value for value in count.load(data) if isinstance(value, dict)]
+    agent = next(agent for agent in AGENTS if agent.NAME == source)
+    values = ACTIVE[source](values) if source in ACTIVE else values
+    facts = agent.read(after_compaction(values) if source == target == "pi" else values)
+    if not isinstance(facts, Facts):
+        facts = next(iter(facts.values()))
+    things, system = [], []
+    for kind, *values in facts.order:
+        if kind == "text" and values[0] == "system":
+            system.append(values[1])
+        elif kind == "text":
+            things.append(Thing(TEXT, (values[0], values[1]), None))
+        elif kind == "call":
+            things.append(Thing(CALL, (values[1], as_object(json.loads(values[2]))), values[0]))
+        elif kind == "result":
+            things.append(Thing(RESULT, values[1] or "", values[0]))
+    if source == "gemini-cli":
+        things = without_superseded(things)
+    return without_failed_ones(things), system
+
+
+def without_superseded(things):
+    """Gemini CLI writes the message about the session anew, under the same id, whenever the session is resumed."""
+    is_context = [thing.kind == TEXT and thing.value[1].startswith("<session_context>") for thing in things]
+    return [thing for at, thing in enumerate(things) if not (is_context[at] and any(is_context[at + 1:]))]
+
+
+def without_failed_ones(things):
+    """Results of calls that the source does not hold answer nothing."""
+    calls, kept = collections.Counter(), []
+    for thing in things:
+        if thing.kind == CALL:
+            calls[thing.id] += 1
+        elif thing.kind == RESULT:
+            if not calls[thing.id]:
+                continue
+            calls[thing.id] -= 1
+        kept.append(thing)
+    return kept
+
+
+def as_object(arguments):
+    """APIs take objects: a free text is their `input`."""
+    arguments = plain(arguments)
+    if arguments in (None, ""):
+        return {}
+    return arguments if isinstance(arguments, dict) else {"input": arguments}
+
+
+def plain(value):
+    """A value of facts.spelled, with numbers as numbers."""
+    if isinstance(value, list) and len(value) == 2 and value[0] == "number":
+        return float(value[1])
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    return value
+
+
+def chain(values, name, parent):
+    """The values on the path from the last one that has an id to the root, and those that have no id."""
+    by_id = {value[name]: value for value in values if isinstance(value.get(name), str)}
+    last = next((value for value in reversed(values) if isinstance(value.get(name), str)), None)
+    active = set()
+    while last is not None and last[name] not in active:
+        active.add(last[name])
+        last = by_id.get(last.get(parent))
+    return [value for value in values if name not in value or value[name] in active]
+
+
+def active_claude(values):
+    return on_the_chain([value for value in values if not value.get("isSidechain") and value.get("type") != "progress"])
+
+
+def active_pi(values):
+    if not any("parentId" in value for value in values):
+        return values
+    active = chain([{**value, "id": None} if value.get("type") == "session" else value for value in values], "id", "parentId")
+    return active
+
+
+def after_compaction(values):
+    """What Pi sends of a log of its own: the last summary, what it kept, and what came after."""
+    last = max((at for at, value in enumerate(values) if value.get("type") == "compaction"), default=None)
+    if last is None:
+        return values
+    names = [value.get("id") for value in values]
+    kept = names.index(values[last].get("firstKeptEntryId")) if values[last].get("firstKeptEntryId") in names else last
+    return [*values[:1], values[last], *values[max(kept, 1):last], *values[last + 1:]]
+
+
+def active_opencode(values):
+    """Without the messages that the user took back: the first of them and all after it."""
+    for value in values:
+        reverted = facts_at(value, "info", "revert", "messageID")
+        messages = value.get("messages")
+        if reverted and isinstance(messages, list):
+            names = [facts_at(message, "info", "id") for message in messages]
+            value["messages"] = messages[: names.index(reverted)] if reverted in names else messages
+    return values
+
+
+def active_copilot(values):
+    return [value for value in values if not value.get("agentId")]
+
+
+ACTIVE = {
+    "claude-code": active_claude, "opencode": active_opencode, "pi": active_pi, "copilot-cli": active_copilot,
+    "qwen-code": lambda values: chain(values, "uuid", "parentUuid"),
+}
 
 
 # ---- what was sent ---------------------------------------------------------------------------------------------------
 
 
-def judge(said, requests, program):
-    """(comparison with the first request, faults, notes)"""
-    reads = program.reads
-    read_request, refusal = (read_codex_request, refused_responses) if reads == "codex" else (read_claude_request, refused_messages)
-    faults, notes = [], []
-    wanted, left_out = as_sent(said, reads)
-    notes += [f"{count} {kind} left out by the program" for kind, count in left_out.items()]
-    first, _ = as_sent(read_request(requests[0]), reads)
-    compared = compare(wanted, first)
-    faults += [f"missing: {brief(key)}" for key in compared.missing]
-    if compared.order:
-        faults.append(f"order: {brief(compared.order[1], 60)} stands before {brief(compared.order[0], 60)}")
-    # Programs add words of their own, and answers for calls that have none.
-    open_calls = sum(thing.kind == CALL for thing in wanted.things) - sum(thing.kind == RESULT for thing in wanted.things)
-    made_up = [key for key in compared.surplus if key[0] == RESULT]
-    if made_up:
-        notes.append(f"{len(made_up)} results made up by the program")
-    if len(made_up) > max(open_calls, 0):
-        faults += [f"surplus: {brief(key)}" for key in made_up]
-    faults += [
-        f"surplus: {brief(key)}" for key in compared.surplus
-        if key[0] in (CALL, REASONING) or (key[0] == TEXT and key[1][0] == "assistant" and key[1][1] != FILLER)]
-    if len(requests) > 1:
-        # Reasoning that another provider signed, or nobody, is refused; the program asks again without it.
-        last, _ = as_sent(read_request(requests[-1]), reads)
-        for said_then in (wanted, last):
-            said_then.things = [thing for thing in said_then.things if thing.kind != REASONING]
-        faults += [f"missing when asked again: {brief(key)}" for key in compare(wanted, last).missing]
-        notes.append("asked again without reasoning")
-    faults += refusal(requests[-1])
-    return compared, faults, notes
-
-
-FILLER = "No response requested."  # what Claude Code puts between two messages of the user
-
-
-def on_the_chain(said, text):
-    """Without what Pi does not send, because it sends only what the last line of its file hangs on, and a summary in words of its
-    own instead of all that came before it."""
-    lines = list(lines_of(text))[1:]
-    by_id, chain = {line["id"]: line for line in lines}, []
-    dangling = [line["id"] for line in lines if line["parentId"] is not None and line["parentId"] not in by_id]
-    if dangling or len(by_id) < len(lines):
-        raise Failed(f"lines that hang on nothing: {dangling[:3]}; ids used twice: {len(lines) - len(by_id)}")
-    at = lines[-1] if lines else None
-    while at:
-        chain.append(at["id"])
-        at = by_id.get(at["parentId"]) if at["type"] != "compaction" else None
-    hidden, calls, thoughts = collections.Counter(), set(), ""
-    for line in lines:
-        if line["id"] not in chain or line["type"] == "compaction":
-            content = line.get("message", line).get("content") or []
-            hidden.update(block["text"] for block in content if block["type"] == "text")
-            hidden.update([line["summary"]] if "summary" in line else [])
-            calls.update(block["id"] for block in content if block["type"] == "toolCall")
-            thoughts += "".join(block["thinking"] for block in content if block["type"] == "thinking")
-    sent = Said()
-    for thing in said.things:
-        if thing.kind == TEXT and hidden[thing.value[1]] > 0:
-            hidden[thing.value[1]] -= 1
-        elif not (thing.id in calls or thing.kind == REASONING and thing.value in thoughts):
-            sent.things.append(thing)
-    return sent
-
-
-def as_pi_tells(said):
-    """Pi tells another model what the last one thought as text, cut in its own way, and texts of a result as one."""
-    told, words = Said(), []
-    for thing in [*said.things, None]:
-        if thing and (thing.kind == REASONING or thing.kind == TEXT and thing.value[0] == "assistant"):
-            words.append((thing.value if thing.kind == REASONING else thing.value[1]).rstrip("\n"))
+def read_chat_request(body):
+    """`POST /v1/chat/completions`."""
+    said = Said()
+    for message in body.get("messages", []):
+        role, content = message["role"], message.get("content")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        if role == "tool":
+            said.result(message.get("tool_call_id"), [(TEXT, part["text"]) for part in parts if isinstance(part.get("text"), str)])
             continue
-        told.text("assistant", "\n\n".join(words))
-        words = []
-        if thing and thing.kind == RESULT:
-            texts = [text for kind, text in thing.value if kind == TEXT and text != ATTACHED]
-            pictures = [part for part in thing.value if part[0] != TEXT]
-            told.result(thing.id, [(TEXT, "\n".join(texts)), *pictures] if texts else pictures)
-        elif thing:
-            told.things.append(thing)
-    return told
+        said.reasoning(message.get("reasoning_content"))
+        for part in parts:
+            said.text(role, part.get("text"))
+        for call in message.get("tool_calls") or []:
+            said.call(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"] or "{}"))
+    return said
 
 
-ATTACHED = "(see attached image)"  # what Pi says beside a picture that stands alone
+def read_gemini_request(body):
+    """`POST …:streamGenerateContent`. Its calls have no ids that all results name: the next result of a name answers it."""
+    said, names, open_calls = Said(), collections.Counter(), collections.defaultdict(collections.deque)
+    for content in body.get("contents", []):
+        role = "assistant" if content.get("role") == "model" else "user"
+        for part in content.get("parts", []):
+            if "functionCall" in part:
+                call = part["functionCall"]
+                names[call["name"]] += 1
+                call_id = (call["name"], names[call["name"]])
+                open_calls[call["name"]].append(call_id)
+                said.call(call_id, call["name"], call.get("args") or {})
+            elif "functionResponse" in part:
+                response = part["functionResponse"]
+                waiting = open_calls[response["name"]]
+                said.result(waiting.popleft() if waiting else None, [(TEXT, text) for text in strings_in(response.get("response"))])
+            elif part.get("thought"):
+                said.reasoning(part.get("text"))
+            else:
+                said.text(role, part.get("text"))
+    return said
 
 
-def as_sent(said, reads):
-    """What is the same when sent, in one form; and what Claude Code leaves out: calls without a result, and reasoning that
-    nothing follows then."""
-    claude = reads == "claude-code"
-    if reads == "pi":
-        said = as_pi_tells(said)
-    answered = {thing.id for thing in said.things if thing.kind == RESULT}
-    sent, left_out, waiting = Said(), collections.Counter(), []
-    for thing in said.things:
-        if claude and thing.kind == CALL and thing.id not in answered:
-            left_out["calls without result"] += 1
-            continue
-        if claude and thing.kind == REASONING:
-            waiting.append(thing)
-            continue
-        if thing.kind == CALL or (thing.kind == TEXT and thing.value[0] == "assistant"):
-            sent.things += waiting
-        elif waiting:
-            left_out["reasoning"] += len(waiting)
-        waiting = []
+def strings_in(value):
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [text for each in inner for text in strings_in(each)]
+
+
+READ_REQUEST = {"claude-code": read_claude_request, "pi": read_claude_request, "codex": read_codex_request, "gemini-cli": read_gemini_request}
+REFUSED = {"claude-code": refused_messages, "pi": refused_messages, "codex": refused_responses, "gemini-cli": lambda body: []}
+
+
+# ---- the comparison --------------------------------------------------------------------------------------------------
+
+
+def judge(things, system, requests, source, target):
+    """(counts, faults, named acts) of the request that holds the question."""
+    request = request_of(requests, target)
+    sent = READ_REQUEST.get(target, read_chat_request)(request).things
+    counts, faults, acts = collections.Counter(), [], set()
+    sides = [side_of(thing) for thing in sent]
+    texts = [spaced(thing.value[1]) if thing.kind == TEXT else None for thing in sent]
+    calls = [(at, name_of(thing.value[0]), plain_json(thing.value[1]), thing.id) for at, thing in enumerate(sent) if thing.kind == CALL]
+    results = collections.defaultdict(list)
+    for at, thing in enumerate(sent):
+        if thing.kind == RESULT:
+            results[thing.id].append((at, "\n".join(text for kind, text in thing.value if kind != IMAGE)))
+    used, call_ids, places, after = set(), {}, [], {TEXT + "user": 0, TEXT + "assistant": 0, CALL: 0}
+    for thing in things:
+        counts["wanted", thing.kind] += 1
         if thing.kind == TEXT:
-            role, text = thing.value
-            # Claude Code ends a message of the user before another one, and knows no other voice there.
-            sent.text("user" if reads != "codex" and role == "system" else role, text.rstrip("\n"))
+            side, text = thing.value[0], spaced(thing.value[1])
+            if not text:
+                counts["found", TEXT] += 1
+                continue
+            fits = [at for at, sent_text in enumerate(texts) if sent_text is not None and sides[at] == side and text in sent_text]
+            if side == "assistant" and not fits:
+                # Some programs cut several texts of an assistant in a row at other places.
+                fits = [at for at, sent_text in enumerate(texts) if sent_text and sides[at] == side and sent_text in text and len(sent_text) > 20]
+            place, order_of = next((at for at in fits if at >= after[TEXT + side]), None), TEXT + side
         elif thing.kind == CALL:
-            name, arguments = thing.value
-            sent.call(thing.id, name, json.loads(arguments, object_hook=by_value))
+            name, arguments = name_of(thing.value[0]), thing.value[1]
+            fits = [at for at, sent_name, sent_arguments, _ in calls
+                    if at not in used and same_name(sent_name, name, source == target) and same_arguments(sent_arguments, arguments)]
+            place, order_of = next((at for at in fits if at >= after[CALL]), None), CALL
         else:
-            sent.things.append(thing)
-    return sent, +left_out
-
-
-def by_value(value):
-    return float(value["number"]) if list(value) == ["number"] else value
-
-
-def refused_messages(body):
-    """For what the Messages API would refuse this request."""
-    faults, ids, open_calls = [], set(), set()
-    for number, message in enumerate(body["messages"]):
-        content = message["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if message["role"] == "system":
+            call = call_ids.get(thing.id, [])
+            answers = results.get(call[0][0], []) if call else []
+            ok = [at for at, answer in answers if same_result(thing.value, answer) and at > call[0][1]]
+            if call and len(call) > 1:
+                call.pop(0)
+            if ok:
+                counts["found", RESULT] += 1
+                if len(answers) > 1:
+                    faults.append(f"result told {len(answers)} times: {brief(thing)}")
+                continue
+            act = named_act(source, target, thing, answers)
+            if act:
+                acts.add(act)
+                counts["found", RESULT] += 1
+            elif call:
+                given = spaced(answers[0][1])[:60] if answers else None
+                faults.append(f"missing: {brief(thing)}; was sent: {given!r}")
+            else:
+                faults.append(f"missing: {brief(thing)}; its call is missing, too")
             continue
-        answers = [block.get("tool_use_id") for block in blocks if block["type"] == "tool_result"]
-        if set(answers) != open_calls or len(answers) != len(open_calls):
-            faults.append(f"refused: message {number} answers {sorted(answers)}, asked was {sorted(open_calls)}")
-        open_calls = set()
-        for block in blocks:
-            if block["type"] == "tool_use":
-                if block["id"] in ids or not re.fullmatch(r"[A-Za-z0-9_-]+", block["id"]):
-                    faults.append(f"refused: message {number} has the call id {block['id']!r}")
-                if not isinstance(block["input"], dict) or not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", block["name"]):
-                    faults.append(f"refused: message {number} has a call of {block['name']!r}")
-                ids.add(block["id"])
-                open_calls.add(block["id"])
-            if block["type"] == "text" and not block["text"].strip():
-                faults.append(f"refused: message {number} has an empty text")
-            if block["type"] == "thinking" and not block.get("signature"):
-                faults.append(f"refused: message {number} has thinking without a signature")
+        if place is None and fits:
+            faults.append(f"order: {brief(thing)}")
+            place = fits[0]
+        if place is None:
+            act = named_act(source, target, thing, [])
+            if act:
+                acts.add(act)
+                counts["found", thing.kind] += 1
+            else:
+                faults.append(f"missing: {brief(thing)}")
+            continue
+        counts["found", thing.kind] += 1
+        after[order_of] = max(after[order_of], place)
+        if thing.kind == CALL:
+            used.add(place)
+            if (name, name_of(sent[place].value[0])) == RENAMED:
+                acts.add("renames Task")
+            call_ids.setdefault(thing.id, []).append((sent[place].id, place))
+    faults += [f"call that the source does not have: {name}" for at, name, _, _ in calls if at not in used]
+    faults += told_too_often(things, texts, sides)
+    faults += [f"system prompt of the source told by the {sides[at]}: {text[:60]!r}" for text in map(spaced, system) if len(text) > 20
+               for at, sent_text in enumerate(texts) if sent_text is not None and sides[at] in ("user", "assistant") and text in sent_text
+               and not any(text in spaced(thing.value[1]) for thing in things if thing.kind == TEXT)]
+    faults += replaced_prompt(system, request, source, target)
+    faults += REFUSED.get(target, refused_chat)(request)
+    return counts, faults, acts
+
+
+def request_of(requests, target):
+    """Claude Code asks again without reasoning that the API refuses; others ask afterwards what is worth remembering."""
+    return requests[-1 if target == "claude-code" else 0]
+
+
+def side_of(thing):
+    return thing.value[0] if thing.kind in (TEXT, IMAGE) else None
+
+
+def told_too_often(things, texts, sides):
+    """Texts that stand in the request more often than in the source."""
+    faults = []
+    for side in ("user", "assistant"):
+        source = [spaced(thing.value[1]) for thing in things if thing.kind == TEXT and thing.value[0] == side]
+        sent = [text for text, sent_side in zip(texts, sides) if text is not None and sent_side == side]
+        for text in dict.fromkeys(source):
+            wanted_times, sent_times = sum(one.count(text) for one in source), sum(one.count(text) for one in sent)
+            if len(text) > 12 and sent_times > wanted_times:
+                faults.append(f"told {sent_times} times instead of {wanted_times}: {side}: {text[:60]!r}")
     return faults
 
 
-def refused_responses(body):
-    """For what the Responses API would refuse this request."""
-    calls, outputs = collections.Counter(), collections.Counter()
-    for item in body["input"]:
-        if item.get("type") in ("function_call", "custom_tool_call"):
-            calls[item["type"] + "_output", item["call_id"]] += 1
-        elif str(item.get("type")).endswith("_output"):
-            outputs[item["type"], item["call_id"]] += 1
-    if calls != outputs:
-        return [f"refused: calls and results do not pair: {sorted((calls - outputs) + (outputs - calls))}"]
-    return []
+def replaced_prompt(system, body, source, target):
+    """Whether the system prompt of another agent stands where the program's own belongs."""
+    if source == target:
+        return []
+    own = spaced("\n".join(strings_in([body.get("system"), body.get("instructions"), body.get("systemInstruction"), [
+        message.get("content") for message in body.get("messages", []) if message.get("role") in ("system", "developer")]])))
+    faults = [f"system prompt of the source in place of the program's own: {text[:60]!r}" for text in map(spaced, system)
+              if len(text) > 20 and text in own]
+    if target != "codex" and len(own) < 1000:
+        faults.append(f"the program sends no system prompt of its own: {own[:60]!r}")
+    return faults
 
 
-class Failed(Exception):
-    pass
+def spaced(text):
+    return " ".join(text.split())
 
 
-# ---- the programs ----------------------------------------------------------------------------------------------------
+def squeezed(text):
+    """Without blanks: programs join the parts of a result in one way or another."""
+    return "".join(text.split())
 
 
-def folder_of(program, tools):
-    return tools / re.sub(r"[^A-Za-z0-9.]+", "-", program.package).strip("-")
+def name_of(name):
+    return re.sub(r"[^A-Za-z0-9]", "_", name or "")
 
 
-def install(program, tools):
-    """Each version has a folder of its own. What is there is not fetched again."""
-    folder = folder_of(program, tools)
-    if (folder / "installed").exists():
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    print(f"installing {program.package}", flush=True)
-    if program.package.startswith("pypi:"):
-        install_python(program.package.removeprefix("pypi:"), folder)
-        return (folder / "installed").touch()
-    (folder / "package.json").write_text("{}")
-    done = subprocess.run(
-        ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *program.package.split()], cwd=folder,
-        capture_output=True, text=True, timeout=600)
-    if done.returncode != 0:
-        sys.exit(f"npm install {program.package} failed:\n{done.stderr}")
-    (folder / "installed").touch()
+RENAMED = ("Task", "Agent")
 
 
-def run(program, arguments, home, cwd, model, options, patience, answers=True, **more):
-    """The requests of a program that runs with an empty home and nothing to reach but the model; ends it, and all it started, in time."""
-    folder = folder_of(program, options.tools)
-    programs = folder / ("venv/bin" if program.package.startswith("pypi:") else "node_modules/.bin")
-    command = [programs / program.command if "venv" in programs.parts else (programs / program.command).resolve(), *arguments]
-    proxy = f"http://127.0.0.1:{model.port}"  # whatever wants to go out is refused, and noted
-    env = {
-        "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(home), "TMPDIR": str(home), "HTTPS_PROXY": proxy, "HTTP_PROXY": proxy,
-        "NO_PROXY": "127.0.0.1,localhost", **more}
-    with open(home / "stdout", "wb") as stdout, open(home / "stderr", "wb") as stderr:
-        child = subprocess.Popen(
-            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True)
-        try:
-            code = child.wait(patience)
-        except subprocess.TimeoutExpired:
-            code = None
-        finally:
-            try:
-                os.killpg(child.pid, signal.SIGKILL)  # the group is the child's own
-            except ProcessLookupError:
-                pass
-            child.wait()
-    out, err = ((home / name).read_text(errors="replace") for name in ("stdout", "stderr"))
-    if code is None:
-        asked = "after" if model.requests else "without"
-        raise Failed(f"HANGS: no end after {patience} s, {asked} asking the model; stderr: {err[-200:]!r}")
-    if code != 0 or answers and ANSWER not in out:
-        raise Failed(f"exit code {code}; stdout: {out[-300:]!r}; stderr: {err[-300:]!r}")
-    asked = [body for body in model.requests if PROMPT in json.dumps(body)]
-    if not answers:
-        return asked
-    if program.reads in RESUME_OTHER:
-        # What is asked without tools is a title, or which model is to answer.
-        asked = [body for body in asked if body.get("tools")]
-    if not 1 <= len(asked) <= 2:
-        raise Failed(f"the model was asked {len(asked)} times, not once")
-    if model.outside and program.reads not in RESUME_OTHER:
-        raise Failed(f"wanted to reach {sorted(set(model.outside))}")
-    return asked
+def same_name(sent, name, is_own):
+    return sent == name or sent.endswith(f"__{name}") or is_own and (name, sent) == RENAMED
 
 
-def resume_claude(program, text, options, patience=PATIENCE):
-    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
-        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
-        cwd.mkdir()
-        # The folder of a project is named after the folder it is about.
-        project = home / ".claude/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
-        project.mkdir(parents=True)
-        session = next((line["sessionId"] for line in lines_of(text) if UUID.fullmatch(str(line.get("sessionId")))),
-                       "5e551011-0000-4000-8000-000000000000")
-        (project / f"{session}.jsonl").write_text(text, encoding="utf-8")
-        return run(
-            program, ["--resume", session, "-p", PROMPT, "--output-format", "stream-json", "--verbose"], home, cwd, model,
-            options, patience, ANTHROPIC_BASE_URL=f"http://127.0.0.1:{model.port}", ANTHROPIC_API_KEY="none", IS_SANDBOX="1",
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", DISABLE_AUTO_COMPACT="1")
+def plain_json(text):
+    return json.loads(text, parse_int=float, parse_float=float)
 
 
-CODEX_CONFIG = """\
-model_provider = "scripted"
-check_for_update_on_startup = false
-[model_providers.scripted]
-name = "scripted"
-base_url = "http://127.0.0.1:{port}/v1"
-env_key = "SCRIPTED_KEY"
-wire_api = "responses"
-[analytics]
-enabled = false
-"""
+def same_arguments(sent, arguments):
+    return comparable(sent) == comparable(arguments)
 
 
-def resume_codex(program, text, options, patience=PATIENCE):
-    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
-        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
-        cwd.mkdir()
-        day = home / ".codex/sessions/2026/11/01"
-        day.mkdir(parents=True)
-        (home / ".codex/config.toml").write_text(CODEX_CONFIG.format(port=model.port))
-        session = next(lines_of(text))["payload"]["id"]
-        (day / f"rollout-2026-11-01T00-00-00-{session}.jsonl").write_text(text, encoding="utf-8")
-        return run(
-            program,
-            ["exec", "resume", session, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
-             "--disable", "plugins", PROMPT], home, cwd, model, options, patience, SCRIPTED_KEY="none")
+def comparable(value):
+    if isinstance(value, dict) and list(value) == ["number"]:
+        return float(value["number"])  # sessions.parse
+    if isinstance(value, dict):
+        return {key: comparable(part) for key, part in value.items() if part is not None}
+    if isinstance(value, list):
+        return [comparable(part) for part in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def resume_pi(program, text, options, patience=PATIENCE):
-    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
-        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
-        cwd.mkdir()
-        (home / ".pi/agent").mkdir(parents=True)
-        scripted = {"id": "scripted", "name": "scripted", "reasoning": False, "input": ["text", "image"], "contextWindow": 2000000,
-                    "maxTokens": 8192, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
-        provider = {"baseUrl": f"http://127.0.0.1:{model.port}", "api": "anthropic-messages", "apiKey": "none", "models": [scripted]}
-        (home / ".pi/agent/models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
-        # Pi asks what to do about a session of a folder that is not there.
-        head, _, rest = text.partition("\n")
-        session = pathlib.Path(folder) / "session.jsonl"
-        session.write_text(json.dumps({**json.loads(head), "cwd": str(cwd)}) + "\n" + rest, encoding="utf-8")
-        return run(
-            program, ["--offline", "--model", "scripted/scripted", "--mode", "json", "--session", str(session), "-p", PROMPT],
-            home, cwd, model, options, patience)
+def same_result(text, answer):
+    if squeezed(text) in squeezed(answer):
+        return True
+    try:  # a JSON value, spelled another way
+        return canonical_text(text) == canonical_text(answer)
+    except ValueError:
+        return False
 
 
-def resume_other(program, text, options, patience=PATIENCE):
-    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
-        home, cwd = pathlib.Path(folder).resolve() / "home", pathlib.Path(folder).resolve() / "work"
-        home.mkdir()
-        cwd.mkdir()
-
-        def start(arguments, answers=True, **env):
-            return run(program, arguments, home, cwd, model, options, patience, answers, **env)
-        return RESUME_OTHER[program.reads](text, home, cwd, model.port, PROMPT, start)
+def canonical_text(text):
+    return json.dumps(json.loads(text), sort_keys=True)
 
 
-RESUME = {"claude-code": resume_claude, "codex": resume_codex, "pi": resume_pi}
+def brief(thing):
+    text = re.sub(r"\s+", " ", f"{thing.kind} {thing.id or ''} {thing.value!r}")
+    return text.encode("ascii", "backslashreplace").decode()[:110]
 
 
-# ---- the model -------------------------------------------------------------------------------------------------------
+# ---- acts of the programs --------------------------------------------------------------------------------------------
 
 
-UNSIGNED = "messages.1.content.0: Invalid `signature` in `thinking` block"
+# (program, act): the reason. `named_act` recognises each act by its trace in the request.
+ACTS = {
+    ("codex", "cuts a long result"): "Codex cuts results of more than about 10,000 tokens and marks the place",
+    ("codex", "sends its context anew"): "Codex leaves the context of its own earlier runs out and sends the present one",
+    ("codex", "sends items alone"): "Codex does not send what its own log holds only as an event of the screen",
+    ("pi", "sends a summary alone"): "Pi sends the summary of a compaction instead of what stood before it",
+    ("gemini-cli", "masks an old result"): "Gemini CLI moves old long results to files and sends a note about each",
+    ("gemini-cli", "leaves out a command"): "Gemini CLI does not send texts of the user that begin with / or ?",
+    ("gemini-cli", "sends its context anew"): "Gemini CLI leaves the context of its own earlier runs out and sends the present one",
+    ("claude-code", "leaves out a queued text"): "Claude Code does not send again what was queued in its own session",
+    ("claude-code", "renames Task"): "Claude Code sends calls of its old tool Task under the new name Agent",
+    ("kimi-cli", "resumes no wire log"): "Kimi CLI resumes its context.jsonl alone; its own wire.jsonl is a protocol of what happened",
+    ("kimi-code", "is bound to a workspace"): "Kimi Code resumes a log of its own only in the workspace whose hash the log holds",
+    ("opencode", "refuses an unknown part"): "OpenCode imports no session with a part of a type that it does not know",
+}
+OWN_CONTEXT = ("<environment_context>", "# AGENTS.md instructions", "<session_context>", "<user_instructions>")
+SCREEN_ALONE = ("Said on the screen alone.", "Asked on the screen alone.")
 
 
-class Model:
-    """A model on loopback that gives every request the same answer, and keeps the request. It refuses thinking that
-    nobody signed, as the API does."""
-
-    def __enter__(self):
-        self.requests, self.outside = [], []
-        model = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("content-length") or 0))
-                if self.path.startswith("/v1/messages") and "count_tokens" not in self.path:
-                    model.requests.append(json.loads(body))
-                    unsigned = [fault for fault in refused_messages(model.requests[-1]) if "signature" in fault]
-                    if unsigned:
-                        error = {"type": "invalid_request_error", "message": UNSIGNED}
-                        return self.answer(400, "application/json", json.dumps({"type": "error", "error": error}))
-                    self.answer(200, "text/event-stream", messages_events(model.requests[-1].get("model")))
-                elif self.path.startswith("/v1/responses"):
-                    model.requests.append(json.loads(body))
-                    self.answer(200, "text/event-stream", responses_events(model.requests[-1].get("model")))
-                elif self.path.endswith("/chat/completions"):
-                    model.requests.append(json.loads(body))
-                    name, stream = model.requests[-1].get("model"), model.requests[-1].get("stream")
-                    kind = "text/event-stream" if stream else "application/json"
-                    self.answer(200, kind, (chat_events if stream else chat_document)(ANSWER, name))
-                elif "enerateContent" in self.path:
-                    model.requests.append(json.loads(body))
-                    stream = ":stream" in self.path
-                    document = gemini_document(ANSWER if stream else ROUTED)
-                    kind = "text/event-stream" if stream else "application/json"
-                    self.answer(200, kind, f"data: {document}\r\n\r\n" if stream else document)
-                else:
-                    self.answer(404, "application/json", "{}")
-
-            def do_GET(self):
-                self.answer(404, "application/json", "{}")
-
-            def do_CONNECT(self):
-                model.outside.append(self.path)
-                self.answer(403, "text/plain", "")
-
-            do_HEAD = do_GET
-
-            def answer(self, status, kind, body):
-                self.send_response(status)
-                self.send_header("content-type", kind)
-                self.send_header("connection", "close")
-                self.end_headers()
-                self.wfile.write(body.encode())
-                self.close_connection = True
-
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass  # a client that hangs up early
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+def named_act(source, target, thing, answers):
+    answer = answers[0][1] if answers else ""
+    is_own, text = source == target, thing.value[1] if thing.kind == TEXT else ""
+    if target == "codex" and thing.kind == RESULT and re.search(r"\d+ (tokens|chars) truncated", answer):
+        return "cuts a long result"
+    if target == "gemini-cli" and thing.kind == RESULT and "tool_output_masked" in answer:
+        return "masks an old result"
+    if target == "gemini-cli" and thing.kind == TEXT and thing.value[0] == "user" and text.lstrip().startswith(("/", "?")):
+        return "leaves out a command"
+    if is_own and target in ("codex", "gemini-cli") and text.startswith(OWN_CONTEXT):
+        return "sends its context anew"
+    if is_own and target == "codex" and text in SCREEN_ALONE:
+        return "sends items alone"
+    if is_own and target == "claude-code" and text == "And the bell, while you are at it.":
+        return "leaves out a queued text"
+    return None
 
 
-def events(*of):
-    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in of)
+# ---- the check of the check ------------------------------------------------------------------------------------------
 
 
-def messages_events(model):
-    usage = {"input_tokens": 10, "output_tokens": 5}
-    message = {"id": "msg_scripted", "type": "message", "role": "assistant", "model": model, "content": [],
-               "stop_reason": None, "stop_sequence": None, "usage": usage}
-    return events(
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ANSWER}},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage},
-        {"type": "message_stop"})
-
-
-def responses_events(model):
-    item = {"type": "message", "id": "msg_scripted", "role": "assistant", "status": "completed",
-            "content": [{"type": "output_text", "text": ANSWER, "annotations": []}]}
-    response = {"id": "resp_scripted", "object": "response", "created_at": 1790000000, "model": model}
-    usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
-             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15}
-    return events(
-        {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
-        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
-        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": item["id"], "delta": ANSWER},
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
-        {"type": "response.completed", "response": {**response, "status": "completed", "output": [item], "usage": usage}})
+def unseen_breaks(things, system, requests, source, target):
+    """Breaks the request; the judge must see each break."""
+    body, faults, draw = request_of(requests, target), [], random.Random(1)
+    list_name = "contents" if "contents" in body else "input" if "input" in body else "messages"
+    for kind in (TEXT, CALL, RESULT):
+        found = [thing for thing in things if thing.kind == kind and spaced(str(thing.value[1] if kind != RESULT else thing.value))]
+        found = [thing for thing in found if (kind != TEXT or len(spaced(thing.value[1])) > 12)
+                 and not named_act(source, target, thing, [])]
+        if not found:
+            continue
+        thing = draw.choice(found)
+        words = thing.value[1] if kind == TEXT else thing.value[0] if kind == CALL else thing.value
+        dropped = [entry for entry in body[list_name] if spaced(words)[:80] not in spaced("\n".join(strings_in(entry)))]
+        if len(dropped) == len(body[list_name]):
+            continue
+        if not judge(things, system, [{**body, list_name: dropped}], source, target)[1]:
+            faults.append(f"self-check: dropped {brief(thing)}, and no fault was seen")
+        twice = [entry for entry in body[list_name] for _ in range(2 if entry not in dropped else 1)]
+        if kind == TEXT and not judge(things, system, [{**body, list_name: twice}], source, target)[1]:
+            faults.append(f"self-check: doubled {brief(thing)}, and no fault was seen")
+    return faults
 
 
 if __name__ == "__main__":

@@ -103,6 +103,8 @@ def read_claude_log(text, meta="user"):
     said = Said()
     lines = list(lines_of(text))
     is_main = any(line.get("type") in ("user", "assistant") and not line.get("isSidechain") for line in lines)
+    if meta == "user":
+        lines = on_the_chain(lines)
     for line in lines:
         kind, message = line.get("type"), line.get("message")
         if line.get("isSidechain") and is_main and meta == "user":
@@ -120,6 +122,30 @@ def read_claude_log(text, meta="user"):
         elif kind == "system" and isinstance(line.get("content"), str):
             said.aside["system line"] += 1
     return said
+
+
+def on_the_chain(lines):
+    """Without the lines of abandoned branches: those that the last line of the conversation does not hang on."""
+    told = [line for line in lines if isinstance(line.get("uuid"), str) and not line.get("isSidechain")]
+    by_id, chain, line = {line["uuid"]: line for line in told}, set(), told[-1] if told else None
+    while line and line["uuid"] not in chain:
+        chain.add(line["uuid"])
+        line = by_id.get(line.get("parentUuid") or line.get("logicalParentUuid"))
+    # Calls that were made at once, and their results, hang beside the chain.
+    answers = {message_of(by_id[uuid]).get("id") for uuid in chain} - {None}
+    chain |= {line["uuid"] for line in told if message_of(line).get("id") in answers}
+    calls = {block.get("id") for uuid in chain for block in blocks_in(by_id[uuid]) if block.get("type") == "tool_use"}
+    chain |= {line["uuid"] for line in told if any(block.get("tool_use_id") in calls for block in blocks_in(line))}
+    return [line for line in lines if line.get("uuid") not in by_id or line["uuid"] in chain]
+
+
+def message_of(line):
+    return line["message"] if isinstance(line.get("message"), dict) else {}
+
+
+def blocks_in(line):
+    content = message_of(line).get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def read_blocks(content, role, said):
@@ -181,7 +207,8 @@ def read_claude_request(body):
 
 # ---- Codex -----------------------------------------------------------------------------------------------------------
 
-ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+PROMPT = "system prompt"  # no part of the conversation: each program has its own
+ROLES = {"user": "user", "assistant": "assistant", "system": PROMPT, "developer": PROMPT}
 VENDOR_CALLS = {"web_search_call": "web_search", "local_shell_call": "local_shell", "tool_search_call": "tool_search"}
 INJECTED = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "<skill>", "# AGENTS.md instructions")
 OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output", "function_result")
@@ -202,11 +229,16 @@ def read_codex_log(text):
         if line.get("type") == "session_meta":
             # What the model is told first. A fork has its parent's, too.
             text = ((line.get("payload") or {}).get("base_instructions") or {}).get("text")
-            if text not in instructions:
-                said.text("system", text)
+            if text and text not in instructions:
+                said.aside[PROMPT] += 1
             instructions.add(text)
         if payload is not None:
             read_item(payload, said)
+        elif line.get("type") == "event_msg" and (line.get("payload") or {}).get("type") == "thread_rolled_back":
+            typed = {event.get("message") for event in (line.get("payload") or {} for line in lines)
+                     if event.get("type") == "user_message"}
+            turns = [at for at, thing in enumerate(said.things) if thing.kind == TEXT and thing.value[1] in typed]
+            del said.things[(turns[-line["payload"]["num_turns"]:] or [len(said.things)])[0]:]
         elif line.get("type") == "event_msg" and isinstance(line.get("payload"), dict):
             for form, voice, texts, images in shown(line["payload"]):
                 left = echoes.setdefault(form, items.copy())
@@ -220,7 +252,7 @@ def read_codex_log(text):
                 for image in images:
                     said.image(voice, image)
         elif line.get("type") == "compacted":
-            said.aside["compaction"] += 1
+            said.text("user", (line.get("payload") or {}).get("message"))  # the summary
     return said
 
 
@@ -317,6 +349,9 @@ def voice_of(message):
 
 
 def read_parts(content, role, said):
+    if role == PROMPT:
+        said.aside[PROMPT] += 1
+        return
     for part in as_list(content):
         text = text_of(part)
         if text is not None:

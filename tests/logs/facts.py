@@ -23,6 +23,7 @@ class Facts:
         self.results = []  # (call id, text, is error, exit code, time)
         self.outcomes = []  # (call id, the agent's own word for how it went)
         self.media = []  # base64 or address
+        self.order = []  # the same things as they came: (kind, values)
         self.also = []  # texts that must stand somewhere in the canonical part: notices, summaries, titles
         self.ids = {}  # id of a message or an event -> time
         self.silent_ids = {}  # ids that the log has and a record may leave in its lines, with their parents
@@ -33,16 +34,20 @@ class Facts:
     def say(self, author, text, time=None):
         if text:
             self.said.append((author, text, time))
+            self.order.append(("text", author, text))
 
     def think(self, text, time=None):
         if text:
             self.reasoning.append((text, time))
+            self.order.append(("reasoning", text))
 
     def call(self, call_id, name, arguments, time=None):
         self.calls.append((call_id, name, canonical(arguments), time))
+        self.order.append(("call", call_id, name, canonical(arguments)))
 
     def result(self, call_id, text, error=None, exit_code=None, time=None):
         self.results.append((call_id, text, error, exit_code, time))
+        self.order.append(("result", call_id, text))
 
     def show(self, picture):
         if picture:

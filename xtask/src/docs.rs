@@ -78,6 +78,7 @@ fn matrix() -> String {
             detected_by: _,
             flavour_of: _,
             issuer: _,
+            lineage: _,
             roles,
             sniff: _,
         } = dialect;

@@ -1,10 +1,11 @@
 //! The front door for development: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `house`, `record-fixtures`,
-//! `new-dialect`, `try`.
+//! `new-dialect`, `mutants`, `try`.
 //!
 //! Runs other commands and says which; everything it does can be done by hand with the command it prints.
 
 mod docs;
 mod house;
+mod mutants;
 mod new_dialect;
 mod record_fixtures;
 mod trial;
@@ -32,6 +33,11 @@ const TASKS: &[Task] = &[
         "new-dialect",
         "write a skeleton that passes  NAME [--family FAMILY] [--plane log|wire|live]",
         new_dialect::run,
+    ),
+    (
+        "mutants",
+        "see which mistakes of meaning the tests catch  [--list] [--only NAME,…] [--tests NAME,…] [--every N]",
+        mutants::run,
     ),
     ("try", "see what a dialect makes of real files  NAME FOLDER", trial::run),
 ];

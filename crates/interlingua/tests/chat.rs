@@ -782,7 +782,7 @@ fn p12_copilot_gets_its_own_state_back() {
 #[test]
 fn copilot_marks_messages_and_demands_calls_by_name() {
     let members = json!({"system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
-        "thinking": {"type": "enabled", "budget_tokens": 2048}, "tool_choice": {"type": "any"},
+        "max_tokens": 9000, "thinking": {"type": "enabled", "budget_tokens": 2048}, "tool_choice": {"type": "any"},
         "tools": [{"name": "haul", "input_schema": {"type": "object"}}]});
     let (out, report) = sent_as(G, "claude-sonnet-4.5", &members);
     assert_eq!(out["messages"][0]["copilot_cache_control"], json!({"type": "ephemeral"}));
@@ -790,6 +790,7 @@ fn copilot_marks_messages_and_demands_calls_by_name() {
     let named = json!({"type": "function", "function": {"name": "haul"}});
     assert_eq!((&out["thinking_budget"], &out["tool_choice"]), (&json!(2048), &named));
     assert!(!noted(&report, "a call cannot be demanded"), "{report:?}");
+    assert!(noted(&report, "call of the only tool demanded by its name"), "{report:?}");
     // It has no word for any of several.
     let several = json!({"tool_choice": {"type": "any"},
         "tools": [{"name": "haul", "input_schema": {"type": "object"}}, {"name": "mend", "input_schema": {"type": "object"}}]});

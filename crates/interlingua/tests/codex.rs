@@ -20,7 +20,7 @@ fn convert(from: &str, to: &str, bytes: &[u8], chunk: usize) -> (String, Report)
 /// The entries of a rollout's record, after proving that the rollout comes back from it.
 fn entries(rollout: &str) -> Vec<Value> {
     let (record, report) = convert("codex", "record", rollout.as_bytes(), usize::MAX);
-    assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+    assert_eq!((report.lost, report.verbatim), (0, 0), "{:?}", report.lost_paths);
     let (back, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
     assert_eq!(back, rollout, "from {record}");
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?} from {record}", report.lost_paths);
@@ -88,6 +88,14 @@ fn an_echo_beside_its_item_is_the_same_entry_in_either_order() {
 fn an_item_carries_its_id_and_status_when_the_echo_came_first() {
     let entries = entries(&rollout(&[SAID_DONE, SAID]));
     assert_eq!((&entries[0]["id"], &entries[0]["status"]), (&"m1".into(), &"completed".into()));
+}
+
+#[test]
+fn an_echo_with_a_picture_before_its_text_gets_its_own_text_back() {
+    let sent = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<image name=[Image #1]>"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"},{"type":"input_text","text":"</image>"},{"type":"input_text","text":"look"}]}"#;
+    let echo = r#"{"type":"item_completed","item":{"type":"UserMessage","id":"u","content":[{"type":"local_image","path":"/a.png"},{"type":"text","text":"look"}]}}"#;
+    entries(&rollout(&[("response_item", sent), ("event_msg", echo)]));
+    entries(&rollout(&[("event_msg", echo), ("response_item", sent)]));
 }
 
 #[test]
@@ -737,5 +745,36 @@ fn any_order_of_events_comes_back() {
             text.push_str(if seed >> 60 == 0 { "\n\n" } else { "\n" });
         }
         entries(&text);
+    }
+}
+
+#[test]
+fn a_result_that_begins_with_its_command_has_an_exit_code() {
+    for (output, code) in [
+        (
+            "Command: ls -la\\nChunk ID: a1\\nWall time: 0.5 seconds\\nProcess exited with code 3\\nOutput:\\nx",
+            3,
+        ),
+        (
+            "Command: bash -lc \\\"a\\nb\\\"\\nWall time: 0.5 seconds\\nProcess exited with code 0\\nOutput:\\nExit code: 9",
+            0,
+        ),
+        ("Command: ls\\nExit code: 2\\nWall time: 0.5 seconds\\nOutput:\\nx", 2),
+    ] {
+        let log = format!(
+            r#"{{"timestamp":"2026-02-10T17:28:01.000Z","type":"response_item","payload":{{"type":"function_call","name":"exec_command","arguments":"{{}}","call_id":"c1"}}}}
+{{"timestamp":"2026-02-10T17:28:02.000Z","type":"response_item","payload":{{"type":"function_call_output","call_id":"c1","output":"{output}"}}}}
+"#
+        );
+        let named = |name| interlingua::dialects::Dialect::named(name).expect("registered");
+        let log_role = interlingua::dialects::Role::Log;
+        let ways = ["codex", "universal"].map(named);
+        let ways = ways.map(|dialect| (dialect, dialect.role_for(log_role).expect("reached by logs")));
+        let options = interlingua::dialects::Options::default();
+        let mut pipe = interlingua::pipe::Pipe::new(ways[0], ways[1], &options).expect("both have logs");
+        let mut out = Vec::new();
+        pipe.finish_with(log.as_bytes(), &mut out);
+        let out = String::from_utf8(out).expect("text");
+        assert!(out.contains(&format!("\"exit_code\":{code}")), "{out}");
     }
 }

@@ -19,7 +19,7 @@ fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
 /// The record of a log, after proving that the log comes back from it.
 fn record(log: &[u8]) -> Value {
     let (record, report) = convert("copilot-cli", "record", log);
-    assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
+    assert_eq!((report.lost, report.verbatim), (0, 0), "{:?}", report.lost_paths);
     let (back, report) = convert("record", "copilot-cli", &record);
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(shown(&back), shown(log), "from {}", shown(&record));
@@ -435,4 +435,13 @@ fn a_session_of_another_agent_has_what_copilot_asks_for() {
         (&lines[4]["data"]["success"], &lines[4]["data"]["error"]["message"]),
         (&json!(false), &json!("two"))
     );
+}
+
+#[test]
+fn arguments_that_are_json_in_a_string_come_back_as_a_string() {
+    for arguments in [r#"{"path": "a"}"#, "{}", "plain", "", "[1]"] {
+        let request = json!({"toolCallId": "t1", "name": "view", "arguments": arguments, "type": "function"});
+        let data = json!({"messageId": "m1", "content": "", "toolRequests": [request]});
+        entries(&log(&[("assistant.message", data)]));
+    }
 }

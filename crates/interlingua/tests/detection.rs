@@ -7,6 +7,7 @@
 mod support;
 
 use interlingua::dialects::{DIALECTS, Role};
+use interlingua::framing::Framing;
 use interlingua::sniff::{self, Candidates, Detection};
 use support::{Law, Way, fixtures_and_ours, same};
 
@@ -56,6 +57,40 @@ fn examples_are_called_as_they_are_detected() {
         seen += 1;
     }
     assert!(seen > 0);
+}
+
+#[test]
+fn an_early_answer_is_the_answer() {
+    let mut law = Law::new("what the first bytes of a pipe decide is what the whole input decides");
+    for case in fixtures_and_ours() {
+        let whole = case.bytes.get(..sniff::HEAD).unwrap_or(&case.bytes);
+        let ends = (whole.iter().enumerate()).filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        let cuts = ends.take(25).chain((1..=20).map(|part| whole.len() * part / 20));
+        let all = candidates(whole, whole.len() == case.bytes.len());
+        let mut decided = 0;
+        for cut in cuts.filter_map(|end| whole.get(..end)) {
+            let so_far = candidates(cut, false);
+            for named in [None, Some(case.way.0)] {
+                let Some(early) = so_far.decide_early(named) else { continue };
+                decided += u32::from(named.is_none());
+                let late = match named {
+                    Some(dialect) => all.decide_for(dialect),
+                    None => all.decide(),
+                };
+                let is_same =
+                    |late: &sniff::Guess| same((early.dialect, early.role), (late.dialect, late.role));
+                law.holds(matches!(&late, Detection::Clear(late) if is_same(late)), || {
+                    format!("{case}, {} bytes: {} {}", cut.len(), early.dialect.name, early.role.word())
+                });
+            }
+        }
+        // A flavour of the chat API may show itself in any of the first twenty documents.
+        let has_flavours = DIALECTS.iter().any(|other| other.flavour_of == Some(case.way.0.name));
+        let framing = case.way.0.role(case.way.1).map(|spec| spec.framing);
+        let comes_in_pieces = matches!(framing, Some(Framing::Lines | Framing::Sse));
+        law.holds(decided > 0 || has_flavours || !comes_in_pieces, || format!("{case}: no early answer"));
+    }
+    law.end();
 }
 
 #[test]
@@ -511,3 +546,44 @@ const NONE: &[&str] = &[
     "data: hello\n\ndata: world\n\n",
     "<?xml version=\"1.0\"?>\n<a/>\n",
 ];
+
+#[test]
+fn a_stored_prompt_and_a_stored_response_are_of_the_responses_api() {
+    for (json, want) in [
+        (r#"{"prompt":{"id":"pmpt_1","version":"2"}}"#, "openai-responses request"),
+        (r#"{"model":"gpt-5","prompt":{"id":"pmpt_1","variables":{"a":"b"}}}"#, "openai-responses request"),
+        (
+            r#"{"id":"resp_1","object":"response","status":"completed","model":"m","input":[{"role":"user","content":"x"}],"output":[]}"#,
+            "openai-responses response",
+        ),
+        (r#"{"prompt":{"text":"x"}}"#, "none"),
+        (r#"{"prompt":"Say this is a test","model":"davinci","max_tokens":7}"#, "none"),
+    ] {
+        assert_eq!(answer(json.as_bytes()), want, "{json}");
+    }
+}
+
+/// Logs of agents that are none of ours, and look like some that are.
+#[test]
+fn logs_of_other_agents_are_taken_for_none_of_ours() {
+    let droid = [
+        r#"{"type":"session_start","id":"8c1e6f0a-0000-4000-8000-000000000001","title":"Tides","sessionTitle":"Tides","owner":"dev","version":2,"cwd":"/srv/tides"}"#,
+        r#"{"type":"message","id":"8c1e6f0a-0000-4000-8000-000000000002","timestamp":"2026-02-03T06:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"List the tides."}]}}"#,
+        r#"{"type":"message","id":"8c1e6f0a-0000-4000-8000-000000000003","timestamp":"2026-02-03T06:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"toolu_1","name":"Execute","input":{"command":"ls"}}]},"parentId":"8c1e6f0a-0000-4000-8000-000000000002"}"#,
+        r#"{"type":"message","id":"8c1e6f0a-0000-4000-8000-000000000004","timestamp":"2026-02-03T06:00:03.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a.txt"}]},"parentId":"8c1e6f0a-0000-4000-8000-000000000003"}"#,
+        r#"{"type":"message","id":"8c1e6f0a-0000-4000-8000-000000000005","timestamp":"2026-02-03T06:00:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"One."}]},"parentId":"8c1e6f0a-0000-4000-8000-000000000004"}"#,
+    ]
+    .join("\n");
+    let goose = [
+        r#"{"working_dir":"/srv/tides","description":"Tides","message_count":2,"total_tokens":90}"#,
+        r#"{"id":null,"role":"user","created":1770098401,"content":[{"type":"text","text":"List the tides."}]}"#,
+        r#"{"id":null,"role":"assistant","created":1770098402,"content":[{"type":"toolRequest","id":"t1","toolCall":{"status":"success","value":{"name":"shell","arguments":{"command":"ls"}}}}]}"#,
+    ]
+    .join("\n");
+    let crush = r#"{"id":"m1","session_id":"s1","role":"assistant","parts":"[{\"type\":\"text\",\"data\":{\"text\":\"One.\"}}]","model":"m","created_at":1770098401}"#;
+    let aider = "# aider chat started at 2026-02-03 06:00:00\n\n#### List the tides.\n\nOne.\n";
+    for (agent, log) in [("droid", &droid[..]), ("goose", &goose), ("crush", crush), ("aider", aider)] {
+        let taken_for = answer(log.as_bytes());
+        assert!(!taken_for.ends_with(" log"), "{agent}: {taken_for}");
+    }
+}

@@ -260,13 +260,13 @@ fn a_shuffled_log_comes_back() {
 }
 
 const CLAUDE: &str = concat!(
-    r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Look"}}"#,
+    r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"11111111-2222-4333-8444-555555555555","cwd":"/w","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Look"}}"#,
     "\n",
-    r#"{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","id":"m","model":"claude","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Read","input":{"p":1}},{"type":"tool_use","id":"t2","name":"Read","input":{}}]}}"#,
+    r#"{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"11111111-2222-4333-8444-555555555555","cwd":"/w","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","id":"m","model":"claude","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Read","input":{"p":1}},{"type":"tool_use","id":"t2","name":"Read","input":{}}]}}"#,
     "\n",
-    r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"},{"type":"tool_result","tool_use_id":"t2","content":"two","is_error":true}]}}"#,
+    r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"11111111-2222-4333-8444-555555555555","cwd":"/w","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"},{"type":"tool_result","tool_use_id":"t2","content":"two","is_error":true}]}}"#,
     "\n",
-    r#"{"type":"assistant","uuid":"u4","parentUuid":"u3","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","id":"n","model":"claude","content":[{"type":"tool_use","id":"t3","name":"Read","input":{}}]}}"#,
+    r#"{"type":"assistant","uuid":"u4","parentUuid":"u3","sessionId":"11111111-2222-4333-8444-555555555555","cwd":"/w","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","id":"n","model":"claude","content":[{"type":"tool_use","id":"t3","name":"Read","input":{}}]}}"#,
     "\n",
 );
 
@@ -277,7 +277,10 @@ fn a_session_of_claude_code_has_its_results_beside_the_calls() {
         text.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
     let kinds: Vec<_> = lines.iter().map(|line| line["type"].as_str().unwrap_or("head")).collect();
     assert_eq!(kinds, ["head", "user", "gemini", "gemini"], "{text}");
-    assert_eq!((&lines[0]["sessionId"], lines[0]["projectHash"].is_string()), (&"s".into(), true));
+    assert_eq!(
+        (&lines[0]["sessionId"], lines[0]["projectHash"].is_string()),
+        (&"11111111-2222-4333-8444-555555555555".into(), true)
+    );
     let calls = lines[2]["toolCalls"].as_array().expect("calls");
     assert_eq!(calls[0]["result"][0]["functionResponse"]["response"]["output"], "one");
     assert_eq!(calls[1]["result"][0]["functionResponse"]["response"]["error"], "two");
@@ -285,8 +288,10 @@ fn a_session_of_claude_code_has_its_results_beside_the_calls() {
         (&calls[1]["status"], &lines[2]["thoughts"][0]["description"]),
         (&"error".into(), &"Hm.".into())
     );
-    // The last call was never answered.
-    assert_eq!((lines[3]["toolCalls"][0].get("result"), &lines[3]["id"]), (None, &"u4".into()));
+    // The last call was never answered, and Gemini CLI would send it as it is: its result is made up and marked.
+    let made_up = &lines[3]["toolCalls"][0]["result"][0]["functionResponse"]["response"]["error"];
+    assert_eq!(made_up, "[No result of this tool call was recorded.]");
+    assert_eq!(lines[3]["id"], "u4");
 }
 
 #[test]
@@ -325,5 +330,54 @@ fn each_form_is_known_and_live_output_is_not() {
         json!({"session_id": "s", "response": "yes", "stats": {}}),
     ] {
         assert_ne!(named(&live.to_string()), Some("gemini-cli"), "{live}");
+    }
+}
+
+/// The hash that told what was said before: two texts of 16 bytes with the same hash are found in no time.
+fn made_to_collide(id: &str) -> [String; 2] {
+    let word = |state: u64, word: u64| {
+        let hash = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash ^ hash >> 32
+    };
+    let mut state = 0xcbf2_9ce4_8422_2325u64;
+    let mut padded = [0; 8];
+    padded[..id.len()].copy_from_slice(id.as_bytes());
+    for next in [u64::from_le_bytes(padded), id.len() as u64, 0xf8 | 2, 0] {
+        state = word(state, next);
+    }
+    let first = *b"the tide";
+    let after_first = word(state, u64::from_le_bytes(first));
+    let second = *b" is high";
+    for number in 0u64.. {
+        let other = number.to_string();
+        let mut start = *b"________";
+        let length = other.len().min(8);
+        start[..length].copy_from_slice(&other.as_bytes()[..length]);
+        let after = word(state, u64::from_le_bytes(start));
+        let rest = (after ^ after_first ^ u64::from_le_bytes(second)).to_le_bytes();
+        if rest.iter().all(u8::is_ascii_alphanumeric) {
+            let text = |bytes: [[u8; 8]; 2]| String::from_utf8(bytes.concat()).expect("ASCII");
+            return [text([first, second]), text([start, rest])];
+        }
+    }
+    unreachable!("numbers do not end")
+}
+
+#[test]
+fn a_text_made_to_collide_with_another_is_told() {
+    let [one, two] = made_to_collide("m2");
+    assert_ne!(one, two);
+    let line = |text: &str| {
+        format!(
+            r#"{{"id":"m2","timestamp":"2026-02-10T17:28:02.000Z","type":"gemini","content":"{text}","thoughts":[],"model":"gemini-3-pro"}}"#
+        )
+    };
+    let head = r#"{"sessionId":"5b6f8a3e-0000-4000-8000-000000000001","projectHash":"x","startTime":"2026-02-10T17:28:00.000Z","lastUpdated":"2026-02-10T17:28:00.000Z","kind":"main"}"#;
+    let asked =
+        r#"{"id":"m1","timestamp":"2026-02-10T17:28:01.000Z","type":"user","content":[{"text":"Well?"}]}"#;
+    let log = [head, asked, &line(&one), &line(&two), ""].join("\n");
+    for to in ["record", "claude-code", "codex", "pi"] {
+        let (out, _) = convert("gemini-cli", to, &log);
+        assert!(out.contains(&two), "{to}: {out}");
     }
 }

@@ -171,7 +171,9 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
         problems,
         more_problems,
         errors: _,
+        agents: _,
         damaged: _,
+        verbatim,
         trace: _,
     } = report;
     let mut text = format!("{case} -> {} {}\n", to.0.name, to.1.word());
@@ -182,6 +184,9 @@ fn report(case: &Case, to: Way, report: &Report) -> String {
     say(format!(
         "told: {messages} messages, {reasoning} reasoning, {calls} calls, {results} results, {failures} failures"
     ));
+    if *verbatim > 0 {
+        say(format!("{verbatim} source lines kept whole"));
+    }
     for (title, rows) in [("kept", kept_paths), ("lost", lost_paths)] {
         if !rows.is_empty() {
             say(format!("\n{title}"));

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec, WriteSpec};
+use interlingua::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use interlingua::framing::{FrameKind, Framing};
 use interlingua::json::{Raw, Str};
 use interlingua::ledger::{Leftover, Report};
@@ -88,7 +88,6 @@ impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     const RULES: LogRules = LogRules {
         dialect: "thread",
         framing: FRAMINGS[FRAMING],
-        authors: &[Author::User, Author::Assistant],
         calls: &[CallKind::Function],
         session: &[Field::SessionTitle],
         ..LogRules::NOTHING
@@ -151,6 +150,7 @@ const fn thread<const FRAMING: usize>(roles: &'static [RoleSpec]) -> Dialect {
         detected_by: "",
         flavour_of: None,
         issuer: None,
+        lineage: Lineage::Written,
         roles,
         sniff: |_| None,
     }

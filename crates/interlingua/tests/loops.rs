@@ -56,7 +56,7 @@ const LIMITS: &[Limit] = &[
         whose pieces are those of functions",
         "free text of a tool call became",
     ),
-    limit("*", "openai-responses", "group of tools", "the client offered no group", "tool group put before"),
+    limit("*", "openai-responses", "group of tools", "the client offered no group", "namespace"),
     limit("*", "gemini", "calls without ids", "everybody else has ids, and the API takes them", NEW_ID),
 ];
 

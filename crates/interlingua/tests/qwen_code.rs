@@ -200,7 +200,7 @@ fn a_shuffled_log_comes_back() {
 #[test]
 fn a_session_of_another_agent_is_a_chain_with_its_directory() {
     let gemini = [
-        json!({"sessionId": "s", "projectHash": "x", "directories": ["/w"]}),
+        json!({"sessionId": "11111111-2222-4333-8444-555555555555", "projectHash": "x", "directories": ["/w"]}),
         json!({"id": "u", "timestamp": "2026-11-16T09:00:01.000Z", "type": "user", "content": "go"}),
         json!({"id": "g", "timestamp": "2026-11-16T09:00:02.000Z", "type": "gemini", "content": "I look.", "model": "m",
             "thoughts": [{"subject": "Plan", "description": "first"}],
@@ -214,7 +214,12 @@ fn a_session_of_another_agent_is_a_chain_with_its_directory() {
     for pair in lines.windows(2) {
         assert_eq!(pair[0]["uuid"], pair[1]["parentUuid"], "{text}");
     }
-    assert!(lines.iter().all(|line| line["cwd"] == "/w" && line["sessionId"] == "s"), "{text}");
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["cwd"] == "/w" && line["sessionId"] == "11111111-2222-4333-8444-555555555555"),
+        "{text}"
+    );
     let parts = &lines[1]["message"]["parts"];
     assert_eq!((&parts[0]["thought"], &parts[0]["text"]), (&true.into(), &"first".into()));
     assert_eq!(parts[2]["functionCall"]["id"], "c");

@@ -1139,7 +1139,7 @@ fn settings_that_only_one_side_has_are_lost_and_told() {
 
 #[test]
 fn how_to_think_is_read_and_written() {
-    let thinking = |thinking: Value| json!({"model": "m", "max_tokens": 9, "thinking": thinking, "messages": [{"role": "user", "content": "x"}]});
+    let thinking = |thinking: Value| json!({"model": "m", "max_tokens": 9000, "thinking": thinking, "messages": [{"role": "user", "content": "x"}]});
     for value in [
         json!({"type": "enabled", "budget_tokens": 2000, "display": "omitted"}),
         json!({"type": "adaptive", "display": "summarized"}),

@@ -18,7 +18,8 @@ def mine(values):
 
 
 def read(values):
-    facts, echoes, ends = Facts(), Echoes(), {}
+    facts, ends = Facts(), {}
+    echoes = Echoes(facts)
     used, total, records = [], None, {}
     own, foreign, turns = None, False, False
     for value in values:
@@ -188,12 +189,13 @@ def outcome(result, end):
 class Echoes:
     """What the screen showed. It stands before or after its item; an item shown first has the time of that line."""
 
-    def __init__(self):
-        self.shown = []  # [author, text, time, whether an item said it, whether the line has its id]
+    def __init__(self, facts):
+        self.facts = facts
+        self.shown = []  # [author, text, time, whether an item said it, whether the line has its id, how many things came before]
         self.nameless = False
 
     def said(self, author, texts, time, named=False):
-        self.shown += [[author, text, time, False, named] for text in texts if isinstance(text, str) and text]
+        self.shown += [[author, text, time, False, named, len(self.facts.order)] for text in texts if isinstance(text, str) and text]
 
     def beside(self, facts, item, time):
         if item.get("type") == "reasoning":
@@ -212,8 +214,11 @@ class Echoes:
     def rest(self, facts):
         """What no item said, before or after, was said by the screen alone."""
         told = {(author, text) for author, text, _ in facts.said} | {("thought", text) for text, _ in facts.reasoning}
-        for author, text, time, known, _ in self.shown:
+        placed = 0
+        for author, text, time, known, _, before in self.shown:
             if known or (author, text) in told:
                 continue
             told.add((author, text))
             facts.think(text, time) if author == "thought" else facts.say(author, text, time)
+            facts.order.insert(before + placed, facts.order.pop())
+            placed += 1

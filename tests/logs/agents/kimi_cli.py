@@ -34,7 +34,7 @@ def read(values):
 class Reader:
     def __init__(self):
         self.facts = Facts()
-        self.calls = []  # [id, name, text of the arguments, time]
+        self.calls = []  # [id, name, text of the arguments, time, how many things came before it]
         self.latest = {}  # agent -> its latest call: a piece of arguments has no id
 
     def wire(self, message, time, agent):
@@ -44,7 +44,8 @@ class Reader:
         elif kind == "ContentPart":
             part(facts, "assistant", payload, time)
         elif kind == "ToolCall":
-            call = [payload.get("id"), at(payload, "function", "name"), at(payload, "function", "arguments"), time]
+            call = [payload.get("id"), at(payload, "function", "name"), at(payload, "function", "arguments"), time,
+                    len(facts.order)]
             self.calls.append(call)
             self.latest[agent] = call
         elif kind == "ToolCallPart" and agent in self.latest:
@@ -79,9 +80,12 @@ class Reader:
             found = EXIT.search(text) if failed else None
             facts.result(message.get("tool_call_id"), text, failed, found and int(found[1]))
         for call in maps(message.get("tool_calls")):
-            self.calls.append([call.get("id"), at(call, "function", "name"), at(call, "function", "arguments"), None])
+            self.calls.append([call.get("id"), at(call, "function", "name"), at(call, "function", "arguments"), None,
+                               len(facts.order)])
 
     def finish(self):
-        for name, tool, text, time in self.calls:
+        order = self.facts.order
+        for placed, (name, tool, text, time, before) in enumerate(self.calls):
             self.facts.call(name, tool, arguments(text), time)
+            order.insert(before + placed, order.pop())
         return self.facts

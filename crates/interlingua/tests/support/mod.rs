@@ -18,6 +18,7 @@ pub mod grammar;
 pub mod leaves;
 pub mod mutants;
 pub mod readers;
+pub mod restructure;
 pub mod said;
 pub mod tamper;
 pub mod there_and_back;

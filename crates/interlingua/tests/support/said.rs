@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use interlingua::dialects::Options;
+use interlingua::dialects::{Options, Plane};
 use interlingua::fold::{Content, Item, Transcript};
 use interlingua::model::{Args, Field, ItemKind, Of, Part, Usage};
 
@@ -24,6 +24,7 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     if out.report.lost == out.report.leaves {
         return Vec::new();
     }
+    let is_repaired = to.0.plane == Plane::Log && !out.report.notes.is_empty();
     let (before, after) = (said(case.way, &case.bytes), said(to, &out.bytes));
     let mut breaches = Vec::new();
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -33,6 +34,8 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
             (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
         let holds = match field {
             // It may now stand as another's.
+            // The history stage adds results, calls and summaries, and notes each: nothing may be missing.
+            _ if is_repaired && is_in(before, after) => true,
             Field::MessageText if fates.narrows(Field::ItemAuthor) => true,
             Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
             Field::ResultText if lost.contains(&Field::ResultJson) => is_in(after, before),

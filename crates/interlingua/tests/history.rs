@@ -1,0 +1,553 @@
+//! Laws of histories: whatever a source looks like, a log that is written for another agent can be continued there.
+//!
+//! The checker here shares no code with the stage that repairs histories. It reads lines with serde_json where ids and
+//! parents are concerned, and calls and results through our readers.
+
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
+use interlingua::ledger::{Leftover, Report};
+use interlingua::log::OutlineReader;
+use interlingua::model::{Event, ItemKind};
+use interlingua::pipe::{Pipe, Target, Writer};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use support::{Law, Way, fixtures};
+
+/// The ids of lines and of the lines they hang on.
+const CHAINED: [(&str, &str, &str); 4] = [
+    ("claude-code", "uuid", "parentUuid"),
+    ("pi", "id", "parentId"),
+    ("qwen-code", "uuid", "parentUuid"),
+    ("copilot-cli", "id", "parentId"),
+];
+
+fn log(name: &str) -> Way {
+    (Dialect::named(name).expect("registered"), Role::Log)
+}
+
+fn log_targets(from: Way) -> impl Iterator<Item = Way> {
+    let is_log = |dialect: &&&Dialect| dialect.plane == Plane::Log;
+    DIALECTS
+        .iter()
+        .filter(is_log)
+        .map(|dialect| (*dialect, Role::Log))
+        .filter(move |to| to.0.name != from.0.name)
+}
+
+/// Converts as the command does: the source is read twice.
+fn convert(from: Way, to: Way, bytes: &[u8]) -> (Vec<u8>, Report) {
+    let mut first = OutlineReader::new(from, &Options::default()).expect("readable");
+    first.push(bytes);
+    let options = Options { outline: Some(Arc::new(first.finish())), ..Options::default() };
+    let mut pipe = Pipe::new(from, to, &options).expect("both sides were found in the registry");
+    let mut out = Vec::new();
+    let report = pipe.finish_with(bytes, &mut out);
+    (out, report)
+}
+
+/// What a log tells, in order.
+#[derive(Default)]
+struct Told {
+    sessions: Vec<Vec<Step>>,
+    starts: usize,
+    calls: usize,
+}
+
+#[derive(Debug)]
+enum Step {
+    Call(Option<String>),
+    Result(Option<String>),
+}
+
+struct Gather(Arc<Mutex<Told>>);
+
+impl Writer for Gather {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        let told = &mut *self.0.lock().expect("no panic while held");
+        let id = |id: &Option<interlingua::json::Str<'_>>| id.as_ref().map(|id| id.decode().into_owned());
+        match event {
+            Event::SessionStarted(_) => {
+                told.starts += 1;
+                told.sessions.push(Vec::new());
+            }
+            Event::ItemStarted(head) => {
+                if told.sessions.is_empty() {
+                    told.sessions.push(Vec::new());
+                }
+                let steps = told.sessions.last_mut().expect("just added");
+                match &head.kind {
+                    ItemKind::ToolCall(call) => {
+                        steps.push(Step::Call(id(&call.call_id)));
+                        told.calls += 1;
+                    }
+                    ItemKind::ToolResult(result) => steps.push(Step::Result(id(&result.call_id))),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
+}
+
+fn read(from: Way, bytes: &[u8]) -> Told {
+    let told = Arc::new(Mutex::new(Told::default()));
+    let writer = Box::new(Gather(Arc::clone(&told)));
+    let mut pipe = Pipe::with_writer(from, writer, &Options::default()).expect("readable");
+    pipe.finish_with(bytes, &mut Vec::new());
+    std::mem::take(&mut *told.lock().expect("no panic while held"))
+}
+
+/// What is unsound in a log that was written for an agent.
+fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let name = to.0.name;
+    let lines: Vec<Value> =
+        out.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    if let Some((_, id, parent)) = CHAINED.iter().find(|(chained, ..)| *chained == name) {
+        let mut ids = BTreeSet::new();
+        let mut before: BTreeMap<String, Value> = BTreeMap::new();
+        let mut roots: BTreeMap<String, usize> = BTreeMap::new();
+        for line in lines.iter().filter(|line| line["type"] != "session") {
+            let own = line[id].clone();
+            if !ids.insert(own.to_string()) {
+                found.push(format!("the id {own} stands twice"));
+            }
+            let agent = line["agentId"].to_string();
+            let last = before.insert(agent.clone(), own).unwrap_or_default();
+            if line[parent].is_null() {
+                *roots.entry(agent).or_default() += 1;
+            } else if line[parent] != last
+                && !(name == "copilot-cli" && ids.contains(&line[parent].to_string()))
+            {
+                found.push(format!("{} hangs on {}, not on the line before, {last}", line[id], line[parent]));
+            }
+        }
+        for (agent, roots) in roots {
+            if roots > sessions {
+                found.push(format!("{roots} lines of {agent} hang on none, in {sessions} sessions"));
+            }
+        }
+    }
+    if name == "gemini-cli" {
+        let mut ids = BTreeSet::new();
+        for id in lines.iter().filter_map(|line| line["id"].as_str()) {
+            if !ids.insert(id) {
+                found.push(format!("the id {id} stands twice"));
+            }
+        }
+    }
+    if name == "cursor" {
+        // Its logs have no results.
+        return found;
+    }
+    for steps in read(to, out).sessions {
+        let mut answered: BTreeMap<String, bool> = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Call(None) => found.push("a call has no id".to_owned()),
+                Step::Call(Some(id)) => {
+                    if answered.insert(id.clone(), false).is_some() {
+                        found.push(format!("two calls are `{id}`"));
+                    }
+                }
+                Step::Result(None) => found.push("a result has no id".to_owned()),
+                Step::Result(Some(id)) => match answered.insert(id.clone(), true) {
+                    Some(false) => {}
+                    Some(true) => found.push(format!("two results of `{id}`")),
+                    None => found.push(format!("the result of `{id}` comes before its call")),
+                },
+            }
+        }
+        found.extend(
+            answered.iter().filter(|(_, done)| !**done).map(|(id, _)| format!("`{id}` has no result")),
+        );
+    }
+    found
+}
+
+fn sound(law: &mut Law, name: &str, from: Way, bytes: &[u8]) {
+    let sessions = read(from, bytes).starts.max(1);
+    for to in log_targets(from) {
+        let (out, report) = convert(from, to, bytes);
+        law.holds(report.adds_up(), || format!("{name} to {}: the report does not add up", to.0.name));
+        let found = breaches(to, &out, sessions);
+        law.holds(found.is_empty(), || format!("{name} to {}: {}", to.0.name, found[0]));
+        // Without an outline the history is as sound; only what was given up is still in it.
+        let alone = support::convert(from, to, bytes);
+        let found = breaches(to, &alone.bytes, sessions);
+        law.holds(found.is_empty(), || format!("{name} to {} in one pass: {}", to.0.name, found[0]));
+    }
+}
+
+#[test]
+fn every_log_that_is_written_can_be_continued() {
+    let mut law = Law::new("every log that is written can be continued");
+    for case in fixtures() {
+        if case.way.1.is_session() && case.way.1 != Role::Input {
+            sound(&mut law, &case.to_string(), case.way, &case.bytes);
+        }
+    }
+    law.end();
+}
+
+/// What happens in a made-up session. Each word is unique; calls have one of a few ids.
+#[derive(Clone, Debug)]
+enum Act {
+    User,
+    Assistant,
+    Call(u8),
+    Result(u8),
+    /// So many turns are taken back.
+    Back(u8),
+    Compact,
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        3 => Just(Act::User),
+        3 => Just(Act::Assistant),
+        4 => (0..4_u8).prop_map(Act::Call),
+        4 => (0..4_u8).prop_map(Act::Result),
+        1 => (1..3_u8).prop_map(Act::Back),
+        1 => Just(Act::Compact),
+    ];
+    prop::collection::vec(act, 1..28)
+}
+
+/// What of a session must be in another agent's log, and what must not.
+#[derive(Default, Debug)]
+struct Truth {
+    there: Vec<String>,
+    gone: Vec<String>,
+    calls: usize,
+    made_up: usize,
+}
+
+/// The acts that still count, by number.
+fn active(acts: &[Act]) -> Vec<usize> {
+    let mut active: Vec<usize> = Vec::new();
+    for (at, act) in acts.iter().enumerate() {
+        if let Act::Back(turns) = act {
+            for _ in 0..*turns {
+                let Some(last) = active.iter().rposition(|at| matches!(acts[*at], Act::User)) else { break };
+                active.truncate(last);
+            }
+        } else {
+            active.push(at);
+        }
+    }
+    active
+}
+
+fn truth(acts: &[Act]) -> Truth {
+    let active = active(acts);
+    let mut truth = Truth::default();
+    // Calls that wait, whether a result has come, and whether it had no call before it, by id.
+    let mut ids = [(0_usize, false, false); 4];
+    for &at in &active {
+        let word = word(at);
+        match acts[at] {
+            Act::User | Act::Assistant | Act::Compact => truth.there.push(word),
+            Act::Call(id) => {
+                ids[usize::from(id)].0 += 1;
+                truth.calls += 1;
+                truth.there.push(word);
+            }
+            Act::Result(id) => match &mut ids[usize::from(id)] {
+                (0, true, _) => truth.gone.push(word),
+                (0, answered, orphan) => {
+                    (*answered, *orphan) = (true, true);
+                    truth.there.push(word);
+                }
+                (waiting, answered, _) => {
+                    *waiting -= 1;
+                    *answered = true;
+                    truth.there.push(word);
+                }
+            },
+            Act::Back(_) => {}
+        }
+    }
+    // A result without a call before it answers one after it that has no other, or gets a call of its own.
+    truth.made_up = ids.iter().filter(|(waiting, _, orphan)| *orphan && *waiting == 0).count();
+    truth.calls += truth.made_up;
+    let is_word = |act: &Act| !matches!(act, Act::Back(_));
+    truth.gone.extend((0..acts.len()).filter(|at| !active.contains(at) && is_word(&acts[*at])).map(word));
+    truth
+}
+
+fn word(at: usize) -> String {
+    format!("word-{at}-of-it")
+}
+
+fn lines(values: &[Value]) -> Vec<u8> {
+    values.iter().flat_map(|value| format!("{value}\n").into_bytes()).collect()
+}
+
+const TIME: &str = "2026-11-16T10:07:11.165Z";
+
+/// A session of a linear log: acts in order, with marks where it went back.
+fn codex(acts: &[Act]) -> Vec<u8> {
+    let line = |kind: &str, payload: Value| json!({"timestamp": TIME, "type": kind, "payload": payload});
+    let mut all = vec![line(
+        "session_meta",
+        json!({"id": "0199e8a0-1111-7222-8333-444455556666", "timestamp": TIME, "cwd": "/r"}),
+    )];
+    for (at, act) in acts.iter().enumerate() {
+        let word = word(at);
+        let item = |payload| line("response_item", payload);
+        all.push(match act {
+            Act::User => item(json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": word}]})),
+            Act::Assistant => item(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": word}]})),
+            Act::Call(id) => item(json!({"type": "function_call", "name": "f", "arguments": json!({"a": word}).to_string(), "call_id": format!("c{id}")})),
+            Act::Result(id) => item(json!({"type": "function_call_output", "call_id": format!("c{id}"), "output": word})),
+            Act::Back(turns) => line("event_msg", json!({"type": "thread_rolled_back", "num_turns": turns})),
+            Act::Compact => line("compacted", json!({"message": word})),
+        });
+    }
+    lines(&all)
+}
+
+fn kimi_code(acts: &[Act]) -> Vec<u8> {
+    let mut all =
+        vec![json!({"type": "metadata", "protocol_version": "1.4", "created_at": 1_794_731_803_347_u64})];
+    for (at, act) in acts.iter().enumerate() {
+        let (word, time) = (word(at), 1_794_731_803_347_u64 + at as u64);
+        let message = |role: &str| {
+            json!({"type": "context.append_message", "agentId": "main", "time": time,
+            "message": {"role": role, "content": [{"type": "text", "text": word}], "toolCalls": [], "origin": {"kind": "user"}}})
+        };
+        let event = |event: Value| json!({"type": "context.append_loop_event", "agentId": "main", "time": time, "event": event});
+        all.push(match act {
+            Act::User => message("user"),
+            Act::Assistant => event(json!({"type": "content.part", "uuid": format!("p{at}"), "stepUuid": "s", "part": {"type": "text", "text": word}})),
+            Act::Call(id) => event(json!({"type": "tool.call", "uuid": format!("t{at}"), "stepUuid": "s", "toolCallId": format!("f:{id}"), "name": "f", "args": {"a": word}})),
+            Act::Result(id) => event(json!({"type": "tool.result", "parentUuid": "t", "toolCallId": format!("f:{id}"), "result": {"output": word}})),
+            Act::Back(turns) => json!({"type": "context.undo", "agentId": "main", "count": turns, "time": time}),
+            Act::Compact => json!({"type": "context.apply_compaction", "agentId": "main", "summary": word, "tokensBefore": 1, "tokensAfter": 1, "time": time}),
+        });
+    }
+    lines(&all)
+}
+
+/// A session of a log that is a tree: what was taken back is a branch that was left.
+fn tree(acts: &[Act], line: impl Fn(usize, &Act, Option<usize>) -> Option<Value>) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut branch: Vec<usize> = Vec::new();
+    for (at, act) in acts.iter().enumerate() {
+        if let Act::Back(turns) = act {
+            for _ in 0..*turns {
+                let Some(last) = branch.iter().rposition(|at| matches!(acts[*at], Act::User)) else { break };
+                branch.truncate(last);
+            }
+        } else if let Some(line) = line(at, act, branch.last().copied()) {
+            all.push(line);
+            branch.push(at);
+        }
+    }
+    all
+}
+
+fn uuid(at: usize) -> String {
+    format!("00000000-0000-4000-8000-{at:012}")
+}
+
+fn claude_code(acts: &[Act]) -> Vec<u8> {
+    lines(&tree(acts, |at, act, parent| {
+        let word = word(at);
+        let line = |kind: &str, content: Value| {
+            json!({"parentUuid": parent.map(uuid), "isSidechain": false, "sessionId": "11111111-2222-4333-8444-555555555555",
+            "cwd": "/r", "version": "2.1.0", "type": kind, "message": {"role": kind, "content": content}, "uuid": uuid(at), "timestamp": TIME})
+        };
+        Some(match act {
+            Act::User => line("user", json!(word)),
+            Act::Assistant => line("assistant", json!([{"type": "text", "text": word}])),
+            Act::Call(id) => line(
+                "assistant",
+                json!([{"type": "tool_use", "id": format!("c{id}"), "name": "f", "input": {"a": word}}]),
+            ),
+            Act::Result(id) => line(
+                "user",
+                json!([{"type": "tool_result", "tool_use_id": format!("c{id}"), "content": word}]),
+            ),
+            Act::Compact => {
+                let mut line = line("user", json!(word));
+                line["isCompactSummary"] = json!(true);
+                line
+            }
+            Act::Back(_) => return None,
+        })
+    }))
+}
+
+fn pi(acts: &[Act]) -> Vec<u8> {
+    let mut all = vec![json!({"type": "session", "version": 3, "id": "s", "timestamp": TIME, "cwd": "/r"})];
+    all.extend(tree(acts, |at, act, parent| {
+        let word = word(at);
+        let line = |message: Value| json!({"type": "message", "id": uuid(at), "parentId": parent.map(uuid), "timestamp": TIME, "message": message});
+        Some(match act {
+            Act::User => line(json!({"role": "user", "content": word})),
+            Act::Assistant => line(json!({"role": "assistant", "content": [{"type": "text", "text": word}]})),
+            Act::Call(id) => line(json!({"role": "assistant", "content": [{"type": "toolCall", "id": format!("c{id}"), "name": "f", "arguments": {"a": word}}]})),
+            Act::Result(id) => line(json!({"role": "toolResult", "toolCallId": format!("c{id}"), "toolName": "f", "content": [{"type": "text", "text": word}], "isError": false})),
+            Act::Compact => json!({"type": "compaction", "id": uuid(at), "parentId": parent.map(uuid), "timestamp": TIME, "summary": word, "firstKeptEntryId": "x", "tokensBefore": 1}),
+            Act::Back(_) => return None,
+        })
+    }));
+    lines(&all)
+}
+
+fn qwen_code(acts: &[Act]) -> Vec<u8> {
+    lines(&tree(acts, |at, act, parent| {
+        let word = word(at);
+        let line = |kind: &str, role: &str, part: Value| {
+            json!({"uuid": uuid(at), "parentUuid": parent.map(uuid), "sessionId": "11111111-2222-4333-8444-555555555555",
+            "timestamp": TIME, "type": kind, "cwd": "/r", "version": "0.24.4", "message": {"role": role, "parts": [part]}})
+        };
+        Some(match act {
+            Act::User => line("user", "user", json!({"text": word})),
+            Act::Assistant => line("assistant", "model", json!({"text": word})),
+            Act::Call(id) => line(
+                "assistant",
+                "model",
+                json!({"functionCall": {"id": format!("c{id}"), "name": "f", "args": {"a": word}}}),
+            ),
+            Act::Result(id) => line(
+                "tool_result",
+                "user",
+                json!({"functionResponse": {"id": format!("c{id}"), "name": "f", "response": {"output": word}}}),
+            ),
+            Act::Compact | Act::Back(_) => return None,
+        })
+    }))
+}
+
+/// Every message answers the last question.
+fn opencode(acts: &[Act]) -> Vec<u8> {
+    let mut messages: Vec<Value> = Vec::new();
+    let mut question = String::from("msg_0");
+    for (at, act) in acts.iter().enumerate() {
+        let (word, id) = (word(at), format!("msg_{at:04}"));
+        let part = |part: Value| {
+            let mut part = part;
+            part["id"] = json!(format!("prt_{at:04}"));
+            part["messageID"] = json!(id);
+            part["sessionID"] = json!("ses_1");
+            json!([part])
+        };
+        let answer = |parts: Value| json!({"info": {"role": "assistant", "parentID": question, "modelID": "m", "providerID": "p", "id": id, "sessionID": "ses_1", "time": {"created": 1_794_730_056_000_u64 + at as u64}}, "parts": parts});
+        messages.push(match act {
+            Act::User => {
+                question.clone_from(&id);
+                json!({"info": {"role": "user", "id": id, "sessionID": "ses_1", "time": {"created": 1_794_730_056_000_u64 + at as u64}}, "parts": part(json!({"type": "text", "text": word}))})
+            }
+            Act::Assistant => answer(part(json!({"type": "text", "text": word}))),
+            Act::Call(call) => answer(part(json!({"type": "tool", "tool": "f", "callID": format!("c{call}"), "state": {"status": "completed", "input": {"a": word}, "output": "came", "title": "", "metadata": {}, "time": {"start": 1, "end": 2}}}))),
+            Act::Result(_) | Act::Compact | Act::Back(_) => continue,
+        });
+    }
+    json!({"info": {"id": "ses_1", "directory": "/r", "version": "1.18.33", "time": {"created": 1, "updated": 2}}, "messages": messages}).to_string().into_bytes()
+}
+
+fn gemini_cli(acts: &[Act]) -> Vec<u8> {
+    let mut all = vec![
+        json!({"sessionId": "11111111-2222-4333-8444-555555555555", "projectHash": "5f", "startTime": TIME, "lastUpdated": TIME, "kind": "main"}),
+    ];
+    all.extend(tree(acts, |at, act, _| {
+        let word = word(at);
+        Some(match act {
+            Act::User => json!({"id": uuid(at), "timestamp": TIME, "type": "user", "content": [{"text": word}]}),
+            Act::Assistant => json!({"id": uuid(at), "timestamp": TIME, "type": "gemini", "content": word}),
+            Act::Call(id) => json!({"id": uuid(at), "timestamp": TIME, "type": "gemini", "content": "", "toolCalls": [{"id": format!("c{id}-{at}"), "name": "f", "args": {"a": word}}]}),
+            Act::Result(_) | Act::Compact | Act::Back(_) => return None,
+        })
+    }));
+    lines(&all)
+}
+
+/// Which acts a log can hold, and how it is written.
+type Spelling = (&'static str, fn(&[Act]) -> Vec<u8>, fn(&Act) -> bool);
+
+const SPELLINGS: [Spelling; 7] = [
+    ("codex", codex, |_| true),
+    ("kimi-code", kimi_code, |_| true),
+    ("claude-code", claude_code, |_| true),
+    ("pi", pi, |_| true),
+    ("qwen-code", qwen_code, |act| !matches!(act, Act::Compact)),
+    ("opencode", opencode, |act| matches!(act, Act::User | Act::Assistant | Act::Call(_))),
+    ("gemini-cli", gemini_cli, |act| matches!(act, Act::User | Act::Assistant | Act::Call(_))),
+];
+
+fn holds_truth(from: Way, to: Way, acts: &[Act], bytes: &[u8]) -> Result<(), String> {
+    let (out, report) = convert(from, to, bytes);
+    let said = |what: String| {
+        format!(
+            "{} to {}: {what}\n{acts:?}\n{}\n--\n{}",
+            from.0.name,
+            to.0.name,
+            String::from_utf8_lossy(bytes),
+            String::from_utf8_lossy(&out)
+        )
+    };
+    if !report.adds_up() {
+        return Err(said("the report does not add up".to_owned()));
+    }
+    if let Some(breach) = breaches(to, &out, 1).first() {
+        return Err(said(breach.clone()));
+    }
+    let text = String::from_utf8_lossy(&out);
+    let truth = truth(acts);
+    let is_result =
+        |word: &str| (0..acts.len()).any(|at| matches!(acts[at], Act::Result(_)) && self::word(at) == word);
+    if let Some(gone) = truth.gone.iter().find(|word| text.contains(&format!("{word}\""))) {
+        return Err(said(format!("`{gone}` is there, though it does not count")));
+    }
+    let has_results = to.0.name != "cursor";
+    let missing = |word: &&String| !text.contains(word.as_str()) && (has_results || !is_result(word));
+    if let Some(missing) = truth.there.iter().find(missing) {
+        return Err(said(format!("`{missing}` is missing")));
+    }
+    let calls = read(to, &out).calls;
+    // A log without results needs no calls for those that have none.
+    if calls != truth.calls && (has_results || calls + truth.made_up != truth.calls) {
+        return Err(said(format!("{calls} calls, not {}", truth.calls)));
+    }
+    if !truth.gone.is_empty() && report.lost_paths.is_empty() {
+        return Err(said("nothing is reported as lost".to_owned()));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn odd_sessions_become_sound_histories(acts in acts(), which in 0..SPELLINGS.len()) {
+        let (name, spell, can) = SPELLINGS[which];
+        let mut acts: Vec<Act> = acts.into_iter().filter(can).collect();
+        // A tree does not show that its last branch was left before anything followed.
+        while !["codex", "kimi-code"].contains(&name) && matches!(acts.last(), Some(Act::Back(_))) {
+            acts.pop();
+        }
+        let (from, bytes) = (log(name), spell(&acts));
+        // A log of nothing but marks is none.
+        prop_assume!(acts.iter().any(|act| matches!(act, Act::User)));
+        for to in log_targets(from) {
+            if let Err(how) = holds_truth(from, to, &acts, &bytes) {
+                prop_assert!(false, "{}", how);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Small documents with words that stand in no fixture, so that each is tried in its place.
+
+use interlingua::dialects::{Dialect, Role};
+
+use crate::support::Case;
+
+pub(crate) fn probes() -> Vec<Case> {
+    PROBES
+        .iter()
+        .enumerate()
+        .map(|(number, (dialect, role, text))| Case {
+            way: (Dialect::named(dialect).expect("registered"), *role),
+            name: format!("probe {number}"),
+            path: std::path::PathBuf::from(format!("probe-{number}")),
+            bytes: text.trim_start().as_bytes().to_vec(),
+            made_from: None,
+        })
+        .collect()
+}
+
+const PROBES: &[(&str, Role, &str)] = &[
+    // Whose words a line holds.
+    (
+        "claude-code",
+        Role::Log,
+        r#"
+{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/w","origin":{"kind":"human"},"message":{"role":"user","content":"hi"}}
+{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","cwd":"/w","origin":{"kind":"agent"},"message":{"role":"user","content":"hi"}}
+{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/w","origin":{"kind":"peer"},"message":{"role":"user","content":"hi"}}
+{"type":"user","uuid":"u4","parentUuid":"u3","sessionId":"s","cwd":"/w","origin":{"kind":"task"},"message":{"role":"user","content":"hi"}}
+{"type":"user","uuid":"u5","parentUuid":"u4","sessionId":"s","cwd":"/w","origin":{"kind":"task_notification"},"message":{"role":"user","content":"hi"}}
+{"type":"user","uuid":"u6","parentUuid":"u5","sessionId":"s","cwd":"/w","origin":{"kind":"hook"},"message":{"role":"user","content":"hi"}}
+"#,
+    ),
+    // A permission that was given for longer, by its scope and by who gave it.
+    (
+        "claude-code",
+        Role::Log,
+        r#"
+{"type":"assistant","uuid":"a1","parentUuid":null,"sessionId":"s","cwd":"/w","message":{"role":"assistant","id":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}
+{"type":"user","uuid":"u1","parentUuid":"a1","sessionId":"s","cwd":"/w","permissionDecision":{"decision":"accept","source":"user","grantScope":"session"},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}
+"#,
+    ),
+    (
+        "claude-code",
+        Role::Log,
+        r#"
+{"type":"assistant","uuid":"a1","parentUuid":null,"sessionId":"s","cwd":"/w","message":{"role":"assistant","id":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}
+{"type":"user","uuid":"u1","parentUuid":"a1","sessionId":"s","cwd":"/w","permissionDecision":{"decision":"allow","source":"user_session"},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}
+"#,
+    ),
+    // How files changed.
+    (
+        "claude-code",
+        Role::Log,
+        r#"
+{"type":"assistant","uuid":"a1","parentUuid":null,"sessionId":"s","cwd":"/w","message":{"role":"assistant","id":"m","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"/w/f","content":"a"}}]}}
+{"type":"user","uuid":"u1","parentUuid":"a1","sessionId":"s","cwd":"/w","toolUseResult":{"type":"create","filePath":"/w/f","content":"a","structuredPatch":[]},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}
+{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","cwd":"/w","toolUseResult":{"type":"update","filePath":"/w/f","content":"a","structuredPatch":[]},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}
+{"type":"agent-name","agentName":"a title","sessionId":"s"}
+{"type":"progress","uuid":"p1","parentUuid":"u2","sessionId":"s","cwd":"/w","toolUseID":"t1","parentToolUseID":"t1","data":{"type":"skill_progress","agentId":"g","message":{"type":"user","uuid":"q","message":{"role":"user","content":"inner"}}}}
+"#,
+    ),
+    // Words of an input to Qwen Code that nobody typed, and what the screen was told.
+    (
+        "qwen-code",
+        Role::Log,
+        r#"
+{"uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"user","subtype":"realtime_message","cwd":"/w","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}
+{"uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"user","subtype":"cron","cwd":"/w","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}
+{"uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"user","provenance":"real_user","cwd":"/w","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}
+"#,
+    ),
+    (
+        "qwen-code",
+        Role::Log,
+        r#"
+{"uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"system","subtype":"ui_telemetry","cwd":"/w","version":"0.24.4","systemPayload":{"uiEvent":{"event.name":"tool_call","call_id":"c","function_name":"f","decision":"accept","duration_ms":3,"response_id":"r","status_code":429,"error_message":"no","error_type":"t"}}}
+"#,
+    ),
+    (
+        "qwen-code",
+        Role::Log,
+        r#"
+{"uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"system","subtype":"ui_telemetry","cwd":"/w","version":"0.24.4","systemPayload":{"uiEvent":{"event.name":"api_error","status_code":429,"error_message":"no","error_type":"t"}}}
+{"uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"system","subtype":"ui_telemetry","cwd":"/w","version":"0.24.4","systemPayload":{"uiEvent":{"event.name":"api_response","response_id":"r","input_token_count":1,"output_token_count":2}}}
+{"uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"assistant","cwd":"/w","version":"0.24.4","model":"m","usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2},"message":{"role":"model","parts":[{"text":"hi"}]}}
+"#,
+    ),
+    // Whose words a message of Kimi Code holds.
+    (
+        "kimi-code",
+        Role::Log,
+        r#"
+{"type":"metadata","protocol_version":"1.4","created_at":1794731803390}
+{"type":"context.append_message","agentId":"main","message":{"role":"user","content":[{"type":"text","text":"a"}],"id":"m1","toolCalls":[],"origin":{"kind":"hook_result"}},"time":1794731803391}
+{"type":"context.append_message","agentId":"main","message":{"role":"user","content":[{"type":"text","text":"b"}],"id":"m2","toolCalls":[],"origin":{"kind":"background_task"}},"time":1794731803392}
+{"type":"context.append_message","agentId":"main","message":{"role":"user","content":[{"type":"text","text":"c"}],"id":"m3","toolCalls":[],"origin":{"kind":"cron_job"}},"time":1794731803393}
+{"type":"context.append_message","agentId":"main","message":{"role":"user","content":[{"type":"text","text":"d"}],"id":"m4","toolCalls":[],"origin":{"kind":"cron_missed"}},"time":1794731803394}
+"#,
+    ),
+    // Subagents of Codex, by each word for their begin.
+    (
+        "codex",
+        Role::Log,
+        r#"
+{"timestamp":"2026-04-02T08:00:00.000Z","type":"session_meta","payload":{"id":"019d1000-0000-7000-8000-00000000000a","timestamp":"2026-04-02T08:00:00.000Z","cwd":"/w","originator":"codex","cli_version":"1"}}
+{"timestamp":"2026-04-02T08:00:01.000Z","type":"event_msg","payload":{"type":"sub_agent_activity","kind":"spawned","agent_thread_id":"019d1000-0001-7000-8000-00000000000c","agent_path":"/a"}}
+{"timestamp":"2026-04-02T08:00:02.000Z","type":"event_msg","payload":{"type":"item_completed","thread_id":"019d1000-0000-7000-8000-00000000000a","turn_id":"1","item":{"type":"CollabAgentToolCall","id":"c1","tool":"spawn","receiver_thread_ids":["019d1000-0001-7000-8000-00000000000d"]}}}
+{"timestamp":"2026-04-02T08:00:03.000Z","type":"event_msg","payload":{"type":"item_completed","thread_id":"019d1000-0000-7000-8000-00000000000a","turn_id":"1","item":{"type":"CollabAgentToolCall","id":"c2","tool":"spawnAgent","receiver_thread_ids":["019d1000-0001-7000-8000-00000000000e"]}}}
+{"timestamp":"2026-04-02T08:00:04.000Z","type":"event_msg","payload":{"type":"agent_reasoning_raw_content","text":"hm"}}
+{"timestamp":"2026-04-02T08:00:04.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}}
+"#,
+    ),
+    // How files changed in OpenCode.
+    (
+        "opencode",
+        Role::Log,
+        r#"
+{"info":{"id":"ses_1","slug":"s","version":"1","projectID":"p","directory":"/w","title":"t","time":{"created":1,"updated":2},"summary":{"diffs":[{"file":"a","status":"deleted"},{"file":"b","status":"added"}]}},"messages":[{"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1},"agent":"build","model":{"providerID":"unknown","modelID":"unknown"},"summary":{"diffs":[{"file":"a","status":"deleted"}]}},"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"hi"}]},{"info":{"id":"msg_2","sessionID":"ses_1","role":"assistant","time":{"created":1,"completed":2},"parentID":"msg_1","modelID":"m","providerID":"p","mode":"build","path":{"cwd":"/w","root":"/"},"cost":0,"tokens":{"input":1,"output":2,"reasoning":0,"cache":{"read":0,"write":0}}},"parts":[{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"patch","state":{"status":"completed","input":{},"output":"ok","title":"t","metadata":{"files":[{"filePath":"/w/a","type":"move","diff":"d"}]},"time":{"start":1,"end":2}}}]}]}
+"#,
+    ),
+    // Notices of Copilot CLI that repeat a call.
+    (
+        "copilot-cli",
+        Role::Log,
+        r#"
+{"type":"external_tool.requested","data":{"requestId":"r","toolCallId":"t","toolName":"x","arguments":{"a":1}},"id":"c1","timestamp":"2026-03-04T10:00:13.000Z","parentId":null}
+"#,
+    ),
+    // A person is asked, and the question is taken back.
+    (
+        "claude-stream",
+        Role::Live,
+        r#"
+{"type":"system","subtype":"init","session_id":"s","cwd":"/w","model":"m","tools":[]}
+{"type":"control_request","request_id":"r0","request":{"subtype":"can_use_tool","tool_name":"ExitPlanMode","input":{"plan":"p"}}}
+{"type":"control_cancel_request","request_id":"r0"}
+{"type":"system","subtype":"session_title_changed","session_id":"s","title":"new"}
+"#,
+    ),
+    // Turns of Cursor that ended badly, and lines that would pass for a system's words.
+    (
+        "cursor",
+        Role::Log,
+        r#"
+{"role":"user","message":{"content":[{"type":"text","text":"hi"}]}}
+{"type":"turn_ended","status":"error","error":"abort"}
+{"type":"turn_ended","status":"error","error":"model failed"}
+{"type":"system","text":"x"}
+{"type":"developer","text":"x"}
+"#,
+    ),
+    // Parts that only some servers of the chat API take.
+    (
+        "openai-chat",
+        Role::Request,
+        r#"
+{"model":"m","messages":[{"role":"user","content":[{"type":"document_url","document_url":"https://x/a.pdf","document_name":"n"},{"type":"file_url","file_url":{"url":"https://x/a.txt"}},{"type":"video_url","video_url":{"url":"https://x/a.mov"}},{"type":"input_text","text":"i"},{"type":"output_text","text":"o"}]},{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"t"}]},{"role":"assistant","content":"x","reasoning":"a","reasoning_opaque":"o"},{"role":"assistant","content":"y","reasoning_text":"b"},{"role":"user","content":"z"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":"any","thinking":{"type":"disabled"}}
+"#,
+    ),
+    (
+        "openai-chat",
+        Role::Response,
+        r#"
+{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"x","reasoning_details":[{"type":"reasoning.summary","summary":"s","index":0},{"type":"reasoning.encrypted","data":"d","index":0}],"annotations":[{"type":"url_citation","url_citation":{"url":"https://x","title":"t","start_index":0,"end_index":1}}]}}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}
+"#,
+    ),
+    // Thinking between tools, and a tool that says that it is the client's own.
+    (
+        "anthropic",
+        Role::Request,
+        r#"
+{"model":"claude-opus-5-5","max_tokens":64000,"thinking":{"type":"between_tools"},"tools":[{"type":"custom","name":"f","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"AAAA"}},{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"AAAA"}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AAAA"}},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"AAAA"}}]}]}
+"#,
+    ),
+    (
+        "anthropic",
+        Role::Request,
+        r#"
+{"model":"claude-sonnet-4-5","max_tokens":64000,"thinking":{"type":"enabled","budget_tokens":2048},"messages":[{"role":"user","content":"x"}]}
+"#,
+    ),
+    // A prompt that was refused for no given reason, and schemas in Google's spelling.
+    (
+        "gemini",
+        Role::Response,
+        r#"{"promptFeedback":{"blockReason":"BLOCKED_REASON_UNSPECIFIED"},"modelVersion":"m"}"#,
+    ),
+    ("gemini", Role::Response, r#"{"promptFeedback":{"blockReason":"SAFETY"},"modelVersion":"m"}"#),
+    (
+        "universal",
+        Role::Live,
+        r#"
+{"event_id":"e1","sequence":1,"time":"2026-02-20T10:00:15.555Z","session_id":"s","native_session_id":"s","synthetic":false,"source":"agent","type":"session.ended","data":{"reason":"terminated","terminated_by":"agent"},"raw":null}
+"#,
+    ),
+];

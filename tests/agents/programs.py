@@ -1,0 +1,302 @@
+"""The agent programs: how each is installed, given a converted session, resumed in it, and asked one question.
+
+A converted session is placed as it is; only what a user would do is done: the file gets the name that the program expects, and
+Kimi CLI and Kimi Code get the index entry without which they do not find a session. Programs run with an empty home; their traffic
+goes to the scripted model on loopback, and a proxy refuses everything else.
+"""
+
+import collections
+import hashlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+from model import ANSWER, PROMPT, Model
+from sessions import lines_of
+
+PATIENCE = 120  # seconds for one run; a small one takes three
+SOME_SESSION = "5e551011-0000-4000-8000-000000000000"  # for programs whose files do not hold the id of the session
+
+
+class Failed(Exception):
+    """The program did not resume the session."""
+
+
+# The dialect of its log, the packages, the command, and the function that places and resumes a session.
+Program = collections.namedtuple("Program", "dialect package command resume")
+
+
+# ---- installing ------------------------------------------------------------------------------------------------------
+
+
+def folder_of(program, tools):
+    return tools / re.sub(r"[^A-Za-z0-9.]+", "-", program.package).strip("-")
+
+
+def install(program, tools):
+    """Each version has a folder of its own. What is there is not fetched again."""
+    folder = folder_of(program, tools)
+    if (folder / "installed").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"installing {program.package}", flush=True)
+    if program.package.startswith("pypi:"):
+        install_python(program.package.removeprefix("pypi:"), folder)
+    else:
+        (folder / "package.json").write_text("{}")
+        done = subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *program.package.split()], cwd=folder,
+            capture_output=True, text=True, timeout=600)
+        if done.returncode != 0:
+            sys.exit(f"npm install {program.package} failed:\n{done.stderr}")
+    (folder / "installed").touch()
+
+
+def install_python(package, folder):
+    """A package of PyPI in an environment of its own; Kimi CLI needs Python 3.12, and not the first of them."""
+    for python in (sys.executable, "python3.13", "python3.14", "python3.12"):
+        try:
+            version = subprocess.run([python, "-c", "import sys; print(sys.version_info >= (3, 12))"], capture_output=True, text=True)
+        except OSError:
+            continue
+        if version.stdout.strip() == "True":
+            subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
+            subprocess.run([folder / "venv/bin/pip", "install", "--quiet", package], check=True, timeout=600)
+            return
+    sys.exit(f"{package} needs Python 3.12")
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+
+
+class Run:
+    """One converted session in one program: an empty home, the project folder, and the model."""
+
+    def __init__(self, program, tools, home, cwd, model):
+        self.home, self.cwd, self.model = home, cwd, model
+        self.port = model.port
+        folder = folder_of(program, tools)
+        self.is_python = program.package.startswith("pypi:")
+        self.programs = folder / ("venv/bin" if self.is_python else "node_modules/.bin")
+        command = self.programs / program.command
+        self.command = command if self.is_python else command.resolve()
+
+    def start(self, arguments, answers=True, cwd=None, **more):
+        """Runs the program with those arguments; ends it, and all it started, in time."""
+        proxy = f"http://127.0.0.1:{self.port}"
+        env = {
+            "PATH": f"{self.programs}:{os.environ['PATH']}", "HOME": str(self.home), "TMPDIR": str(self.home), "HTTPS_PROXY": proxy,
+            "HTTP_PROXY": proxy, "NO_PROXY": "127.0.0.1,localhost", "TERM": "dumb", "LANG": "C.UTF-8", **more}
+        with open(self.home / "stdout", "wb") as stdout, open(self.home / "stderr", "wb") as stderr:
+            child = subprocess.Popen(
+                [self.command, *arguments], cwd=cwd or self.cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+                start_new_session=True)
+            try:
+                code = child.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                try:
+                    os.killpg(child.pid, signal.SIGKILL)  # the group is the child's own
+                except ProcessLookupError:
+                    pass
+                child.wait()
+        out, err = ((self.home / name).read_text(errors="replace") for name in ("stdout", "stderr"))
+        if code is None:
+            asked = "after" if self.model.requests else "without"
+            raise Failed(f"no end after {PATIENCE} s, {asked} asking the model; stderr: {err[-200:]!r}")
+        if code != 0 or answers and ANSWER not in out:
+            raise Failed(f"exit code {code}; stdout: {out[-200:]!r}; stderr: {err[-300:]!r}")
+
+    def asked(self):
+        """The requests that hold the question. A request without tools asks for a title, or which model is to answer."""
+        return [body for body in self.model.requests
+                if PROMPT in json.dumps(body) and (body.get("tools") or "input" in body)]
+
+
+def resume(program, text, cwd, tools):
+    """The requests that a program sends for the question, after it was given the converted session `text`."""
+    with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
+        home = pathlib.Path(folder).resolve() / "home"
+        home.mkdir()
+        run = Run(program, tools, home, cwd, model)
+        program.resume(run, text)
+        asked = run.asked()
+        if not 1 <= len(asked) <= 3:
+            raise Failed(f"the model was asked {len(asked)} times")
+        return asked, sorted(set(model.outside))
+
+
+def slug(cwd):
+    return re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
+
+
+def first_value(text, *path):
+    """The first text below `path` in any line of the file."""
+    for line in lines_of(text):
+        for step in path:
+            line = line.get(step) if isinstance(line, dict) else None
+        if isinstance(line, str):
+            return line
+    return None
+
+
+def resume_claude(run, text):
+    session = first_value(text, "sessionId") or SOME_SESSION
+    project = run.home / ".claude/projects" / slug(run.cwd)
+    project.mkdir(parents=True)
+    (project / f"{session}.jsonl").write_text(text, encoding="utf-8")
+    run.start(
+        ["--resume", session, "-p", PROMPT, "--output-format", "stream-json", "--verbose"],
+        ANTHROPIC_BASE_URL=f"http://127.0.0.1:{run.port}", ANTHROPIC_API_KEY="none", IS_SANDBOX="1",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", DISABLE_AUTO_COMPACT="1")
+
+
+CODEX_CONFIG = """\
+model_provider = "{provider}"
+openai_base_url = "http://127.0.0.1:{port}/v1"
+check_for_update_on_startup = false
+[model_providers.{custom}]
+name = "scripted"
+base_url = "http://127.0.0.1:{port}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+[analytics]
+enabled = false
+"""
+
+
+def resume_codex(run, text):
+    day = run.home / ".codex/sessions/2026/11/01"
+    day.mkdir(parents=True)
+    # Codex resumes a session of its own only with the provider that it was held with.
+    provider = first_value(text, "payload", "model_provider") or "scripted"
+    custom = "scripted" if provider == "openai" else provider
+    (run.home / ".codex/config.toml").write_text(CODEX_CONFIG.format(port=run.port, provider=provider, custom=custom))
+    session = first_value(text, "payload", "id") or SOME_SESSION
+    (day / f"rollout-2026-11-01T00-00-00-{session}.jsonl").write_text(text, encoding="utf-8")
+    run.start(
+        ["exec", "resume", session, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+         "-c", "model_context_window=2000000", "--disable", "plugins", PROMPT], SCRIPTED_KEY="none", CODEX_API_KEY="none")
+
+
+def resume_gemini(run, text):
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
+                "general": {"sessionRetention": {"enabled": False}, "enableAutoUpdate": False}}
+    (run.home / ".gemini").mkdir()
+    (run.home / ".gemini/settings.json").write_text(json.dumps(settings))
+    session = run.home / "session.jsonl"
+    session.write_text(text, encoding="utf-8")
+    run.start(
+        ["-o", "stream-json", "--yolo", "--skip-trust", "--session-file", str(session), "-p", PROMPT],
+        GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=f"http://127.0.0.1:{run.port}")
+
+
+def resume_qwen(run, text):
+    # Qwen Code takes a session only in the folder that its lines name. Where the source named none, that is `/`.
+    cwd = pathlib.Path(first_value(text, "cwd") or "/")
+    session = first_value(text, "sessionId") or SOME_SESSION
+    chats = run.home / ".qwen/projects" / slug(cwd) / "chats"
+    chats.mkdir(parents=True)
+    # A long history would be compressed first.
+    (run.home / ".qwen/settings.json").write_text(json.dumps({"model": {"generationConfig": {"contextWindowSize": 2000000}}}))
+    (chats / f"{session}.jsonl").write_text(text, encoding="utf-8")
+    run.start(
+        ["--auth-type", "openai", "--yolo", "--output-format", "stream-json", "--resume", session, PROMPT], cwd=cwd,
+        OPENAI_API_KEY="none", OPENAI_BASE_URL=f"http://127.0.0.1:{run.port}/v1", OPENAI_MODEL="scripted")
+
+
+def resume_opencode(run, text):
+    models = {"scripted": {"name": "scripted", "reasoning": True, "tool_call": True, "attachment": True,
+                           "modalities": {"input": ["text", "image"], "output": ["text"]},
+                           "limit": {"context": 2000000, "output": 8192}}}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "models": models,
+                "options": {"baseURL": f"http://127.0.0.1:{run.port}/v1", "apiKey": "none"}}
+    (run.cwd / "opencode.json").write_text(json.dumps({
+        "model": "scripted/scripted", "small_model": "scripted/scripted", "share": "disabled", "autoupdate": False,
+        "provider": {"scripted": provider}}))
+    session = run.home / "session.json"
+    session.write_text(text, encoding="utf-8")
+    run.start(["import", str(session)], answers=False)
+    # Without a model it goes on with that of the history, whose provider is not here.
+    run.start(["run", "-s", json.loads(text)["info"]["id"], "-m", "scripted/scripted", "--format", "json", PROMPT])
+
+
+KIMI_CONFIG = """\
+default_model = "scripted"
+[providers.scripted]
+type = "kimi"
+base_url = "http://127.0.0.1:{port}/v1"
+api_key = "none"
+[models.scripted]
+provider = "scripted"
+model = "scripted"
+max_context_size = 2000000
+"""
+
+
+def resume_kimi_cli(run, text):
+    config = run.home / "config.toml"
+    config.write_text(KIMI_CONFIG.format(port=run.port))
+    folder = run.home / ".kimi/sessions" / hashlib.md5(str(run.cwd).encode()).hexdigest() / SOME_SESSION
+    folder.mkdir(parents=True)
+    (folder / "context.jsonl").write_text(text, encoding="utf-8")
+    entry = {"path": str(run.cwd), "kaos": "local", "last_session_id": SOME_SESSION}
+    (run.home / ".kimi/kimi.json").write_text(json.dumps({"work_dirs": [entry]}))
+    run.start(["--config-file", str(config), "--print", "--output-format", "stream-json", "-S", SOME_SESSION, "-p", PROMPT])
+
+
+def resume_kimi_code(run, text):
+    env = {"KIMI_MODEL_NAME": "scripted", "KIMI_MODEL_API_KEY": "none", "KIMI_MODEL_PROVIDER_TYPE": "openai",
+           "KIMI_MODEL_MAX_CONTEXT_SIZE": "2000000",
+           "KIMI_MODEL_BASE_URL": f"http://127.0.0.1:{run.port}/v1", "KIMI_CODE_NO_AUTO_UPDATE": "1"}
+    session, digest = f"session_{SOME_SESSION}", hashlib.sha256(str(run.cwd).encode()).hexdigest()[:12]
+    folder = run.home / ".kimi-code/sessions" / f"wd_{run.cwd.name}_{digest}" / session
+    agent = folder / "agents/main"
+    agent.mkdir(parents=True)
+    (agent / "wire.jsonl").write_text(text, encoding="utf-8")
+    (folder / "state.json").write_text(json.dumps({
+        "id": session, "version": 2, "cwd": str(run.cwd), "archived": False, "custom": {}, "isCustomTitle": False,
+        "agents": {"main": {"homedir": str(agent), "type": "main"}}, "createdAt": 1790000000000, "updatedAt": 1790000000000}))
+    run.start(["-S", session, "-m", "__kimi_env_model__", "-p", PROMPT, "--output-format", "stream-json"], **env)
+
+
+def resume_pi(run, text):
+    (run.home / ".pi/agent").mkdir(parents=True)
+    scripted = {"id": "scripted", "name": "scripted", "reasoning": False, "input": ["text", "image"], "contextWindow": 2000000,
+                "maxTokens": 8192, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
+    provider = {"baseUrl": f"http://127.0.0.1:{run.port}", "api": "anthropic-messages", "apiKey": "none", "models": [scripted]}
+    (run.home / ".pi/agent/models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+    session = run.home / "session.jsonl"
+    session.write_text(text, encoding="utf-8")
+    run.start(["--offline", "--model", "scripted/scripted", "--mode", "json", "--session", str(session), "-p", PROMPT])
+
+
+def resume_copilot(run, text):
+    session = first_value(text, "data", "sessionId") or SOME_SESSION
+    folder = run.home / ".copilot/session-state" / session
+    folder.mkdir(parents=True)
+    (folder / "events.jsonl").write_text(text, encoding="utf-8")
+    run.start(
+        [f"--resume={session}", "-p", PROMPT, "--allow-all", "--output-format", "json"],
+        COPILOT_PROVIDER_BASE_URL=f"http://127.0.0.1:{run.port}/v1", COPILOT_PROVIDER_API_KEY="none", COPILOT_MODEL="scripted",
+        COPILOT_OFFLINE="true", COPILOT_AUTO_UPDATE="false", COPILOT_PROVIDER_MAX_PROMPT_TOKENS="2000000")
+
+
+# Amp and Cursor are missing: the loop of both runs on their vendor's server.
+PROGRAMS = [
+    Program("claude-code", "@anthropic-ai/claude-code@2.1.325", "claude", resume_claude),
+    Program("codex", "@openai/codex@0.166.0", "codex", resume_codex),
+    Program("gemini-cli", "@google/gemini-cli@0.61.0", "gemini", resume_gemini),
+    Program("qwen-code", "@qwen-code/qwen-code@0.24.4 node@22", "qwen", resume_qwen),
+    Program("opencode", "opencode-ai@1.18.33", "opencode", resume_opencode),
+    Program("kimi-cli", "pypi:kimi-cli==1.51.0", "kimi", resume_kimi_cli),
+    Program("kimi-code", "@moonshot-ai/kimi-code@2.1.0 node@22", "kimi", resume_kimi_code),
+    Program("pi", "@mariozechner/pi-coding-agent@0.73.1", "pi", resume_pi),
+    Program("copilot-cli", "@github/copilot@1.0.102", "copilot", resume_copilot),
+]
