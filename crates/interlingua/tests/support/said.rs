@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlingua::dialects::{Options, Plane};
 use interlingua::fold::{Content, Item, Transcript};
+use interlingua::ledger::Report;
 use interlingua::model::{Args, Field, ItemKind, Of, Part, Usage};
 
 use super::books::{Breach, Fates, lost_fields};
@@ -24,18 +25,17 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     if out.report.lost == out.report.leaves {
         return Vec::new();
     }
-    let is_repaired = to.0.plane == Plane::Log && !out.report.notes.is_empty();
-    let (before, after) = (said(case.way, &case.bytes), said(to, &out.bytes));
+    let source = transcript(case.way, &case.bytes);
+    let additions = Additions::of(to, &out.report, &source);
+    let (before, after) = (said(&source), said(&transcript(to, &out.bytes)));
     let mut breaches = Vec::new();
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     for key in keys {
         let (field, who) = key;
-        let (before, after) =
-            (before.get(key).map_or("", |text| text), after.get(key).map_or("", |text| text));
+        let text = |said: &Said| said.get(key).cloned().unwrap_or_default();
+        let (before, after) = (&text(&before), &additions.taken_from(key, text(&after)));
         let holds = match field {
             // It may now stand as another's.
-            // The history stage adds results, calls and summaries, and notes each: nothing may be missing.
-            _ if is_repaired && is_in(before, after) => true,
             Field::MessageText if fates.narrows(Field::ItemAuthor) => true,
             Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
             Field::ResultText if lost.contains(&Field::ResultJson) => is_in(after, before),
@@ -58,6 +58,57 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     breaches
 }
 
+/// The items that the history stage adds to a log, by its notes. The law compares without them.
+struct Additions {
+    results: u64,
+    calls: u64,
+    summaries: Vec<String>,
+}
+
+impl Additions {
+    fn of(to: Way, report: &Report, source: &Transcript) -> Self {
+        let noted = |note: &str| {
+            let of_log = report.notes.iter().filter(|_| to.0.plane == Plane::Log);
+            of_log.filter(|(known, _)| *known == note).map(|(_, times)| times).sum()
+        };
+        let summaries: u64 = noted("the summary of a compaction written as a message");
+        let texts = source.compactions.iter().filter_map(|compaction| compaction.summary.as_ref());
+        let texts = texts.map(|summary| summary.decode().into_owned()).filter(|summary| !summary.is_empty());
+        Self {
+            results: noted("made up the result of a call that has none"),
+            calls: noted("made up the call of a result that has none"),
+            summaries: if summaries > 0 { texts.collect() } else { Vec::new() },
+        }
+    }
+
+    /// A field's text without the additions. An addition that is noted and not there leaves a mark, which breaks the law.
+    fn taken_from(&self, (field, who): &(Field, String), mut text: String) -> String {
+        let mut take = |added: &str, times: u64| {
+            for _ in 0..times {
+                match text.find(added) {
+                    Some(at) => text.replace_range(at..at + added.len(), ""),
+                    None => text.push_str("(a noted addition is missing)"),
+                }
+            }
+        };
+        match field {
+            Field::ResultText => take("[Noresultofthistoolcallwasrecorded.]", self.results),
+            Field::CallName => take("unknown;", self.calls),
+            Field::MessageText if who == " User" => {
+                for summary in &self.summaries {
+                    take(&without_space(summary), 1);
+                }
+            }
+            _ => {}
+        }
+        text
+    }
+}
+
+fn without_space(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
 /// Whether a text is what is left of another: where words were lost, there are still no others and no other order.
 fn is_in(left: &str, whole: &str) -> bool {
     let mut whole = whole.chars();
@@ -67,8 +118,11 @@ fn is_in(left: &str, whole: &str) -> bool {
 /// What was said, by field and speaker.
 type Said = BTreeMap<(Field, String), String>;
 
-fn said(way: Way, bytes: &[u8]) -> Said {
-    let (transcript, _) = Transcript::read(way, bytes, &Options::default()).expect("readable");
+fn transcript(way: Way, bytes: &[u8]) -> Transcript {
+    Transcript::read(way, bytes, &Options::default()).expect("readable").0
+}
+
+fn said(transcript: &Transcript) -> Said {
     let mut said = Said::new();
     for item in &transcript.items {
         say_item(item, &mut said);
@@ -95,7 +149,7 @@ fn said(way: Way, bytes: &[u8]) -> Said {
 fn say(said: &mut Said, field: Field, who: &str, text: &str) {
     // Spacing between parts that became one is no one's words.
     let words = said.entry((field, who.to_owned())).or_default();
-    words.extend(text.chars().filter(|c| !c.is_whitespace()));
+    words.push_str(&without_space(text));
 }
 
 fn say_item(item: &Item, said: &mut Said) {
