@@ -22,7 +22,7 @@ use support::readers::{READER, naming_law, reader_law};
 use support::said::{SAID, said_law};
 use support::tamper::{WRITER, writer_law};
 use support::there_and_back::{BACK, there_and_back_law};
-use support::{Case, Sample, Way, can_read, fixtures};
+use support::{Case, Sample, Way, can_read, convert, fixtures};
 
 // ---- Writers that drop something -------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ fn a_writer_that_drops_one_part_of_several_is_caught() {
 struct DropsState;
 
 impl Mutation for DropsState {
-    const OF: (&'static str, Role) = ("record", Role::Log);
+    const OF: (&'static str, Role) = ("universal", Role::Live);
 
     fn edit<'a>(_: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
         (!matches!(event, Event::ItemDelta(Delta { value: Part::Opaque(_), .. }))).then_some(event)
@@ -79,6 +79,31 @@ fn a_writer_that_drops_signatures_or_encrypted_state_is_caught() {
     let way = mutant_writer::<DropsState>();
     caught("claude-code", "2026-11/tools.jsonl", way, &[LEAF, WRITER, CANARY]);
     caught("codex", "2026-11/functions.jsonl", way, &[LEAF, WRITER, CANARY]);
+}
+
+struct RecordDropsState;
+
+impl Mutation for RecordDropsState {
+    const OF: (&'static str, Role) = ("record", Role::Log);
+
+    fn edit<'a>(memory: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
+        DropsState::edit(memory, event)
+    }
+}
+
+/// The record writer rebuilds each line. A line whose state is missing from the entry is kept whole, so the leaf law has
+/// nothing to find, and the table law and the counter do.
+#[test]
+fn a_record_writer_that_drops_state_keeps_the_lines_whole() {
+    let way = mutant_writer::<RecordDropsState>();
+    for (dialect, name) in [("claude-code", "2026-11/tools.jsonl"), ("codex", "2026-11/functions.jsonl")] {
+        let case = case(dialect, name);
+        caught_on(&case, way, &[WRITER]);
+        let record = convert(case.way, way, &case.bytes);
+        assert!(record.report.verbatim > 0, "{case}");
+        let log = convert(named("record", Role::Log), case.way, &record.bytes);
+        assert!(log.bytes == case.bytes, "{case} does not come back");
+    }
 }
 
 struct DropsErrors;
