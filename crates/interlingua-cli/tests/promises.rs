@@ -480,6 +480,8 @@ fn views_fold_after_as_many_lines_as_they_say() {
     }
     whole(59, shown(change(59), "--markdown"), "change");
     folded(shown(change(60), "--markdown"), "change");
+    whole(20, shown(failure(20), "--markdown"), "failure");
+    folded(shown(failure(21), "--markdown"), "failure");
     // Twenty rows of a table.
     let tools = |count: usize| -> String {
         let call = |number: usize| serde_json::json!([{"type": "tool_use", "id": format!("t{number}"), "name": format!("Tool{number:02}"), "input": {}}]);

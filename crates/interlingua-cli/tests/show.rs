@@ -96,39 +96,52 @@ fn every_log_of_the_repository_is_shown_as_before() {
     assert!(wrong.is_empty(), "differs (bless, then read the difference):\n{wrong}");
 }
 
-/// A story without the title and the facts of its second and further sessions.
-fn without_heads(story: &str) -> String {
-    let mut lines: Vec<&str> = Vec::new();
-    for line in story.lines() {
+/// The stories of the sessions of a file, each without its title and its facts, and without the numbers of its turns: the
+/// turns of a file are numbered across its sessions.
+fn stories(shown: &str) -> Vec<String> {
+    let mut sessions: Vec<Vec<String>> = vec![Vec::new()];
+    for line in shown.lines() {
         if line.starts_with("── another session") {
-            lines.pop();
-            while lines.pop().is_some_and(|line| !line.is_empty()) {}
+            let story = sessions.last_mut().expect("there is a first session");
+            while story.pop().is_some_and(|line| line.is_empty()) {}
+            while story.pop().is_some_and(|line| !line.is_empty()) {}
+            sessions.push(Vec::new());
+            continue;
         }
-        lines.push(line);
+        let rule = line.strip_prefix("── turn ").map(|rule| rule.trim_start_matches(|c| !"─".contains(c)));
+        let line = rule.map_or(line.to_owned(), |rule| format!("turn{}", rule.trim_start_matches('─')));
+        // A record says only at its end what the session was at its beginning; such lines count as entries, too.
+        // OpenCode's storage names a session after its first documents, its record before.
+        if line.contains("· now: ") || line.contains("↺ another session") {
+            continue;
+        }
+        let line = line.split(" to entry ").next().unwrap_or_default();
+        let line = line.split(" from entry ").next().unwrap_or_default();
+        sessions.last_mut().expect("there is a first session").push(line.to_owned());
     }
-    lines.join("\n")
+    sessions.iter().map(|story| story.join("\n").trim().to_owned()).collect()
 }
 
 #[test]
 fn a_record_tells_the_same_story_as_its_log() {
-    let dir = Dir::new("show_records");
     for (dialect, name, path) in logs() {
+        let dir = Dir::new("show_records");
         dir.write("s.jsonl", fs::read(path).expect("a log can be read"));
         dir.run("convert s.jsonl --to record -o s.json -q").expect(0, "");
         // What is known of the session stands above the first rule, what is left out below the last empty line.
-        let story = |file: &str| {
+        let shown = |file: &str| {
             let shown = dir.run(&format!("show {file} --width 90")).stdout().to_owned();
             let (_, story) = shown.split_once("\n── ").unwrap_or(("", ""));
             let (story, _) = story.rsplit_once("\n\n").unwrap_or((story, ""));
-            let story = &without_heads(story);
-            // A record says only at its end what the session was at its beginning; such lines count as entries, too.
-            // OpenCode's storage names a session after its first documents, its record before.
-            let told =
-                story.lines().filter(|line| !line.contains("· now: ") && !line.contains("↺ another session"));
-            let told = told.map(|line| line.split(" to entry ").next().unwrap_or(line));
-            told.map(|line| line.split(" from entry ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
+            stories(&format!("── {story}"))
         };
-        assert_eq!(story("s.json"), story("s.jsonl"), "{dialect}/{name}");
+        // A source of several sessions becomes a record each: `s.json`, `s-2.json` and so on.
+        let mut records = vec!["s.json".to_owned()];
+        records.extend(
+            (2..).map(|number| format!("s-{number}.json")).take_while(|file| dir.files().contains(file)),
+        );
+        let told: Vec<String> = records.iter().flat_map(|file| shown(file)).collect();
+        assert_eq!(told, shown("s.jsonl"), "{dialect}/{name}");
     }
 }
 

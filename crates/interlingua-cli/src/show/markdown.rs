@@ -299,7 +299,7 @@ impl MarkdownPage<'_> {
         self.line(&fence)?;
         self.line("")?;
         if more > 0 {
-            self.paragraph(&format!("*… {} more*", plural(more as u64, "line")))?;
+            self.paragraph(&format!("*… {}*", plural(more as u64, "more line")))?;
         }
         Ok(())
     }
