@@ -223,7 +223,12 @@ impl ExportBuilder {
         let cwd = log.say(Field::SessionCwd).unwrap_or(Raw::new("\"/\""));
         let mut path = NativeObject::new();
         path.put("cwd", cwd.clone()).put("root", cwd);
-        let parent = if self.last_user.is_empty() { id } else { &self.last_user };
+        let parent = if self.last_user.is_empty() {
+            log.note("an answer to no prompt: the message it names as its parent is not there");
+            NO_PROMPT
+        } else {
+            &self.last_user
+        };
         info.literal("role", "assistant").put("time", created).put("parentID", Str::escaped(parent));
         info.put("modelID", model).put("providerID", provider);
         info.put("mode", mode.clone()).put("agent", mode).put("path", path);
@@ -393,6 +398,8 @@ fn model_of(provider: &NativeValue<'_>, model: &NativeValue<'_>) -> String {
 const VERSION: &str = "1.18.33";
 const UNKNOWN: &str = "\"unknown\"";
 const ANTHROPIC: &str = "\"anthropic\"";
+/// The `parentID` of an answer that follows no prompt. OpenCode demands one; the message's own id would make a circle.
+const NO_PROMPT: &str = "msg_00000000000000000000000000";
 /// OpenCode wants counts of every answer.
 const UNCOUNTED: &str = r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
 const FOREIGN_THOUGHT: &str =
