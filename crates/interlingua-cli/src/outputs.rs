@@ -119,6 +119,7 @@ impl Taken {
         let extension = extension(framing);
         let mut taken = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 1;
+        let base = &of_usual_length(base);
         loop {
             let mut name = base.as_os_str().to_owned();
             if number > 1 {
@@ -137,6 +138,19 @@ impl Taken {
         }
     }
 }
+
+/// The same path, with a last name that leaves room for what is added to it.
+fn of_usual_length(base: &Path) -> PathBuf {
+    match base.file_name().map(OsStr::to_string_lossy) {
+        Some(name) if name.len() > LONGEST_NAME => {
+            base.with_file_name(&name[..name.floor_char_boundary(LONGEST_NAME)])
+        }
+        Some(_) | None => base.to_owned(),
+    }
+}
+
+/// Names of files have at most 255 bytes; an output adds a number, its dialect and its extension.
+const LONGEST_NAME: usize = 200;
 
 /// Directories made for outputs. Those that stay empty are removed at the end.
 #[derive(Debug, Default)]
