@@ -1,8 +1,8 @@
-//! A copy of a database with what waits in its write-ahead log, in a folder that only the user can open. The engine makes
+//! A copy of a database with its write-ahead log or its rollback journal, in a folder that only the user can open. The engine makes
 //! files beside a database that it opens, and locks it: never beside the user's own.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -33,19 +33,24 @@ impl DatabaseCopy {
     pub(crate) fn of(original: &Path) -> Result<Self, ArchiveError> {
         let folder = private_folder().map_err(|error| ArchiveError::Io(std::env::temp_dir(), error))?;
         let copy = Self { folder, original: original.to_owned() };
-        let log = beside(original, "-wal");
         let failed = |error| ArchiveError::Io(original.to_owned(), error);
+        let versions = || ["", "-wal", "-journal"].map(|ending| Version::of(&beside(original, ending)));
         for _ in 0..ATTEMPTS {
-            let before = (Version::of(original), Version::of(&log));
+            let before = versions();
             fs::copy(original, copy.path()).map_err(failed)?;
-            let to = beside(&copy.path(), "-wal");
-            if before.1.is_some() {
-                fs::copy(&log, &to).map_err(failed)?;
-            } else {
+            for (ending, version) in ["-wal", "-journal"].into_iter().zip(&before[1..]) {
+                let to = beside(&copy.path(), ending);
                 // A copy that an earlier attempt made.
                 let _ = fs::remove_file(&to);
+                if version.is_some() {
+                    match fs::copy(beside(original, ending), &to) {
+                        // It was there a moment ago: the versions differ, and the next attempt copies what is there.
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                        copied => _ = copied.map_err(failed)?,
+                    }
+                }
             }
-            if before == (Version::of(original), Version::of(&log)) {
+            if before == versions() {
                 return Ok(copy);
             }
         }
@@ -113,7 +118,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// A new folder that only the user can open.
-fn private_folder() -> std::io::Result<PathBuf> {
+fn private_folder() -> io::Result<PathBuf> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! What can go wrong with a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a store or one of its sessions cannot be read.
 #[derive(Debug)]
@@ -17,21 +17,26 @@ pub enum ArchiveError {
     Busy(PathBuf),
 }
 
-impl std::fmt::Display for ArchiveError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl ArchiveError {
+    /// The message, with the path as `name` spells it.
+    pub fn with_path(&self, name: impl Fn(&Path) -> String) -> String {
         match self {
-            ArchiveError::Io(path, error) => write!(f, "`{}`: {error}", path.display()),
+            ArchiveError::Io(path, error) => format!("`{}`: {error}", name(path)),
             ArchiveError::NotOpencode(path) => {
-                write!(f, "`{}` is a database, but not one of OpenCode", path.display())
+                format!("`{}` is a database, but not one of OpenCode", name(path))
             }
-            ArchiveError::Damaged(path, why) => {
-                write!(f, "`{}` is a damaged database: {why}", path.display())
-            }
-            ArchiveError::Refused(path, what) => write!(f, "`{}`: {what}", path.display()),
+            ArchiveError::Damaged(path, why) => format!("`{}` is a damaged database: {why}", name(path)),
+            ArchiveError::Refused(path, what) => format!("`{}`: {what}", name(path)),
             ArchiveError::Busy(path) => {
-                write!(f, "`{}` was written to again and again while it was copied", path.display())
+                format!("`{}` was written to again and again while it was copied", name(path))
             }
         }
+    }
+}
+
+impl std::fmt::Display for ArchiveError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.with_path(|path| path.display().to_string()))
     }
 }
 

@@ -54,6 +54,8 @@ struct TableForm {
     columns: Vec<String>,
     /// The name of the row number: a column may have the usual one.
     number: &'static str,
+    /// A column without which no row belongs to a session.
+    missing: Option<&'static str>,
 }
 
 /// An open copy.
@@ -132,18 +134,14 @@ impl RowReader {
         let columns = info.query_map([], |row| row.get::<_, String>(1));
         let columns: Vec<String> = columns.and_then(Iterator::collect).map_err(fail)?;
         let has = |name: &str| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
-        if !table.needed().iter().all(|name| has(name)) {
-            return match table {
-                Table::Project | Table::Todo => Ok(None),
-                Table::Session | Table::Message | Table::Part => {
-                    Err(ArchiveError::NotOpencode(self.copy.original.clone()))
-                }
-            };
+        let missing = table.needed().iter().find(|name| !has(name));
+        if let (Some(_), Table::Session | Table::Message | Table::Part) = (missing, table) {
+            return Err(ArchiveError::NotOpencode(self.copy.original.clone()));
         }
         let Some(number) = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !has(name)) else {
             return refuse("a table that hides its row numbers");
         };
-        Ok(Some(TableForm { columns, number }))
+        Ok(Some(TableForm { columns, number, missing: missing.copied() }))
     }
 
     /// Whether the database has that table.
@@ -160,6 +158,11 @@ impl RowReader {
     ) -> Scan<[Option<Vec<u8>>; N]> {
         let mut scan = Scan { rows: Vec::new(), damage: None };
         let Some(form) = self.tables.get(&table) else { return scan };
+        if let Some(missing) = form.missing {
+            let what = format!("`{}` has no column `{missing}`, and is not read", table.name());
+            scan.damage = Some(ArchiveError::Refused(self.copy.original.clone(), what));
+            return scan;
+        }
         if let Err(what) = self.scan_rows(table, form, wanted, "ASC", None, &mut scan.rows) {
             // Rows behind a damaged place are found from the other end.
             let mut behind = Vec::new();

@@ -384,3 +384,45 @@ fn a_damaged_page_hides_no_row_of_another() {
     assert!(found > 1900, "{found}");
     assert!(all.contains("text-0-text") && all.contains("text-1999-text"));
 }
+
+#[test]
+fn a_transaction_that_did_not_end_is_rolled_back_in_the_copy() {
+    let (writing, scratch) = (Scratch::new(), Scratch::new());
+    let database = usual(&writing, 2000);
+    database.execute_batch("BEGIN; UPDATE part SET data = replace(data, 'text-', 'half-')").expect("changes");
+    // A large transaction writes pages into the file before it ends.
+    database.cache_flush().expect("pages are written");
+    for ending in ["", "-journal"] {
+        let name = |scratch: &Scratch| {
+            let mut path = scratch.path().into_os_string();
+            path.push(ending);
+            path
+        };
+        fs::copy(name(&writing), name(&scratch)).expect("a copy of a file in use");
+    }
+    assert!(fs::read(scratch.path()).expect("bytes").windows(5).any(|bytes| bytes == b"half-"));
+    let (documents, damage) = read(&scratch.path()).expect("documents");
+    assert!(damage.is_empty(), "{damage:?}");
+    assert!(!documents.concat().contains("half-"));
+    assert_eq!(documents.concat().matches("text-").count(), 2000);
+}
+
+#[test]
+fn a_table_without_its_key_is_reported_and_hides_no_session() {
+    for (tables, what) in [
+        (
+            "CREATE TABLE todo (owner, content); INSERT INTO todo VALUES ('ses_1', 'x')",
+            "`todo` has no column `session_id`",
+        ),
+        (
+            "CREATE TABLE project (name, worktree); INSERT INTO project VALUES ('p', '/w')",
+            "`project` has no column `id`",
+        ),
+    ] {
+        let scratch = Scratch::new();
+        usual(&scratch, 3).execute_batch(tables).expect("a table");
+        let (documents, damage) = read(&scratch.path()).expect("documents");
+        assert!(documents.concat().contains("text-2-text"));
+        assert!(damage.iter().any(|error| error.to_string().contains(what)), "{damage:?}");
+    }
+}

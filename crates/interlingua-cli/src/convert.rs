@@ -131,7 +131,7 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
         .role_for(identity.spec.role)
         .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
     let sink = match output {
-        None => Sink::stdout(),
+        None => Sink::stdout_for_data(),
         Some(path) => Sink::file(path, input.path())?,
     };
     let to = (args.target(), role);

@@ -98,6 +98,8 @@ pub(crate) enum CommandError {
     NotAFile(String),
     /// A store of sessions where only files are read.
     IsStore(String),
+    /// A store without sessions.
+    EmptyStore(String),
     /// A store of sessions cannot be read.
     Archive(ArchiveError),
     /// Nobody said what to convert to.
@@ -239,6 +241,7 @@ impl CommandError {
             | CommandError::IsDirectory(_)
             | CommandError::NotAFile(_)
             | CommandError::IsStore(_)
+            | CommandError::EmptyStore(_)
             | CommandError::Archive(_)
             | CommandError::NoMatch(_)
             | CommandError::NothingRecognised(_) => Exit::Unreadable,
@@ -257,6 +260,9 @@ impl CommandError {
                 | CommandError::NoTargetRole(..)
                 | CommandError::CannotRead(..)
                 | CommandError::NoSession(..)
+                | CommandError::IsStore(_)
+                | CommandError::EmptyStore(_)
+                | CommandError::Archive(ArchiveError::NotOpencode(_))
                 | CommandError::IsLink
                 | CommandError::IsTemporary
                 | CommandError::IsThere
@@ -312,7 +318,8 @@ impl CommandError {
                 format!("`{name}` is a directory")
             }
             CommandError::IsStore(name) => format!("`{name}` holds many sessions"),
-            CommandError::Archive(error) => error.to_string(),
+            CommandError::EmptyStore(name) => format!("`{name}` holds no session"),
+            CommandError::Archive(error) => error.with_path(|path| safe::path_name(path)),
             CommandError::NoTarget => "what to convert to is not said".to_owned(),
             CommandError::JoinsRecords(to) => format!("`--join` makes records, and `{}` is none", to.name),
             CommandError::NeedsOutput => "`--join` needs a file or a directory to write to".to_owned(),
@@ -399,7 +406,9 @@ impl CommandError {
                 Some(damage) => UnpackError::hint(damage),
                 None => return None,
             },
-            CommandError::Write(..) | CommandError::Output(_) | CommandError::Archive(_) => return None,
+            CommandError::Write(..) | CommandError::Output(_) | CommandError::Archive(_) | CommandError::EmptyStore(_) => {
+                return None;
+            }
             CommandError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
             CommandError::Undetected { content: ContentForm::Wide(encoding), .. } => {
                 format!("make it UTF-8 first: `iconv -f {encoding} -t UTF-8`")

@@ -44,7 +44,7 @@ impl SeparatedInput {
     pub(crate) fn name(&self) -> String {
         match self.file.as_str() {
             "" => safe::path_name(&self.record),
-            file => format!("{}, {file}", safe::path_name(&self.record)),
+            file => format!("{}, {}", safe::path_name(&self.record), safe::path_name(file)),
         }
     }
 

@@ -15,6 +15,7 @@ use interlingua::json::Output;
 use tempfile::NamedTempFile;
 
 use crate::error::CommandError;
+use crate::show::safe::DataScreen;
 use crate::sources::FoundFile;
 
 /// The names of files that are not complete.
@@ -118,6 +119,7 @@ impl Taken {
         let extension = extension(framing);
         let mut taken = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 1;
+        let base = &of_usual_length(base);
         loop {
             let mut name = base.as_os_str().to_owned();
             if number > 1 {
@@ -136,6 +138,19 @@ impl Taken {
         }
     }
 }
+
+/// The same path, with a last name that leaves room for what is added to it.
+fn of_usual_length(base: &Path) -> PathBuf {
+    match base.file_name().map(OsStr::to_string_lossy) {
+        Some(name) if name.len() > LONGEST_NAME => {
+            base.with_file_name(&name[..name.floor_char_boundary(LONGEST_NAME)])
+        }
+        Some(_) | None => base.to_owned(),
+    }
+}
+
+/// Names of files have at most 255 bytes; an output adds a number, its dialect and its extension.
+const LONGEST_NAME: usize = 200;
 
 /// Directories made for outputs. Those that stay empty are removed at the end.
 #[derive(Debug, Default)]
@@ -176,6 +191,8 @@ pub(crate) struct Sink {
     failed: Option<io::Error>,
     /// The last line has no end yet.
     open_line: bool,
+    /// Makes data harmless that goes to a terminal.
+    screen: Option<DataScreen>,
 }
 
 enum OutputPlace {
@@ -186,9 +203,22 @@ enum OutputPlace {
 }
 
 impl Sink {
+    fn new(target: OutputPlace) -> Self {
+        let is_terminal = matches!(&target, OutputPlace::Device(_, file) if file.is_terminal());
+        let screen = is_terminal.then(DataScreen::default);
+        Self { target, failed: None, open_line: false, screen }
+    }
+
+    /// Stdout for text that is harmless already, with our own colours.
     #[expect(clippy::disallowed_methods, reason = "this is where data goes to")]
     pub(crate) fn stdout() -> Self {
-        Self { target: OutputPlace::Stdout(io::stdout().lock()), failed: None, open_line: false }
+        Self::new(OutputPlace::Stdout(io::stdout().lock()))
+    }
+
+    /// Stdout for data: as it is, but for a terminal, which it may not steer.
+    pub(crate) fn stdout_for_data() -> Self {
+        let screen = io::stdout().is_terminal().then(DataScreen::default);
+        Self { screen, ..Self::stdout() }
     }
 
     /// A file made of that input. A file that is replaced keeps its permissions; a new one has those of the input. A link
@@ -198,11 +228,7 @@ impl Sink {
         let Some(path) = &followed(path).map_err(failed)? else {
             // What stands in it already stays.
             let file = OpenOptions::new().append(true).open(path).map_err(failed)?;
-            return Ok(Self {
-                target: OutputPlace::Device(path.to_owned(), file),
-                failed: None,
-                open_line: false,
-            });
+            return Ok(Self::new(OutputPlace::Device(path.to_owned(), file)));
         };
         let target = match fs::metadata(path) {
             Ok(meta) if !meta.is_file() => {
@@ -217,7 +243,7 @@ impl Sink {
                 OutputPlace::Temporary(Unfinished::beside(path, permissions).map_err(failed)?)
             }
         };
-        Ok(Self { target, failed: None, open_line: false })
+        Ok(Self::new(target))
     }
 
     /// A file of which nobody knows whether it is for others: it holds pieces of many inputs.
@@ -272,7 +298,7 @@ impl Sink {
         let failed = |error| CommandError::Write(whole.target.clone(), error);
         let mut first = Unfinished::beside(&whole.target, whole.permissions.clone()).map_err(failed)?;
         first.only_if_same = whole.only_if_same;
-        let first = Sink { target: OutputPlace::Temporary(first), failed: None, open_line: false };
+        let first = Sink::new(OutputPlace::Temporary(first));
         let mut files = RecordFiles { current: Ok(first), begun: false, next };
         let mut framer = record::FRAMING.framer(usize::MAX);
         let mut reader = io::BufReader::new(File::open(file.path()).map_err(failed)?);
@@ -291,6 +317,10 @@ impl Sink {
 
     /// Everything is written: gives the file its name.
     pub(crate) fn finish(mut self) -> Result<(), CommandError> {
+        if let Some(screen) = &mut self.screen {
+            let end = screen.finish();
+            self.pass(end.as_bytes());
+        }
         if self.failed.is_none() {
             self.failed = match &mut self.target {
                 OutputPlace::Stdout(stdout) => {
@@ -337,12 +367,25 @@ impl Output for Sink {
             return;
         }
         self.open_line = !bytes.ends_with(b"\n");
+        match &mut self.screen {
+            None => self.pass(bytes),
+            Some(screen) => {
+                let shown = screen.push(bytes);
+                self.pass(shown.as_bytes());
+            }
+        }
+    }
+}
+
+impl Sink {
+    /// Passes bytes on as they are.
+    fn pass(&mut self, bytes: &[u8]) {
         let written = match &mut self.target {
             OutputPlace::Stdout(stdout) => stdout.write_all(bytes),
             OutputPlace::Device(_, file) => file.write_all(bytes),
             OutputPlace::Temporary(unfinished) => unfinished.write_all(bytes),
         };
-        self.failed = written.err();
+        self.failed = self.failed.take().or(written.err());
     }
 }
 

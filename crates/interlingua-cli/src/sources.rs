@@ -421,7 +421,7 @@ impl FoundFiles {
                 Ok(sessions) => self.files.extend(sessions.into_iter().map(|session| {
                     let base = match session.file.as_str() {
                         "" => file.base.clone(),
-                        name => file.base.join(name.replace(['/', '\\'], "_")),
+                        name => file.base.join(file_name_of(name)),
                     };
                     FoundFile { input: InputPlace::Separated(session), base, named: file.named, bytes: 0 }
                 })),
@@ -458,14 +458,16 @@ impl FoundFiles {
     fn add_store(&mut self, path: &Path, base: &Path, named: bool) -> bool {
         match stores::sessions(path, named) {
             None => return false,
+            // Programs have databases of all sorts.
+            Some(Err(error)) if error.is_skip() && !named => {
+                self.skipped.push((safe::path_name(path), error))
+            }
             Some(Err(error)) => self.failed.push((safe::path_name(path), error)),
             Some(Ok(StoreInputs { sessions, damage })) => {
                 self.failed.extend(damage.into_iter().map(|error| (safe::path_name(path), error)));
                 for session in sessions {
                     // An id has no extension, but may have a dot.
-                    let base = base
-                        .with_extension("")
-                        .join(format!("{}.json", session.id().replace(['/', '\\'], "_")));
+                    let base = base.with_extension("").join(format!("{}.json", file_name_of(session.id())));
                     self.add(FoundFile { input: InputPlace::Stored(session), base, named, bytes: 0 });
                 }
             }
@@ -519,6 +521,11 @@ impl FoundFiles {
             self.skipped.push((safe::path_name(path), CommandError::IsNoFile));
         }
     }
+}
+
+/// A name of a session as the name of a file: without separators and without characters that cannot be seen.
+fn file_name_of(name: &str) -> String {
+    safe::exact_line(name).replace(['/', '\\'], "_")
 }
 
 /// Takes extensions off output names as far as names stay apart: `a.json` and `a.jsonl` keep theirs, `a.jsonl.gz` is

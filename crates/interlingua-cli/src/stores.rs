@@ -1,9 +1,10 @@
 //! Sessions that an agent keeps in a database or in a tree of small files: each is an input of its own.
 
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use interlingua_archive::{ArchiveError, SessionStore, StoreContents, StoredSession};
+use interlingua_archive::{SessionStore, StoreContents, StoredSession};
 
 use crate::error::CommandError;
 use crate::show::safe;
@@ -21,7 +22,7 @@ pub(crate) struct SessionInput {
 impl SessionInput {
     /// The name in messages.
     pub(crate) fn name(&self) -> String {
-        format!("{}, {}", safe::path_name(&self.store), self.session.id)
+        format!("{}, {}", safe::path_name(&self.store), safe::path_name(&self.session.id))
     }
 
     /// Its id.
@@ -51,14 +52,16 @@ fn store_at(path: &Path) -> Option<SessionStore> {
 }
 
 /// The sessions of the store at that path; `None` if there is none. What was found on the way through a directory, and is
-/// not called like a database, is no database: not every file there is opened twice.
+/// not called like a database, is not looked at: not every file there is opened twice.
 pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<StoreInputs, CommandError>> {
-    let likely = named || path.is_dir() || path.extension().is_some_and(|extension| extension == "db");
+    let is_called_so = |end: &OsStr| ["db", "sqlite", "sqlite3"].iter().any(|usual| end == *usual);
+    let likely = named || path.is_dir() || path.extension().is_some_and(is_called_so);
     let store = likely.then(|| store_at(path)).flatten()?;
     let input = |(number, session)| SessionInput { store: path.to_owned(), number, session };
     match store.contents() {
-        // Programs have databases of all sorts.
-        Err(ArchiveError::NotOpencode(_)) if !named => None,
+        Ok(StoreContents { sessions, damage }) if sessions.is_empty() && damage.is_empty() => {
+            Some(Err(CommandError::EmptyStore(safe::path_name(path))))
+        }
         Err(error) => Some(Err(CommandError::Archive(error))),
         Ok(StoreContents { sessions, damage }) => Some(Ok(StoreInputs {
             sessions: sessions.into_iter().enumerate().map(input).collect(),

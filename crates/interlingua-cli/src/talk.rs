@@ -6,8 +6,10 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::ProgressBar;
+use interlingua::json::Output;
 
 use crate::error::{CommandError, Exit};
+use crate::outputs::Sink;
 use crate::render;
 use crate::show::safe;
 
@@ -71,13 +73,12 @@ pub(crate) fn clear_bar() {
     }
 }
 
-/// Prints data to stdout, as it is; on a terminal the last line is ended, so that the prompt has a line of its own.
+/// Prints data to stdout, as it is; a terminal gets data that does not steer it, and the last line is ended, so that the
+/// prompt has a line of its own.
 pub(crate) fn data(bytes: &[u8]) -> Result<Exit, CommandError> {
-    let mut stdout = io::stdout().lock();
-    let is_open = !bytes.is_empty() && !bytes.ends_with(b"\n") && stdout.is_terminal();
-    let end: &[u8] = if is_open { b"\n" } else { b"" };
-    let written = stdout.write_all(bytes).and_then(|()| stdout.write_all(end));
-    written.and_then(|()| stdout.flush()).map_err(CommandError::Output)?;
+    let mut sink = Sink::stdout_for_data();
+    Output::write(&mut sink, bytes);
+    sink.finish()?;
     Ok(Exit::Done)
 }
 

@@ -311,3 +311,47 @@ fn changed_lines_that_look_like_names_of_files_are_shown() {
     let counted = dir.run("stats x.json --json");
     assert!(counted.stdout().contains(r#""added":2,"removed":2"#), "{}", counted.stdout());
 }
+
+#[test]
+fn a_title_is_no_wrapper_of_a_program() {
+    let dir = Dir::new("titles");
+    let line = |number: usize, text: &str| {
+        let text = serde_json::to_string(text).expect("JSON");
+        format!(
+            r#"{{"type":"user","uuid":"u{number}","sessionId":"s","cwd":"/w","message":{{"role":"user","content":{text}}}}}"#
+        ) + "\n"
+    };
+    for (texts, title) in [
+        (
+            &["<attached_files>\n<file>x</file>\n</attached_files>\n<userRequest>tie the knot</userRequest>"]
+                [..],
+            "tie the knot",
+        ),
+        (&["<User-Query>tie the knot</User-Query>"], "tie the knot"),
+        (
+            &[
+                "## Context from my IDE setup:\n\n## Open tabs:\n- x\n\n## My request for Codex:\ntie the knot",
+            ],
+            "tie the knot",
+        ),
+        (
+            &["Message Type: NEW_TASK\nTask name: /root/x\nSender: /root\nPayload:\ntie the knot"],
+            "tie the knot",
+        ),
+        (
+            &[
+                "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
+                "tie the knot",
+            ],
+            "tie the knot",
+        ),
+        (&["<command-message>init</command-message>\n<command-name>/init</command-name>"], "/init"),
+        (&["<environment_context>\n<cwd>/w</cwd>\n</environment_context>"], "A session"),
+        (&["<b> is not closed"], "\\<b\\> is not closed"),
+    ] {
+        let log: String = texts.iter().enumerate().map(|(number, text)| line(number, text)).collect();
+        dir.write("x.jsonl", log);
+        let shown = dir.run("show x.jsonl --markdown");
+        assert_eq!(shown.stdout().lines().next(), Some(format!("# {title}").as_str()), "{texts:?}");
+    }
+}

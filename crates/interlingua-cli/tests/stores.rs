@@ -163,3 +163,66 @@ fn a_damaged_page_of_a_database_is_an_error_and_the_rest_is_converted() {
     let record = String::from_utf8(dir.read("out/opencode/ses_1.record.json")).expect("text");
     assert!(record.contains("text-0-text") && record.contains("text-499-text"));
 }
+
+#[test]
+fn a_row_without_json_is_an_error_of_the_input_like_a_torn_line() {
+    for (name, torn) in [
+        ("part", r#"INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_1', '{"type":"text","text":"MARK')"#),
+        ("list", r#"INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_1', '["MARK"]')"#),
+        ("message", r#"INSERT INTO message VALUES ('msg_2', 'ses_1', 2, '{"role":"user", MARK')"#),
+        ("bytes", "INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_1', x'4d41524bff')"),
+    ] {
+        let dir = with_database(&format!("torn_row_{name}"), torn);
+        let run = dir.run("check opencode.db");
+        assert_eq!(run.code, Some(3), "{name}: {}", run.stdout());
+        assert!(run.stdout().contains("holds no JSON object"), "{name}: {}", run.stdout());
+        let run = dir.run("convert opencode.db --to record -o out --strict");
+        assert_eq!(run.code, Some(3), "{name}: {}", run.stderr);
+        let record = String::from_utf8(dir.read("out/opencode/ses_1.record.json")).expect("text");
+        assert!(record.contains("hello there") && record.contains("MARK"), "{name}: {record}");
+    }
+}
+
+#[test]
+fn databases_that_were_found_are_read_or_skipped_and_never_an_error() {
+    let dir = with_database("found_databases", "");
+    std::fs::create_dir_all(dir.path().join("in")).expect("a directory");
+    dir.write("in/claude.jsonl", CLAUDE).write("in/backup.sqlite", dir.read("opencode.db"));
+    for name in ["in/history.db", "in/cache.sqlite3", "in/state.bin"] {
+        let database = Connection::open(dir.path().join(name)).expect("a database");
+        database.execute_batch("CREATE TABLE visits (url text)").expect("a table");
+    }
+    let empty = Connection::open(dir.path().join("in/empty.db")).expect("a database");
+    empty
+        .execute_batch("CREATE TABLE session (id); CREATE TABLE message (id, session_id, data); CREATE TABLE part (id, message_id, data)")
+        .expect("tables");
+    drop(empty);
+    let run = dir.run("convert in --to record -o out");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("converted 2 files, skipped 4"), "{}", run.stderr);
+    assert!(!dir.read("out/backup/ses_1.record.json").is_empty());
+    for command in ["check", "stats"] {
+        assert_eq!(dir.run(&format!("{command} in")).code, Some(0), "{command}");
+        let run = dir.run(&format!("{command} in/empty.db"));
+        assert_eq!((run.code, &*run.stderr), (Some(1), "error: `in/empty.db` holds no session\n"));
+        let run = dir.run(&format!("{command} in/history.db"));
+        assert!(run.stderr.contains("is a database, but not one of OpenCode"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn an_id_of_any_sort_names_a_harmless_file() {
+    let ids = "INSERT INTO session (id, time_created) VALUES ('a' || char(27) || '[2J' || char(8238), 2), ('a␛[2J<U+202E>', 3),
+               ('../../x', 4), ('', 5), (hex(zeroblob(300)), 6), (hex(zeroblob(300)) || '1', 7), ('a' || char(0) || 'b', 8)";
+    let dir = with_database("odd_ids", ids);
+    let run = dir.run("convert -v opencode.db --to record -o out");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let names: Vec<String> = dir.files().into_iter().filter(|name| name.starts_with("out/")).collect();
+    assert_eq!(names.len(), 8, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("out/opencode/")), "{names:?}");
+    assert!(!names.concat().contains(|c: char| c.is_control() || c == '\u{202e}'), "{names:?}");
+    // Two ids never look the same.
+    let lines: std::collections::HashSet<&str> =
+        run.stderr.lines().filter_map(|line| line.split_once(" -> ")).map(|(name, _)| name).collect();
+    assert_eq!(lines.len(), 8, "{}", run.stderr);
+}

@@ -197,3 +197,53 @@ fn what_ends_without_a_newline_ends_its_line_on_a_terminal() {
     let piped = dir.run(convert);
     assert!(piped.stdout.ends_with(b"}"), "{}", piped.stdout());
 }
+
+/// Data is for programs; on a terminal it may not steer the terminal, and the JSON in it means the same.
+#[test]
+fn data_on_a_terminal_does_not_steer_it_and_means_the_same() {
+    let dir = Dir::new("terminal_data");
+    let odd = "\u{7f}\u{85}\u{9b}2J\u{9d}0;t\u{ad}\u{61c}\u{200b}\u{200d}\u{202e}\u{2028}\u{2066}\u{2060}\u{3164}\u{feff}\u{e0041} é漢";
+    let user = |text: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","cwd":"/w","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    };
+    // The second line is torn, and has what no JSON may have.
+    dir.write(
+        "log.jsonl",
+        format!("{}\n{{\"torn\x1b[2J\x1b]0;t\x07\x08\r{odd}\n", user(&format!("hi {odd}"))),
+    );
+    dir.write("order.json", format!(
+        r#"{{"schema":"interlingua.work-order/1","task":"tides","request":{{"model":"claude-opus-5-5","max_tokens":9,"messages":[{{"role":"user","content":"{odd}"}}]}},"backend":{{"dialect":"openai-chat","name":"vllm"}},"model":"tide-1"}}"#
+    ));
+    let is_harmful = |c: char| {
+        c.is_control() && !"\r\n\t".contains(c)
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+                | '\u{3164}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    for args in [
+        "convert -q log.jsonl --to record",
+        "convert -q log.jsonl --to universal",
+        "convert -q log.jsonl --to codex",
+        "convert -q log.jsonl --to claude-code",
+        "convert -q log.jsonl --to record -o /dev/tty",
+        "convert -q log.jsonl --to claude-code -o /dev/stdout",
+        "translate order.json -q",
+    ] {
+        let seen = watch(&dir, args, &[], |_| {});
+        let lines: Vec<&str> = seen.sent.trim_end_matches("\r\n").split("\r\n").collect();
+        assert!(seen.sent.contains("é漢") || seen.sent.contains("\\u9"), "{args}: {:?}", seen.sent);
+        let found = seen.sent.chars().find(|c| is_harmful(*c));
+        assert_eq!(found, None, "{args}: {:?}", seen.sent);
+        assert!(lines.iter().all(|line| !line.contains('\r')), "{args}: {:?}", seen.sent);
+        // The JSON is that of a pipe.
+        let to_pipe = args.replace(" -o /dev/tty", "").replace(" -o /dev/stdout", "");
+        let piped = dir.run(&to_pipe);
+        for (shown, line) in lines.iter().zip(piped.stdout.split(|byte| *byte == b'\n')) {
+            let Ok(meant) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
+            let shown: serde_json::Value = serde_json::from_str(shown).expect("JSON");
+            // Two runs are made at two times.
+            assert!(shown == meant || args.contains("universal"), "{args}: {shown} is not {meant}");
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Content made harmless: whatever a log or a file name holds, none of it steers a terminal or hides from a reader.
 //!
-//! [`visible`] is for texts of a log, [`exact_line`] for names and messages on one line, [`path_name`] for paths, and
-//! [`screen`] for everything that is about to be written to a terminal: it lets pass only our own colours.
+//! [`visible`] is for texts of a log, [`exact_line`] for names and messages on one line, [`path_name`] for paths,
+//! [`screen`] for text that is about to be written to a terminal: it lets pass only our own colours. [`DataScreen`] is for
+//! data that is about to be written to one.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -91,7 +92,12 @@ pub(crate) fn path_name(path: impl AsRef<Path>) -> String {
 /// characters are only in strings.
 pub(crate) fn json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
-    for c in document.chars() {
+    escape(document, &mut out);
+    out
+}
+
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
         if is_risky(c) || is_joiner(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a string does not fail.
@@ -99,6 +105,59 @@ pub(crate) fn json(document: &str) -> String {
             }
         } else {
             out.push(c);
+        }
+    }
+}
+
+/// Data on its way to a terminal, in pieces. Characters that steer a terminal or cannot be seen become the escape sequences
+/// of JSON, so a document keeps its meaning; bytes that are no UTF-8 are shown as `<0x9B>`.
+#[derive(Default)]
+pub(crate) struct DataScreen {
+    /// The beginning of a character, or a carriage return, whose next byte decides how it is shown.
+    cut: Vec<u8>,
+}
+
+impl DataScreen {
+    /// The text for the terminal, as far as the bytes so far decide it.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
+        let mut all = std::mem::take(&mut self.cut);
+        all.extend_from_slice(bytes);
+        let whole = all.len() - cut_length(&all);
+        self.cut = all.split_off(whole);
+        shown_data(&all)
+    }
+
+    /// The text for what the last piece left open.
+    pub(crate) fn finish(&mut self) -> String {
+        shown_data(&std::mem::take(&mut self.cut))
+    }
+}
+
+/// How many bytes at the end need the next byte: a carriage return, or the beginning of a character.
+fn cut_length(bytes: &[u8]) -> usize {
+    if bytes.ends_with(b"\r") {
+        return 1;
+    }
+    let last = bytes.get(bytes.len().saturating_sub(3)..).unwrap_or_default();
+    let begin = last.iter().rposition(|byte| *byte & 0xc0 != 0x80);
+    let tail = begin.and_then(|begin| last.get(begin..)).unwrap_or_default();
+    match std::str::from_utf8(tail) {
+        // No error length: the character may go on.
+        Err(error) if error.valid_up_to() == 0 && error.error_len().is_none() => tail.len(),
+        Ok(_) | Err(_) => 0,
+    }
+}
+
+fn shown_data(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for (at, line) in chunk.valid().split("\r\n").enumerate() {
+            out.push_str(if at > 0 { "\r\n" } else { "" });
+            escape(line, &mut out);
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string does not fail.
+            let _ = write!(out, "<0x{byte:02X}>");
         }
     }
     out
@@ -298,6 +357,17 @@ mod tests {
             ["\x1b[8m", "\x1b[2J", "\x1b]0;x\x07", "\u{9b}1m", "\x1b[41m", "\x1b[1;31m", "\u{202e}", "\r"]
         {
             assert!(!screen(steering).contains(is_risky), "{steering:?}");
+        }
+    }
+
+    #[test]
+    fn data_in_any_pieces_is_shown_the_same_and_steers_no_terminal() {
+        let data = b"{\"a\":\"\xe2\x80\xae \xc2\x9b \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb\"}\r\n\x1b[2J \r \x9b \xe2\x80\n\tx\xf3\xa0\x81\x81\xf0\x9f";
+        let shown = "{\"a\":\"\\u202e \\u009b 👩\\u200d💻\"}\r\n\\u001b[2J \\u000d <0x9B> <0xE2><0x80>\n\tx\\udb40\\udc41<0xF0><0x9F>";
+        for size in 1..=data.len() {
+            let mut screen = DataScreen::default();
+            let pieces: String = data.chunks(size).map(|piece| screen.push(piece)).collect();
+            assert_eq!(pieces + &screen.finish(), shown, "{size}");
         }
     }
 

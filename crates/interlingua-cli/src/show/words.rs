@@ -1,7 +1,6 @@
 //! The words of a story, once for all its forms. What comes from the content is returned as it is; each form makes it
 //! harmless in its own way.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use interlingua::framing::Framing;
@@ -352,18 +351,21 @@ pub(crate) fn title(story: &Story, part: &SessionPart) -> String {
     }
     // The first question of the person is the best name for a session.
     let entries = story.entries.get(part.entries.clone()).unwrap_or_default();
-    let texts = || {
-        let asked = entries.iter().filter_map(|entry| match &entry.body {
-            EntryBody::Said(SpokenBy::Person | SpokenBy::Agent, pieces) => Some(pieces),
+    let texts = |speakers: fn(&SpokenBy) -> bool| {
+        let said = entries.iter().filter_map(move |entry| match &entry.body {
+            EntryBody::Said(by, pieces) if speakers(by) => Some(pieces),
             _ => None,
         });
-        asked.flatten().filter_map(|piece| match piece {
+        said.flatten().filter_map(|piece| match piece {
             Piece::Text(text) => Some(text.decode()),
             _ => None,
         })
     };
-    let asked = texts().find_map(|text| persons_words(&text).map(str::to_owned));
-    let asked = asked.or_else(|| texts().next().map(Cow::into_owned)).unwrap_or_default();
+    let mut asked = texts(|by| matches!(by, SpokenBy::Person | SpokenBy::Agent));
+    let asked = asked.find_map(|text| persons_words(&text).map(str::to_owned));
+    // A session without a question may be a command.
+    let asked = asked.or_else(|| texts(|_| true).find_map(|text| command(&text).map(str::to_owned)));
+    let asked = asked.unwrap_or_default();
     let line = asked.lines().find(|line| !line.trim().is_empty()).unwrap_or("A session").trim();
     match line.char_indices().nth(90) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -373,19 +375,42 @@ pub(crate) fn title(story: &Story, part: &SessionPart) -> String {
 
 /// Elements in which programs put the words of the person.
 const OF_PERSON: [&str; 8] =
-    ["user_query", "user_message", "user_request", "user_input", "user_prompt", "query", "prompt", "task"];
+    ["userquery", "usermessage", "userrequest", "userinput", "userprompt", "query", "prompt", "task"];
+
+/// Lines after which the words of the person follow, in prompts that begin with a line of the program: those of Codex in an
+/// editor, and of its agents among one another.
+const BEFORE_WORDS: [(&str, &str); 2] =
+    [("## Context from my IDE", "\n## My request for Codex:"), ("Message Type: ", "\nPayload:")];
 
 /// The words of the person in a prompt that a program wrapped: the content of `<user_query>` and the like, or what follows the
-/// elements with which the program began it (`<environment_context>…</environment_context>`).
+/// elements or lines with which the program began it (`<environment_context>…</environment_context>`).
 fn persons_words(text: &str) -> Option<&str> {
     let mut rest = text.trim();
     while let Some((name, inside, after)) = first_element(rest) {
-        if OF_PERSON.contains(&name) {
+        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        if OF_PERSON.contains(&plain.to_ascii_lowercase().as_str()) {
             return Some(inside.trim()).filter(|words| !words.is_empty());
         }
         rest = after.trim();
     }
+    for (begin, last) in BEFORE_WORDS {
+        if let (true, Some((_, words))) = (rest.starts_with(begin), rest.split_once(last)) {
+            rest = words.trim();
+        }
+    }
     Some(rest).filter(|rest| !rest.is_empty())
+}
+
+/// The command that a prompt is: `<command-name>/init</command-name>`.
+fn command(text: &str) -> Option<&str> {
+    let mut rest = text.trim();
+    while let Some((name, inside, after)) = first_element(rest) {
+        if name == "command-name" {
+            return Some(inside.trim()).filter(|name| !name.is_empty());
+        }
+        rest = after.trim();
+    }
+    None
 }
 
 /// The element with which a text begins: its name, its content and the text behind it.

@@ -2,6 +2,7 @@
 //! its message in an export.
 
 use super::{moment, tool};
+use crate::error::Code;
 use crate::json::Str;
 use crate::model::{
     Author, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource,
@@ -107,6 +108,13 @@ impl Sort {
     }
 }
 
+/// Reports a row or a file of a store that holds no JSON object: the store gives its text in `raw`.
+pub(super) fn report_unreadable(document: Val<'_>, out: &mut Events<'_>) {
+    if document.str_or_empty("type") == "unreadable" && document.has_str("raw") {
+        out.problem(Code::InvalidJson, None, "this row or file of the store holds no JSON object");
+    }
+}
+
 /// Reads a part that is a document of its own. `said` is when a run printed it.
 pub(super) fn read_alone<'t>(
     part: &PartMembers<'t>,
@@ -152,6 +160,7 @@ pub(super) fn read_alone<'t>(
             read_event(part, out);
         }
         Sort::Step | Sort::Other => {
+            report_unreadable(part.root, out);
             let mut head = notice_head(part, out);
             begin(&mut head);
             let item = out.start(head);
@@ -197,6 +206,7 @@ pub(super) fn read_within(
         // Steps are where the message begins and ends, and say again what it says; what happened has been said.
         Sort::Step | Sort::Retry | Sort::Compaction => part.note_kind(),
         Sort::Other => {
+            report_unreadable(part.root, out);
             let mut head = notice_head(part, out);
             head.within = Some(item);
             let inner = out.start(head);

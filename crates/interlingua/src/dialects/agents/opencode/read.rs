@@ -181,6 +181,7 @@ impl OpencodeReader {
     fn head(&mut self, head: Val<'_>, out: &mut Events<'_>) {
         let info = head.get("info").filter(|info| info.kind() == Kind::Object);
         if let Some(info) = info {
+            part::report_unreadable(info, out);
             self.enter(info.get("id"), out);
             self.facts(info, out);
         } else {
@@ -215,6 +216,7 @@ impl OpencodeReader {
         let message = MessageMembers::new(info);
         self.enter(message.session, out);
         let Some(author) = message.author() else {
+            part::report_unreadable(info, out);
             return notice(Str::escaped("message"), out);
         };
         let id = message.id.word();
