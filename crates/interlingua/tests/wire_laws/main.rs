@@ -10,6 +10,7 @@ mod sdk_user;
 mod support;
 
 mod answers;
+mod inner_items;
 mod numbers;
 mod schemas;
 mod tools;
