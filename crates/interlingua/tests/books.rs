@@ -11,8 +11,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use support::books::{Breach, Excuse, Source, judge};
-use support::canary::{canary_law, plant};
+use support::books::{Breach, Excuse, MADE_OF_A_KEPT_LINE, Source, judge};
+use support::canary::{EXCUSES as CANARIES, canary_law, plant};
 use support::leaves::{Words, counting_law, leaf_law, nothing_law};
 use support::readers::{naming_law, reader_law};
 use support::said::said_law;
@@ -154,9 +154,6 @@ const CLAIMED_IN_VAIN: &[Excuse] = &[];
 /// Leaves that become a field under another name than they are claimed for.
 const NAMED_OTHERWISE: &[Excuse] = &[];
 
-/// What a reader puts together (hunks as a diff, seconds as milliseconds) comes back as the line that it was made of.
-const MADE_OF_A_KEPT_LINE: &str = "made of values in another form; the line that is given back has those";
-
 const LEAVES: &[Excuse] = &[
     ("record", "opencode", "/session/agent-meta/model-id", "`unknown` follows from the documents given back"),
     ("record", "opencode", "/session/agent-meta/model-provider", "follows from the documents given back"),
@@ -246,12 +243,6 @@ const LEAVES: &[Excuse] = &[
     ("record-v2", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
     ("record", "qwen-code", "/files[]/action", "follows from the line that is given back"),
     ("record-v2", "qwen-code", "/files[]/action", "follows from the line that is given back"),
-    (
-        "universal",
-        "copilot-cli",
-        "/data/item/content[]/text",
-        "an empty text stands where state was that only its issuer reads",
-    ),
     ("*", "claude-code", "/files[]/diff", MADE_OF_A_KEPT_LINE),
     ("*", "claude-code", "/files[]/action", MADE_OF_A_KEPT_LINE),
     ("*", "claude-code", "/duration", MADE_OF_A_KEPT_LINE),
@@ -421,152 +412,4 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ("anthropic", "kimi", "result/text", "says where the picture of a result stands"),
     ("anthropic", "copilot", "message/text User", "says which result a picture belongs to"),
     ("anthropic", "copilot", "result/text", "says where the picture of a result stands"),
-];
-
-const CANARIES: &[Excuse] = &[
-    ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
-    (
-        "record-v2",
-        "codex",
-        "/files[]/action",
-        "follows from the patch, in the call or in an event; both are given back",
-    ),
-    ("record", "codex", "/event-type", "the head of the oldest logs has no type"),
-    (
-        "codex",
-        "universal",
-        "/unified_diff",
-        "an event tells what a patch did; the result of its call says it",
-    ),
-    ("codex", "universal", "/move_path", "an event tells what a patch did; the result of its call says it"),
-    (
-        "record",
-        "codex",
-        "/files[]/action",
-        "follows from the patch, in the call or in an event; both are given back",
-    ),
-    (
-        "codex",
-        "*",
-        "/payload/call_id",
-        "that an agent was started has no place there; what the agent says names the call",
-    ),
-    (
-        "codex",
-        "*",
-        "/payload/item/id",
-        "that an agent was started has no place there; what the agent says names the call",
-    ),
-    ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
-    ("record-v2", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
-    (
-        "record-v2",
-        "cursor",
-        "/session/vendor-ext/data/unrecorded",
-        "what no transcript has follows from whose it is",
-    ),
-    ("record", "amp", "/children[]/files[]/action", "follows from the change that is given back"),
-    ("claude-code", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
-    ("pi", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
-    ("record", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
-    (
-        "record",
-        "cursor",
-        "/session/vendor-ext/data/unrecorded",
-        "what no transcript has follows from whose it is",
-    ),
-    ("*", "claude-code", "/files[]/diff", MADE_OF_A_KEPT_LINE),
-    ("*", "claude-code", "/files[]/action", MADE_OF_A_KEPT_LINE),
-    ("*", "claude-code", "/token-usage/response-id", MADE_OF_A_KEPT_LINE),
-    (
-        "claude-stream",
-        "gemini-cli",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "claude-stream",
-        "qwen-code",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    ("record", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
-    ("record-v2", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
-    ("record", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
-    ("record-v2", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
-    ("record", "qwen-code", "/files[]/action", "follows from the line that is given back"),
-    ("record-v2", "qwen-code", "/files[]/action", "follows from the line that is given back"),
-    ("record", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
-    ("record", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
-    ("record-v2", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
-    ("record-v2", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
-    (
-        "opencode",
-        "copilot-cli",
-        "/modelID",
-        "a message of the storage has no content and no line; the session has a model",
-    ),
-    (
-        "claude-stream",
-        "opencode",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "openai-responses",
-        "gemini",
-        "encrypted_content",
-        "another's state stands there in base64, with its issuer's name",
-    ),
-    ("anthropic", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
-    ("kimi", "anthropic", "id", "letters that are not taken stand there in hexadecimal digits"),
-    ("openai-chat", "anthropic", "id", "letters that are not taken stand there in hexadecimal digits"),
-    ("anthropic", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
-    (
-        "copilot",
-        "gemini",
-        "reasoning_opaque",
-        "another's state stands there in base64, with its issuer's name",
-    ),
-    ("openai-chat", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
-    ("openai-chat", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
-    (
-        "claude-stream",
-        "claude-code",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "claude-stream",
-        "pi",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "claude-stream",
-        "copilot-cli",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "claude-stream",
-        "claude-stream",
-        "/request_id",
-        "what was asked has no place in the agent's input; the answer, which has, names it",
-    ),
-    (
-        "claude-stream",
-        "claude-stream",
-        "/message/content[]/content",
-        "a failed result has no place in the agent's input; the refusal it shows has, and gives the reason",
-    ),
-    ("kimi-code", "universal", "/event/display/after", "what a call would change is said with its result"),
-    ("kimi-code", "universal", "/event/display/before", "what a call would change is said with its result"),
-    ("kimi-code", "universal", "/event/display/path", "what a call would change is said with its result"),
-    ("*", "kimi-cli", "/data/permission-mode", "the line given back says it as true or false"),
-    ("*", "kimi-cli", "/session/vendor-ext/data/unrecorded", "follows from whose log is given back"),
-    ("*", "kimi-cli", "files[]/action", "the line given back has the file before and after"),
-    ("*", "kimi-cli", "files[]/diff", "the line given back has the file before and after"),
-    ("*", "kimi-code", "files[]/action", "the line given back has the file before and after"),
-    ("*", "kimi-code", "files[]/diff", "the line given back has the file before and after"),
 ];

@@ -29,6 +29,8 @@ struct ItemNode {
     tail: ItemTail<'static>,
     /// The time at the source when it began, if it has none of its own.
     clock: Option<Raw<'static>>,
+    /// The number of the item whose frame holds this one: its own, if it stands alone.
+    frame: usize,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,11 @@ impl GatheredItems {
         self.numbers.get(&id).map(|&at| GatheredItem { all: self, at })
     }
 
+    /// The item that has that frame.
+    pub fn item_of(&self, FrameNumber(at): FrameNumber) -> Option<GatheredItem<'_>> {
+        (at < self.items.len()).then_some(GatheredItem { all: self, at })
+    }
+
     /// All of them.
     pub fn items(&self) -> impl Iterator<Item = GatheredItem<'_>> {
         (0..self.items.len()).map(|at| GatheredItem { all: self, at })
@@ -85,19 +92,28 @@ impl GatheredItems {
     }
 
     /// An item that lies within another at its source begins, and stands alone here, after the first.
-    pub fn start_apart(&mut self, head: &ItemHead<'_>) {
-        self.apart.push(self.items.len());
+    pub fn start_apart(&mut self, head: &ItemHead<'_>) -> FrameNumber {
+        let number = self.items.len();
+        self.apart.push(number);
         self.add(head, None, None);
+        FrameNumber(number)
+    }
+
+    /// An item that lies within another at its source begins, and lies here in the frame of that number.
+    pub fn start_in(&mut self, head: &ItemHead<'_>, frame: FrameNumber) {
+        self.add(head, Some(frame.0), None);
     }
 
     fn add(&mut self, head: &ItemHead<'_>, around: Option<usize>, clock: Option<Raw<'static>>) {
         let (at, tail) = (self.items.len(), ItemTail::new(head.id, Status::Completed));
         self.has_call |= matches!(head.kind, ItemKind::ToolCall(_));
+        let frame = around.and_then(|around| self.items.get(around)).map_or(at, |around| around.frame);
         if let Some(around) = around.and_then(|around| self.items.get_mut(around)) {
             around.content.push(ContentNode::Item(at));
         }
         self.numbers.insert(head.id, at);
-        self.items.push(ItemNode { head: head.clone().into_owned(), content: Vec::new(), tail, clock });
+        let head = head.clone().into_owned();
+        self.items.push(ItemNode { head, content: Vec::new(), tail, clock, frame });
     }
 
     /// An item grows. Pieces of one part join.
@@ -162,6 +178,10 @@ pub struct GatheredItem<'g> {
     at: usize,
 }
 
+/// The number of an item that has a frame of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameNumber(usize);
+
 /// What an item holds, in order.
 #[derive(Clone, Copy, Debug)]
 pub enum GatheredContent<'g> {
@@ -180,6 +200,12 @@ impl<'g> GatheredItem<'g> {
     /// How it began.
     pub fn head(self) -> &'g ItemHead<'static> {
         &self.node().head
+    }
+
+    /// The item whose frame holds this one, and its number.
+    pub fn frame(self) -> (GatheredItem<'g>, FrameNumber) {
+        let at = self.node().frame;
+        (GatheredItem { all: self.all, at }, FrameNumber(at))
     }
 
     /// How it ended.

@@ -3,7 +3,7 @@
 use super::build::{BuiltFrames, LogBuilder};
 use super::file::{LogFile, is_date};
 use super::fill::{Fillings, address, note_equal};
-use super::gather::{GatheredItem, GatheredItems};
+use super::gather::{FrameNumber, GatheredItem, GatheredItems};
 use super::identity::SessionIds;
 use super::media::MediaRules;
 use super::values::NativeObject;
@@ -266,13 +266,26 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
-        if self.is_apart(head) {
-            lose_of_head(&F::RULES, head, None, out);
-            if F::RULES.chained {
-                self.frames.lose_of_head(head, None, out);
+        match self.inner_place(head) {
+            InnerPlace::Within => {}
+            InnerPlace::InFrame(frame) => {
+                out.ledger.note(MOVED_OUT);
+                let around = self.items.item_of(frame);
+                self.lose_of_head(head, around, out);
+                return self.items.start_in(head, frame);
             }
-            self.form.lose_of_head(head, None, out);
-            return self.items.start_apart(head);
+            InnerPlace::Apart => {
+                self.lose_of_head(head, None, out);
+                if !matches!(head.kind, ItemKind::ToolResult(_)) {
+                    out.ledger.note(MOVED_OUT);
+                }
+                if needs_message(&F::RULES, &head.kind) {
+                    let frame = self.items.start_apart(&ItemHead { kind: ItemKind::Message, ..head.clone() });
+                    return self.items.start_in(head, frame);
+                }
+                self.items.start_apart(head);
+                return;
+            }
         }
         let joins = self.joins(head);
         let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
@@ -293,11 +306,7 @@ impl<F: LogForm> LogWriter<F> {
             } else {
                 head.within.and_then(|around| self.items.item(around))
             };
-            lose_of_head(&F::RULES, head, around, out);
-            if F::RULES.chained {
-                self.frames.lose_of_head(head, around, out);
-            }
-            self.form.lose_of_head(head, around, out);
+            self.lose_of_head(head, around, out);
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
         let takes_clock = timeless && !is_within && !self.restoring && !F::RULES.untimed;
@@ -306,11 +315,6 @@ impl<F: LogForm> LogWriter<F> {
             *taken = true;
             time.clone()
         });
-        let needs_message = match head.kind {
-            ItemKind::ToolCall(_) => F::RULES.calls_together || F::RULES.answers_together,
-            ItemKind::Reasoning => F::RULES.answers_together,
-            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => false,
-        };
         if joins {
             out.ledger.note(if F::RULES.answers_together {
                 "what was said in a row joined one message"
@@ -319,7 +323,7 @@ impl<F: LogForm> LogWriter<F> {
             });
             return self.items.join(head);
         }
-        if needs_message && !is_within && !self.restoring {
+        if needs_message(&F::RULES, &head.kind) && !is_within && !self.restoring {
             // A message that has room for others.
             self.items.start(&ItemHead { kind: ItemKind::Message, ..head.clone() }, clock);
             return self.items.join(head);
@@ -327,13 +331,45 @@ impl<F: LogForm> LogWriter<F> {
         self.items.start(head, clock);
     }
 
-    /// Whether an item stands alone although it lies within the message at hand: some agents write what came of a call
-    /// beside it, and no other takes that for something the assistant says.
-    fn is_apart(&self, head: &ItemHead<'_>) -> bool {
-        let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
-        let is_result = matches!(head.kind, ItemKind::ToolResult(_));
-        let restored = self.restoring || self.root_restoring;
-        is_result && !restored && around.is_some_and(|around| around.head().author == Author::Assistant)
+    /// Where an item stands that lies within the one at hand. A frame is of one author: thoughts and calls leave the words
+    /// of anyone but the assistant, results leave those of the assistant, and only a message holds other items.
+    fn inner_place(&self, head: &ItemHead<'_>) -> InnerPlace {
+        let is_restored = self.restoring || self.root_restoring || self.restored;
+        let around = head.within.filter(|_| !is_restored).and_then(|around| self.items.item(around));
+        let Some(around) = around else { return InnerPlace::Within };
+        let (frame, number) = around.frame();
+        let by_assistant = frame.head().author == Author::Assistant;
+        // What has left the frame at hand follows it, and so does the next that fits there.
+        let last = self.items.apart().last().filter(|last| {
+            last.of() == Of::Message && [last.head().author, head.author] == [Author::Assistant; 2]
+        });
+        match head.kind {
+            ItemKind::ToolResult(_) if by_assistant || self.items.apart().next().is_some() => {
+                InnerPlace::Apart
+            }
+            ItemKind::Reasoning | ItemKind::ToolCall(_) if !by_assistant => match last {
+                Some(last) => InnerPlace::InFrame(last.frame().1),
+                None => InnerPlace::Apart,
+            },
+            _ if around.of() == Of::Message => InnerPlace::Within,
+            _ if frame.of() == Of::Message && frame.head().author == head.author => {
+                InnerPlace::InFrame(number)
+            }
+            ItemKind::Message
+            | ItemKind::Reasoning
+            | ItemKind::ToolCall(_)
+            | ItemKind::ToolResult(_)
+            | ItemKind::Notice(_) => InnerPlace::Apart,
+        }
+    }
+
+    /// Gives up what a frame cannot say of an item that begins.
+    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+        lose_of_head(&F::RULES, head, around, out);
+        if F::RULES.chained {
+            self.frames.lose_of_head(head, around, out);
+        }
+        self.form.lose_of_head(head, around, out);
     }
 
     /// Whether an item joins the message at hand.
@@ -377,8 +413,9 @@ impl<F: LogForm> LogWriter<F> {
                 out.lose_part(Of::Reasoning, &part, Reason::Refused);
             }
         }
-        let whole = self.items.root().filter(|root| root.head().id == tail.id);
-        let unsaid = whole.filter(|root| !self.restoring && !root.says_anything());
+        let mut frames = self.items.root().into_iter().chain(self.items.apart());
+        let whole = frames.find(|frame| frame.head().id == tail.id);
+        let unsaid = whole.filter(|frame| !self.restoring && !frame.says_anything());
         if let Some(ItemHead { native_id, parent, time, model, agent, parent_call, .. }) =
             unsaid.map(GatheredItem::head)
         {
@@ -476,13 +513,34 @@ impl<F: LogForm> LogWriter<F> {
             if item.says_anything() {
                 self.form.build(item, &mut log);
             }
-            for item in self.items.apart() {
+            for item in self.items.apart().filter(|item| item.says_anything()) {
                 log.frames.begin(item);
                 self.form.build(item, &mut log);
             }
         }
         self.items.clear();
         self.said.clear();
+    }
+}
+
+/// Where an item stands that lies within another at its source.
+enum InnerPlace {
+    /// In the item that is around it.
+    Within,
+    /// In the frame of that number, beside the items there.
+    InFrame(FrameNumber),
+    /// In a frame of its own, after the one at hand.
+    Apart,
+}
+
+const MOVED_OUT: &str = "an item inside one that cannot hold it was put beside that one";
+
+/// Whether an item has a place only in a message.
+const fn needs_message(rules: &LogRules, kind: &ItemKind<'_>) -> bool {
+    match kind {
+        ItemKind::ToolCall(_) => rules.calls_together || rules.answers_together,
+        ItemKind::Reasoning => rules.answers_together,
+        ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => false,
     }
 }
 

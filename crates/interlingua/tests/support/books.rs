@@ -258,6 +258,23 @@ impl Breach {
 /// beginning, if it ends with `*`), and why that is right.
 pub type Excuse = (&'static str, &'static str, &'static str, &'static str);
 
+/// What a reader puts together (hunks as a diff, seconds as milliseconds) comes back as the line that it was made of.
+pub const MADE_OF_A_KEPT_LINE: &str = "made of values in another form; the line that is given back has those";
+
+/// Whether one of the excuses is for the breach.
+pub fn is_excused(breach: &Breach, excuses: &[Excuse]) -> bool {
+    excuses.iter().any(|excuse| fits(excuse, breach))
+}
+
+fn fits((from, to, place, _): &Excuse, breach: &Breach) -> bool {
+    (*from == "*" || *from == breach.from)
+        && (*to == "*" || *to == breach.to)
+        && match place.strip_suffix('*') {
+            Some(start) => breach.place.starts_with(start),
+            None => breach.place.ends_with(place),
+        }
+}
+
 /// Fails with every breach that has no excuse, and with every excuse that nothing needs any more.
 pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
     assert!(cases > 0, "the law was tried on nothing");
@@ -265,15 +282,7 @@ pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
     let mut rest: BTreeMap<(&str, &str, String), (usize, String)> = BTreeMap::new();
     let all = breaches.len();
     for breach in breaches {
-        let fits = |(from, to, place, _): &Excuse| {
-            (*from == "*" || *from == breach.from)
-                && (*to == "*" || *to == breach.to)
-                && match place.strip_suffix('*') {
-                    Some(start) => breach.place.starts_with(start),
-                    None => breach.place.ends_with(place),
-                }
-        };
-        if let Some(at) = excuses.iter().position(fits) {
+        if let Some(at) = excuses.iter().position(|excuse| fits(excuse, &breach)) {
             used[at] = true;
             continue;
         }

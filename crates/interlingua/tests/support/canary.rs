@@ -7,7 +7,7 @@ use interlingua::ledger::{Fate, Reason};
 use interlingua::model::Field;
 use interlingua::tape::{Claim, Kind};
 
-use super::books::{Breach, Fates, Source, SourceLeaf};
+use super::books::{Breach, Excuse, Fates, MADE_OF_A_KEPT_LINE, Source, SourceLeaf};
 use super::leaves::says;
 use super::{Case, Way, convert_traced};
 
@@ -208,3 +208,152 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
     }
     breaches
 }
+
+/// Where a canary need not sing: from, to, end of the path or field, why.
+pub const EXCUSES: &[Excuse] = &[
+    ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
+    (
+        "record-v2",
+        "codex",
+        "/files[]/action",
+        "follows from the patch, in the call or in an event; both are given back",
+    ),
+    ("record", "codex", "/event-type", "the head of the oldest logs has no type"),
+    (
+        "codex",
+        "universal",
+        "/unified_diff",
+        "an event tells what a patch did; the result of its call says it",
+    ),
+    ("codex", "universal", "/move_path", "an event tells what a patch did; the result of its call says it"),
+    (
+        "record",
+        "codex",
+        "/files[]/action",
+        "follows from the patch, in the call or in an event; both are given back",
+    ),
+    (
+        "codex",
+        "*",
+        "/payload/call_id",
+        "that an agent was started has no place there; what the agent says names the call",
+    ),
+    (
+        "codex",
+        "*",
+        "/payload/item/id",
+        "that an agent was started has no place there; what the agent says names the call",
+    ),
+    ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
+    ("record-v2", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
+    (
+        "record-v2",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
+    ("record", "amp", "/children[]/files[]/action", "follows from the change that is given back"),
+    ("claude-code", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
+    ("pi", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
+    ("record", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
+    (
+        "record",
+        "cursor",
+        "/session/vendor-ext/data/unrecorded",
+        "what no transcript has follows from whose it is",
+    ),
+    ("*", "claude-code", "/files[]/diff", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/files[]/action", MADE_OF_A_KEPT_LINE),
+    ("*", "claude-code", "/token-usage/response-id", MADE_OF_A_KEPT_LINE),
+    (
+        "claude-stream",
+        "gemini-cli",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "qwen-code",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    ("record", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
+    ("record-v2", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
+    ("record", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
+    ("record-v2", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
+    ("record", "qwen-code", "/files[]/action", "follows from the line that is given back"),
+    ("record-v2", "qwen-code", "/files[]/action", "follows from the line that is given back"),
+    ("record", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
+    ("record", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
+    ("record-v2", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
+    ("record-v2", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
+    (
+        "opencode",
+        "copilot-cli",
+        "/modelID",
+        "a message of the storage has no content and no line; the session has a model",
+    ),
+    (
+        "claude-stream",
+        "opencode",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "openai-responses",
+        "gemini",
+        "encrypted_content",
+        "another's state stands there in base64, with its issuer's name",
+    ),
+    ("anthropic", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
+    ("kimi", "anthropic", "id", "letters that are not taken stand there in hexadecimal digits"),
+    ("openai-chat", "anthropic", "id", "letters that are not taken stand there in hexadecimal digits"),
+    ("anthropic", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
+    (
+        "copilot",
+        "gemini",
+        "reasoning_opaque",
+        "another's state stands there in base64, with its issuer's name",
+    ),
+    ("openai-chat", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
+    ("openai-chat", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
+    (
+        "claude-stream",
+        "claude-code",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "pi",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "copilot-cli",
+        "/event/message/model",
+        "a response's own model is lost; its items name the same one",
+    ),
+    (
+        "claude-stream",
+        "claude-stream",
+        "/request_id",
+        "what was asked has no place in the agent's input; the answer, which has, names it",
+    ),
+    (
+        "claude-stream",
+        "claude-stream",
+        "/message/content[]/content",
+        "a failed result has no place in the agent's input; the refusal it shows has, and gives the reason",
+    ),
+    ("kimi-code", "universal", "/event/display/after", "what a call would change is said with its result"),
+    ("kimi-code", "universal", "/event/display/before", "what a call would change is said with its result"),
+    ("kimi-code", "universal", "/event/display/path", "what a call would change is said with its result"),
+    ("*", "kimi-cli", "/data/permission-mode", "the line given back says it as true or false"),
+    ("*", "kimi-cli", "/session/vendor-ext/data/unrecorded", "follows from whose log is given back"),
+    ("*", "kimi-cli", "files[]/action", "the line given back has the file before and after"),
+    ("*", "kimi-cli", "files[]/diff", "the line given back has the file before and after"),
+    ("*", "kimi-code", "files[]/action", "the line given back has the file before and after"),
+    ("*", "kimi-code", "files[]/diff", "the line given back has the file before and after"),
+];

@@ -360,6 +360,8 @@ impl AnswerForm for WholeCandidates {
 #[derive(Default)]
 pub(super) struct ResponseChunks {
     head: JsonBuffer,
+    /// Whether a chunk has been written: each has the head.
+    has_chunk: bool,
     /// The answer that speaks.
     answer: u64,
     candidates: BTreeMap<u64, StreamedCandidate>,
@@ -416,7 +418,8 @@ impl AnswerForm for ResponseChunks {
     }
 
     fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut Target<'_>) -> bool {
-        if head.usage.is_some() {
+        let is_head_unwritten = !self.has_chunk && !self.head.bytes().is_empty();
+        if head.usage.is_some() || is_head_unwritten {
             out.json.begin_frame("data: ").object();
             write_usage(head, out);
             self.end_chunk(out);
@@ -451,7 +454,8 @@ impl ResponseChunks {
         out.json.u64(answer).end_object().end_array();
     }
 
-    fn end_chunk(&self, out: &mut Target<'_>) {
+    fn end_chunk(&mut self, out: &mut Target<'_>) {
+        self.has_chunk = true;
         if !self.head.bytes().is_empty() {
             out.json.values(self.head.bytes());
         }

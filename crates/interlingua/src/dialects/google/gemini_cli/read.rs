@@ -15,7 +15,7 @@ use crate::model::{
     Session, Shape, Status, Stop, StopClass, ToolResult, Turn, Usage, Words,
 };
 use crate::pipe::{Doc, Events, Reader};
-use crate::tape::{Kind, Member as _, Val};
+use crate::tape::{Claim, Kind, Member as _, Val};
 
 #[derive(Default)]
 pub(super) struct GeminiReader {
@@ -514,8 +514,11 @@ impl GeminiReader {
             increase.filter(|more| more.counts().iter().any(|(_, count)| count.is_some_and(|n| n > 0)));
         let stop = message.finish.note_text(Field::StopReason).map(stop);
         if more.is_some() || stop.is_some() {
-            // The message names the model that answered.
-            let model = message.model.and_then(|model| model.str());
+            // The message names the model that answered; no item of the user has it.
+            let model = message.model.and_then(|model| match model.claimed() {
+                Claim::Free => model.note_text(Field::TurnModel),
+                Claim::Taken(_) | Claim::Noted(_) | Claim::Placed => model.str(),
+            });
             out.event(&Event::Usage(Turn { model, usage: more, stop, ..Turn::default() }));
         }
     }

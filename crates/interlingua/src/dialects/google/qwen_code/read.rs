@@ -86,6 +86,10 @@ impl Reader for QwenReader {
             _ => notice(&line, None, out),
         }
     }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        self.end_response(out);
+    }
 }
 
 impl QwenReader {
@@ -139,9 +143,19 @@ impl QwenReader {
     fn used(&mut self, counts: Val<'_>, usage: Usage, model: Option<Str<'_>>, out: &mut Events<'_>) {
         let number = |name| counts.get(name).and_then(|count| count.u64());
         let own = [number("promptTokenCount"), number("candidatesTokenCount")];
-        let id = self.response.take().filter(|(_, known)| *known == own);
+        let is_own = self.response.as_ref().is_some_and(|(_, known)| *known == own);
+        let id = self.response.take_if(|_| is_own);
         let id = id.map(|(id, _)| Str::escaped(&id).into_owned());
+        self.end_response(out);
         out.event(&Event::Usage(Turn { id, model, usage: Some(usage), ..Turn::default() }));
+    }
+
+    /// Emits the id of a response that no message followed.
+    fn end_response(&mut self, out: &mut Events<'_>) {
+        if let Some((id, _)) = self.response.take() {
+            let id = Some(Str::escaped(&id));
+            out.event(&Event::Usage(Turn { id, ..Turn::default() }));
+        }
     }
 
     /// What a tool said; with it stands how it went.
@@ -275,6 +289,7 @@ impl QwenReader {
             "api_response" if event.get("subagent_id").is_none() => {
                 let number = |name| event.get(name).and_then(|count| count.u64());
                 let own = [number("input_token_count"), number("output_token_count")];
+                self.end_response(out);
                 let id = event.note_str("response_id", Field::TurnId);
                 self.response = id.map(|id| (id.as_escaped().to_owned(), own));
             }

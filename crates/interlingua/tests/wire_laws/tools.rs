@@ -1,0 +1,189 @@
+//! Names of tools across an exchange, and losses of neighbouring tools.
+
+use std::collections::BTreeSet;
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::ledger::{Fate, Leaf};
+use interlingua::pipe::Pipe;
+use serde_json::{Value, json};
+
+use super::sdk_user::{folded, stream_of};
+use super::{ToolId, WIRE, answer_that_calls, exchange, noted, request_with_tools, tool_id, tools_in};
+
+#[test]
+fn a_tool_name_that_reaches_the_client_is_one_that_it_declared() {
+    let groups = [None, Some("fx"), Some("crm"), Some("mcp__dock")];
+    let names = ["fx", "read", "fs.read/file", "crm__read", "list"];
+    let all: Vec<ToolId> = groups.iter().flat_map(|group| names.map(|name| tool_id(*group, name))).collect();
+    // Each tool alone, each beside one of the same name, and all at once.
+    let mut sets: Vec<Vec<ToolId>> = all.iter().map(|tool| vec![tool.clone()]).collect();
+    sets.push(vec![tool_id(None, "read"), tool_id(Some("crm"), "read"), tool_id(Some("fx"), "read")]);
+    sets.push(vec![tool_id(Some("crm"), "read"), tool_id(None, "crm__read")]);
+    sets.push(all);
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for (client, backend) in WIRE.iter().flat_map(|client| WIRE.map(|backend| (*client, backend))) {
+        let sets = sets
+            .iter()
+            .filter(|set| client == "openai-responses" || set.iter().all(|(group, _)| group.is_none()));
+        for set in sets {
+            let request = request_with_tools(client, set);
+            let declared = tools_in(&request);
+            assert_eq!(declared.len(), set.len(), "{client}");
+            let mut sent = Vec::new();
+            exchange(client, backend).request(request.to_string().as_bytes(), &mut sent).unwrap();
+            let sent: Value = serde_json::from_slice(&sent).unwrap();
+            let sent = tools_in(&sent);
+            assert_eq!(sent.len(), declared.len(), "{client} to {backend}: {set:?}");
+            for (tool, (group, name)) in declared.iter().zip(&sent) {
+                // The forms in which backends name a tool: as they were told, without its group, with a group where
+                // there is none, with both in the name, and with the name as its group.
+                let mut forms = vec![(group.clone(), name.clone())];
+                let is_only = sent.iter().filter(|(_, other)| other == name).count() == 1;
+                if group.is_none() || is_only {
+                    forms.push((Some(name.clone()), name.clone()));
+                    forms.push((Some("functions".to_owned()), name.clone()));
+                }
+                if let Some(group) = group {
+                    forms.push((None, format!("{group}__{name}")));
+                    forms.extend(is_only.then(|| (None, name.clone())));
+                } else {
+                    forms.extend(
+                        name.split_once("__").map(|(group, name)| (Some(group.to_owned()), name.to_owned())),
+                    );
+                }
+                for form in forms {
+                    if backend != "openai-responses" && form.0.is_some()
+                        || sent.contains(&form) && form != (group.clone(), name.clone())
+                    {
+                        continue;
+                    }
+                    for streamed in [false, true] {
+                        let whole = answer_that_calls(backend, &form);
+                        let body = if streamed { stream_of(backend, &whole) } else { whole.to_string() };
+                        let role = if streamed { Role::Stream } else { Role::Response };
+                        let mut exchange = exchange(client, backend);
+                        exchange.request(request.to_string().as_bytes(), &mut Vec::new()).unwrap();
+                        let mut out = Vec::new();
+                        let outcome = exchange.answer(role).unwrap().finish_with(body.as_bytes(), &mut out);
+                        let out = String::from_utf8(out).unwrap();
+                        let out =
+                            if streamed { folded(client, &out) } else { serde_json::from_str(&out).unwrap() };
+                        let got = tools_in(&out);
+                        tried += 1;
+                        if got != [tool.clone()] && !noted(&outcome.report, "does not declare") {
+                            wrong.push(format!(
+                                "{client} from {backend} ({streamed}): {form:?} of {set:?} became {got:?}"
+                            ));
+                        } else if form == (group.clone(), name.clone()) && got != [tool.clone()] {
+                            wrong.push(format!(
+                                "{client} from {backend}: the name that was sent, {form:?}, is {got:?}"
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 1000, "{tried}");
+    assert!(
+        wrong.is_empty(),
+        "{} of {tried} wrong\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(40)].join("\n")
+    );
+}
+
+#[test]
+fn a_call_of_a_tool_that_nobody_declared_is_reported() {
+    for (client, backend) in WIRE.iter().flat_map(|client| WIRE.map(|backend| (*client, backend))) {
+        let mut exchange = exchange(client, backend);
+        let request = request_with_tools(client, &[tool_id(None, "read")]);
+        exchange.request(request.to_string().as_bytes(), &mut Vec::new()).unwrap();
+        let body = answer_that_calls(backend, &tool_id(None, "sink")).to_string();
+        let mut out = Vec::new();
+        let outcome = exchange.answer(Role::Response).unwrap().finish_with(body.as_bytes(), &mut out);
+        assert!(noted(&outcome.report, "does not declare"), "{client} from {backend}");
+        let names: BTreeSet<ToolId> = tools_in(&serde_json::from_slice(&out).unwrap()).into_iter().collect();
+        assert_eq!(names, BTreeSet::from([tool_id(None, "sink")]));
+    }
+}
+
+#[test]
+fn a_loss_is_booked_on_the_tool_that_was_lost() {
+    // Tools of every sort of an API, one lost and one kept, in both orders.
+    let anthropic = [
+        json!({"type": "memory_20250818", "name": "memory"}),
+        json!({"type": "custom", "name": "kept", "description": "d", "input_schema": {"type": "object"}}),
+        json!({"name": "plain", "input_schema": {"type": "object"}, "strict": true}),
+        json!({"type": "bash_20250124", "name": "bash"}),
+        json!({"type": "text_editor_20250728", "name": "str_replace_based_edit_tool", "max_characters": 10}),
+        json!({"type": "computer_20250124", "name": "computer", "display_width_px": 1, "display_height_px": 2}),
+        json!({"type": "custom", "name": "late", "input_schema": {"type": "object"}, "strict": false, "defer_loading": true}),
+    ];
+    let responses = [
+        json!({"type": "custom", "name": "patch"}),
+        json!({"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": true}),
+        json!({"type": "local_shell"}),
+        json!({"type": "mcp", "server_label": "dock", "server_url": "https://dock.example", "require_approval": "never"}),
+        json!({"type": "function", "name": "late", "parameters": {"type": "object"}, "strict": false, "defer_loading": true}),
+        json!({"type": "file_search", "vector_store_ids": ["v"]}),
+    ];
+    let chat = [
+        json!({"type": "function", "function": {"name": "look", "parameters": {"type": "object"}, "strict": true}}),
+        json!({"type": "custom", "custom": {"name": "patch"}}),
+        json!({"type": "function", "function": {"name": "plain", "parameters": {"type": "object"}, "strict": false}}),
+    ];
+    let base = |client: &str, tools: &[Value]| match client {
+        "anthropic" => {
+            json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "tools": tools})
+        }
+        "openai-responses" => json!({"model": "m", "input": "x", "tools": tools}),
+        _ => json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": tools}),
+    };
+    // The leaves of each tool that are lost, with the reasons, as they are when the tool stands alone.
+    let lost = |client: &str, to: &str, tools: &[Value]| {
+        let request = base(client, tools).to_string();
+        let side = |name| Dialect::named(name).unwrap();
+        let options = Options { trace: true, ..Options::default() };
+        let mut pipe = Pipe::new((side(client), Role::Request), (side(to), Role::Request), &options).unwrap();
+        let report = pipe.finish_with(request.as_bytes(), &mut Vec::new());
+        let start = request.find("\"tools\":[").unwrap() + 9;
+        let mut per_tool = Vec::new();
+        let mut at = start;
+        for tool in tools {
+            let text = tool.to_string();
+            let range = at..at + text.len();
+            let own = |leaf: &&Leaf| leaf.span.as_ref().is_some_and(|span| range.contains(&span.start));
+            let leaves = report.trace.iter().filter(own).filter(|leaf| matches!(leaf.fate, Fate::Lost(_)));
+            per_tool.push(
+                leaves.map(|leaf| leaf.span.clone().unwrap().start - range.start).collect::<BTreeSet<_>>(),
+            );
+            at = range.end + 1;
+        }
+        per_tool
+    };
+    let mut compared = 0;
+    for (client, tools) in
+        [("anthropic", &anthropic[..]), ("openai-responses", &responses[..]), ("openai-chat", &chat[..])]
+    {
+        for to in WIRE.into_iter().filter(|to| *to != client) {
+            for one in tools {
+                for other in tools.iter().filter(|other| *other != one) {
+                    let alone = [
+                        lost(client, to, std::slice::from_ref(one)).remove(0),
+                        lost(client, to, std::slice::from_ref(other)).remove(0),
+                    ];
+                    let together = lost(client, to, &[one.clone(), other.clone()]);
+                    compared += 1;
+                    // Gemini holds all functions to their schemas, or none: `strict` depends on the neighbours there.
+                    if to == "gemini" && (one.to_string() + &other.to_string()).contains("\"strict\"") {
+                        continue;
+                    }
+                    assert_eq!(alone.as_slice(), together, "{client} to {to}: {one} beside {other}");
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "{compared}");
+}
