@@ -18,7 +18,6 @@ use crate::model::{
     Of, Origin, Part, Says, SaysTable, Status, ToolCall, ToolResult,
 };
 use crate::pipe::{OpenItems, Target, Writer};
-use crate::wire::fingerprint;
 
 /// Passes events on to the writer of a log, repaired.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the log or the source")]
@@ -35,10 +34,10 @@ pub(crate) struct HistoryWriter {
     restoring: bool,
     /// Such events have come: calls may be in those lines.
     has_restored: bool,
-    /// Hashes of the ids of all items. Two ids with one hash cost the second its name.
-    ids: HashSet<u64, BuildHasherDefault<Identity>>,
+    /// Keys of the ids of all items.
+    ids: HashSet<u128, BuildHasherDefault<Identity>>,
     /// The last new id, and the frame it was in: a line may become several items.
-    last_id: (u64, u64),
+    last_id: (u128, u64),
     has_session: bool,
     session: SessionHistory,
     /// How many compactions had a summary.
@@ -210,9 +209,9 @@ impl HistoryWriter {
 
     /// Whether the id of an item names an earlier one; then the item loses it.
     fn is_known(&mut self, id: &Str<'_>, out: &mut Target<'_>) -> bool {
-        let hash = fingerprint(id.as_escaped().as_bytes());
-        let here = (hash, out.ledger.frame_number());
-        if self.ids.insert(hash) {
+        let key = key(id);
+        let here = (key, out.ledger.frame_number());
+        if self.ids.insert(key) {
             self.last_id = here;
             return false;
         }
