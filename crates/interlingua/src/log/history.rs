@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
+use super::assets::Assets;
 use super::outline::{Outline, key, summary_item};
 use super::pairs::{Answered, CallPairs};
 use crate::json::{Raw, Str};
@@ -40,6 +41,9 @@ pub(crate) struct HistoryWriter {
     last_id: (u128, u64),
     has_session: bool,
     session: SessionHistory,
+    assets: Assets,
+    /// The notice that began last.
+    notice: Option<ItemId>,
     /// How many compactions had a summary.
     compactions: u64,
     /// How many items were made up.
@@ -127,6 +131,8 @@ impl HistoryWriter {
             last_id: (0, 0),
             has_session: false,
             session: SessionHistory::default(),
+            assets: Assets::default(),
+            notice: None,
             compactions: 0,
             made_up: 0,
         }
@@ -504,7 +510,14 @@ impl Writer for HistoryWriter {
         if self.outline.as_ref().is_some_and(|outline| outline.is_left_out(head.id)) {
             return Err(Reason::Abandoned);
         }
-        self.writer.takes(head)?;
+        match self.writer.takes(head) {
+            // It may hold a picture that is shown elsewhere.
+            Err(reason) if matches!(head.kind, ItemKind::Notice(_)) && head.within.is_none() => {
+                self.assets.refuse(head.id, reason);
+                return Ok(());
+            }
+            taken => taken?,
+        }
         match &head.kind {
             ItemKind::ToolResult(result) => self.takes_result(head, result),
             ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::Notice(_) => Ok(()),
@@ -528,9 +541,22 @@ impl Writer for HistoryWriter {
             }
             return self.writer.event(event, out);
         }
+        if self.assets.take_refused(event, out) {
+            return;
+        }
+        let joined = self.assets.joined(event);
+        let event = joined.as_ref().unwrap_or(event);
         match event {
-            Event::ItemStarted(head) => return self.started(head, event, out),
+            Event::ItemStarted(head) => {
+                if matches!(head.kind, ItemKind::Notice(_)) {
+                    self.notice = Some(head.id);
+                }
+                return self.started(head, event, out);
+            }
             Event::ItemDelta(delta) => {
+                if let (true, Part::Media(media)) = (self.notice == Some(delta.item), &delta.value) {
+                    self.assets.remember(media, true, out);
+                }
                 if self.hold(event, out) {
                     return;
                 }
@@ -568,6 +594,7 @@ impl Writer for HistoryWriter {
 
     fn finish(&mut self, out: &mut Target<'_>) {
         self.end_session(out);
+        self.assets.end(out);
         self.writer.finish(out);
     }
 }
