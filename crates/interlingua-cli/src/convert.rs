@@ -356,6 +356,7 @@ fn conversion_options(
         backend: backends::chosen(&args.backend, to.0)?,
         model: args.model.clone(),
         now: now(),
+        whole: !matches!(input, InputPlace::Stdin),
         ..options(&args.source)
     })
 }

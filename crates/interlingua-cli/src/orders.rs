@@ -75,7 +75,7 @@ pub(crate) fn receipt(command: &ReceiptCommand, talk: &Talk) -> Result<Exit, Com
                 }
             }
             let found = contract::verify(&read_text(receipt)?, &known);
-            talk::text(&render::findings(&safe::path_name(receipt), &found))?;
+            talk::text(&render::findings(&safe::path_name(receipt), &found, known.len()))?;
             Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
         }
         ReceiptCommand::Diff { one, two, quiet: _ } => {

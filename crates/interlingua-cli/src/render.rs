@@ -508,9 +508,15 @@ pub(crate) fn receipt(receipt: &Receipt) -> String {
     text
 }
 
-/// Whether a receipt holds.
-pub(crate) fn findings(name: &str, found: &[Finding]) -> String {
+/// Whether a receipt holds, compared with so many files.
+pub(crate) fn findings(name: &str, found: &[Finding], files: usize) -> String {
     let name = safe::exact_line(name);
+    if found.is_empty() && files == 0 {
+        return format!(
+            "{name}: {GREEN}valid form{GREEN:#}; only the receipt itself was checked: its form and its own digest\n\
+             hint: name the files that it is about (`--request`, `--sent`, `--response`, `--returned`, `--previous`) to compare them\n"
+        );
+    }
     if found.is_empty() {
         return format!("{name}: {GREEN}valid{GREEN:#}\n");
     }

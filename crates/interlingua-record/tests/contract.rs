@@ -125,7 +125,9 @@ fn an_order_is_carried_out_and_its_receipt_tells_how() {
     assert_eq!(verify(&text, &files(b"before")), []);
     let found = verify(&text, &files(b"another"));
     assert_eq!((found.len(), found[0].pointer.as_str()), (1, "/previous"));
-    // A changed receipt is seen by the one after it.
+    // A changed receipt is seen by itself, and by the one after it.
+    let found = verify(&text.replace("\"Partial\"", "\"Complete\""), &files(b"before"));
+    assert_eq!((found.len(), found[0].pointer.as_str()), (1, "/digest"));
     assert_ne!(Digest::of(text.as_bytes()), Digest::of(text.replace("Partial", "Complete").as_bytes()));
     let changes = diff(&text, &text.replace("\"Partial\"", "\"Complete\"")).unwrap();
     assert_eq!(

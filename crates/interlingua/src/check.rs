@@ -28,7 +28,7 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
+use std::hash::BuildHasherDefault;
 
 use crate::dialects::{Dialect, Lineage};
 use crate::error::{Code, Place, Problem, Window};
@@ -56,7 +56,7 @@ pub struct CheckWriter {
     unanswered: Pending,
 }
 
-type Ids = HashSet<u64, BuildHasherDefault<Identity>>;
+type Ids = HashSet<u128, BuildHasherDefault<Identity>>;
 
 impl Writer for CheckWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
@@ -131,26 +131,26 @@ impl CheckWriter {
     fn started(&mut self, head: &ItemHead<'_>, ledger: &mut Ledger) {
         let ItemHead { kind, native_id, parent, .. } = head;
         if let Some(id) = native_id {
-            let key = key(id);
+            let key = id_key(id);
             self.parents.found(key);
             if !self.items.insert(key) && self.lineage != Lineage::Rewritten {
                 book(Code::DuplicateId, ledger.place(None, None), &quoted(id), ledger);
             }
         }
         if let Some(parent) = parent {
-            let key = key(parent);
+            let key = id_key(parent);
             if !self.items.contains(&key) {
                 self.parents.expect(key, parent, ledger);
             }
         }
         match kind {
             ItemKind::ToolCall(ToolCall { call_id: Some(id), kind: _, namespace: _, name: _ }) => {
-                let key = key(id);
+                let key = id_key(id);
                 let answered = self.results.found(key);
                 if answered {
                     book(Code::EarlyResult, ledger.place(None, None), &quoted(id), ledger);
                 }
-                self.pairs.call(id_key(id), head.id);
+                self.pairs.call(key, head.id);
                 if !self.calls.insert(key) {
                     book(Code::ReusedCallId, ledger.place(None, None), &quoted(id), ledger);
                 } else if !answered {
@@ -164,13 +164,13 @@ impl CheckWriter {
             {
                 if let Some(id) = call_id {
                     self.pairs.result(id_key(id));
-                    self.unanswered.found(key(id));
+                    self.unanswered.found(id_key(id));
                 }
             }
             ItemKind::ToolResult(ToolResult { call_id: Some(id), name: _ }) => {
-                let key = key(id);
+                let key = id_key(id);
                 if self.calls.contains(&key) {
-                    if self.pairs.result(id_key(id)) == Answered::Again {
+                    if self.pairs.result(key) == Answered::Again {
                         book(Code::SecondResult, ledger.place(None, None), &quoted(id), ledger);
                     }
                     self.unanswered.found(key);
@@ -189,14 +189,14 @@ impl CheckWriter {
 
 /// Names that must still turn up, each with where it was first used.
 #[derive(Debug, Default)]
-struct Pending(HashMap<u64, (Place, String), BuildHasherDefault<Identity>>);
+struct Pending(HashMap<u128, (Place, String), BuildHasherDefault<Identity>>);
 
 impl Pending {
-    fn expect(&mut self, key: u64, id: &Str<'_>, ledger: &Ledger) {
+    fn expect(&mut self, key: u128, id: &Str<'_>, ledger: &Ledger) {
         self.0.entry(key).or_insert_with(|| (ledger.place(None, None), quoted(id)));
     }
 
-    fn found(&mut self, key: u64) -> bool {
+    fn found(&mut self, key: u128) -> bool {
         self.0.remove(&key).is_some()
     }
 
@@ -219,14 +219,6 @@ fn quoted(id: &Str<'_>) -> String {
     let text = id.decode();
     let short: String = text.chars().take(64).collect();
     if short.len() < text.len() { format!("`{short}…`") } else { format!("`{short}`") }
-}
-
-/// Hashed as plain text, so that two spellings of one id are the same. No random keys: a check gives the same answer
-/// in every run.
-fn key(id: &Str<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(id.decode().as_bytes());
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Counts events as they come: a writer that writes nothing.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -12,6 +12,7 @@ use interlingua::model::{
     Session, Status, Tally, Time, ToolCall, ToolResult, Turn, Usage, time,
 };
 use interlingua::pipe::{Target, Writer};
+use sha2::{Digest as _, Sha256};
 
 use super::sums::{
     CallResult, CountedCall, CountedChange, CountedMessage, CountedResponses, Statistics, hash, id_key, widen,
@@ -24,23 +25,23 @@ pub(crate) struct StatsWriter {
     counted: Statistics,
     tally: Tally<CountedResponses>,
     /// Where the responses of this turn are, and what they cost as far as that was told.
-    turn: (Vec<u64>, Picodollars),
+    turn: (Vec<u128>, Picodollars),
     /// Hash of the session at hand.
-    session: u64,
+    session: u128,
     /// The model that the session names, for responses that do not.
     model: Option<Arc<str>>,
     model_changed: bool,
     /// Responses of this session of which no model is known yet.
-    without_model: Vec<u64>,
+    without_model: Vec<u128>,
     now: Option<u64>,
     open: HashMap<ItemId, AwaitedItem>,
     /// Whether the session at hand is that of a sub-agent, and whether a person spoke in it.
     is_agents: bool,
     has_prompt: bool,
     /// How often each identity came in this file: two alike are two, and a second file of the session has the same two.
-    alike: HashMap<u64, u32>,
+    alike: HashMap<u128, u32>,
     /// The session of a file that names none; different for each file.
-    seed: u64,
+    seed: u128,
     done: Sender<Statistics>,
 }
 
@@ -50,15 +51,15 @@ struct AwaitedItem {
     /// Members that the blocks of a message share with it.
     shared: BlockHead,
     /// Hash of the session and the item's id or time. Without both its content tells it from others.
-    identity: u64,
-    content: Option<DefaultHasher>,
+    identity: u128,
+    content: Option<Sha256>,
 }
 
 #[derive(Clone, Copy)]
 enum AwaitedKind {
     Message { author: Author, is_prompt: bool, is_summary: bool, has_content: bool },
     Reasoning,
-    Result { key: u64, time: Option<u64>, changes: u32 },
+    Result { key: u128, time: Option<u64>, changes: u32 },
 }
 
 /// A block repeats nothing that its message has.
@@ -149,7 +150,7 @@ impl StatsWriter {
     }
 
     /// The key of something with that identity: of several alike the second has another than the first.
-    fn key(&mut self, identity: &impl Hash) -> u64 {
+    fn key(&mut self, identity: &impl Hash) -> u128 {
         let identity = hash(&(self.session, hash(identity)));
         let number = self.alike.entry(identity).or_default();
         *number += 1;
@@ -198,7 +199,7 @@ impl StatsWriter {
             self.counted.agents.insert(id_key(agent, self.session));
         }
         let is_unnamed = head.native_id.is_none() && when.is_none();
-        let content = is_unnamed.then(DefaultHasher::new);
+        let content = is_unnamed.then(Sha256::new);
         let kind = match &head.kind {
             ItemKind::Message => {
                 let of_person = matches!(head.origin, None | Some(Origin::Own));
@@ -230,7 +231,7 @@ impl StatsWriter {
         self.open.insert(head.id, AwaitedItem { kind, shared, identity, content });
     }
 
-    fn call(&mut self, call: &ToolCall<'_>, shared: BlockHead, identity: u64) {
+    fn call(&mut self, call: &ToolCall<'_>, shared: BlockHead, identity: u128) {
         let ToolCall { call_id, kind: _, namespace, name } = call;
         let name: Arc<str> = match namespace {
             Some(group) => Arc::from(format!("{}/{}", group.decode(), name.decode())),
@@ -258,7 +259,7 @@ impl StatsWriter {
     fn delta(&mut self, delta: &Delta<'_>) {
         let Some(item) = self.open.get_mut(&delta.item) else { return };
         if let (Some(content), Part::Text(text)) = (&mut item.content, &delta.value) {
-            content.write(text.decode().as_bytes());
+            content.update(text.decode().as_bytes());
         }
         match (&mut item.kind, &delta.value) {
             (
@@ -274,7 +275,7 @@ impl StatsWriter {
         }
     }
 
-    fn changed(&mut self, change: u64, FileRef { path, action, diff }: &FileRef<'_>) {
+    fn changed(&mut self, change: u128, FileRef { path, action, diff }: &FileRef<'_>) {
         if action.is("read") {
             return;
         }
@@ -298,7 +299,7 @@ impl StatsWriter {
         if shared.is_copied {
             return;
         }
-        let identity = (identity, content.map(|content| content.finish()));
+        let identity = (identity, content.map(|content| <[u8; 32]>::from(content.finalize())));
         match kind {
             AwaitedKind::Message { author, is_prompt, is_summary, has_content } => {
                 let key = self.key(&identity);
@@ -346,7 +347,7 @@ impl StatsWriter {
     }
 
     /// The key of a report without an id: each is of its own, but a copy of the file has it with the same time and counts.
-    fn nameless(&mut self, usage: Option<&Usage>) -> u64 {
+    fn nameless(&mut self, usage: Option<&Usage>) -> u128 {
         let counts = usage.map(|usage| usage.counts().map(|(_, count)| count));
         let alike = self.now.map(|now| (0..MOST_ALIKE).map(move |number| hash(&(now, counts, number))));
         let free = alike.into_iter().flatten().find(|key| !self.tally.responses.by_id.contains_key(key));
@@ -354,7 +355,7 @@ impl StatsWriter {
     }
 
     /// Says of a response whose it is, when it was and what it cost.
-    fn priced(&mut self, key: u64, model: Option<&Str<'_>>, cost: Option<&interlingua::json::Raw<'_>>) {
+    fn priced(&mut self, key: u128, model: Option<&Str<'_>>, cost: Option<&interlingua::json::Raw<'_>>) {
         let model = model.map(|model| self.model_named(model)).or_else(|| self.model.clone());
         let day = self.now.map(|now| now / DAY);
         let known = self.tally.responses.by_id.entry(key).or_default();

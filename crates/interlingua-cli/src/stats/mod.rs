@@ -11,11 +11,11 @@ mod sums;
 mod table;
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::mpsc;
 
 use interlingua::dialects::Role;
 use interlingua::pipe::Pipe;
+use sha2::{Digest as _, Sha256};
 
 use crate::convert::{Identified, identify, options};
 use crate::error::{CommandError, Exit};
@@ -47,8 +47,8 @@ struct StatsReport {
     failed: Vec<(String, CommandError)>,
     all: Statistics,
     prices: Prices,
-    /// Length and keyed hash of each file's content, to leave out copies of sessions that have no id.
-    contents: HashSet<(u64, u64)>,
+    /// The digest of each file's content, to leave out copies of sessions that have no id.
+    contents: HashSet<[u8; 32]>,
     /// Files that are byte for byte copies of another one.
     copies: u64,
 }
@@ -66,8 +66,7 @@ pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
         contents: HashSet::new(),
         copies: 0,
     };
-    let hashing = RandomState::new();
-    let work = |file: &FoundFile| count(&file.input, args, &hashing);
+    let work = |file: &FoundFile| count(&file.input, args);
     jobs::each(&found, &args.bulk, work, |file, counted| {
         let name = file.input.name();
         match counted {
@@ -114,11 +113,12 @@ impl StatsReport {
 struct CountedInput {
     identity: Identified,
     errors: u64,
-    content: (u64, u64),
+    /// The digest of its bytes.
+    content: [u8; 32],
     statistics: Statistics,
 }
 
-fn count(input: &InputPlace, args: &Stats, hashing: &RandomState) -> Result<CountedInput, CommandError> {
+fn count(input: &InputPlace, args: &Stats) -> Result<CountedInput, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
     let identity = identify(&opened, &input.name(), &args.source)?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
@@ -129,12 +129,11 @@ fn count(input: &InputPlace, args: &Stats, hashing: &RandomState) -> Result<Coun
     let writer = Box::new(StatsWriter::new(&input.name(), done));
     let pipe = Pipe::with_writer((dialect, role), writer, &options(&args.source));
     let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
-    let (mut content, mut length) = (hashing.build_hasher(), 0);
+    let mut content = Sha256::new();
     opened.each(
         |error| CommandError::Read(input.name(), error),
         |bytes| {
-            content.write(bytes);
-            length += bytes.len() as u64;
+            content.update(bytes);
             pipe.push(bytes, &mut Vec::new());
             Ok(())
         },
@@ -145,7 +144,7 @@ fn count(input: &InputPlace, args: &Stats, hashing: &RandomState) -> Result<Coun
         Ok(statistics) if report.read > 0 => Ok(CountedInput {
             identity,
             errors: report.errors,
-            content: (length, content.finish()),
+            content: content.finalize().into(),
             statistics,
         }),
         // Whoever finishes a pipe hears from its writer.

@@ -5,8 +5,8 @@
 //! content.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::hash::{BuildHasher as _, Hash, Hasher as _, RandomState};
+use std::sync::{Arc, OnceLock};
 
 use interlingua::json::Str;
 use interlingua::model::{Author, ResponseUsages, Usage};
@@ -17,27 +17,27 @@ use crate::prices::{Picodollars, Prices};
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     /// Sessions by the hash of their id, with the first and last time seen in each.
-    pub(crate) sessions: HashMap<u64, Option<(u64, u64)>>,
+    pub(crate) sessions: HashMap<u128, Option<(u64, u64)>>,
     /// The first and last time, with the text as written.
     pub(crate) span: Option<[(u64, String); 2]>,
     /// Messages with content, by the hash of their identity.
-    pub(crate) said: HashMap<u64, CountedMessage>,
+    pub(crate) said: HashMap<u128, CountedMessage>,
     /// Thoughts of models, shown or hidden.
-    pub(crate) reasoning: HashSet<u64>,
-    pub(crate) calls: HashMap<u64, CountedCall>,
+    pub(crate) reasoning: HashSet<u128>,
+    pub(crate) calls: HashMap<u128, CountedCall>,
     pub(crate) responses: CountedResponses,
     /// Responses that other files had, too.
     pub(crate) repeated: u64,
     /// Changes of each file, by the hash of the result that reports them.
-    pub(crate) files: BTreeMap<String, HashMap<u64, CountedChange>>,
+    pub(crate) files: BTreeMap<String, HashMap<u128, CountedChange>>,
     /// Hashes of the names of sub-agents.
-    pub(crate) agents: HashSet<u64>,
+    pub(crate) agents: HashSet<u128>,
     /// Permissions by the hash of their id: whether they were denied.
-    pub(crate) permissions: HashMap<u64, bool>,
+    pub(crate) permissions: HashMap<u128, bool>,
     /// Compactions of each session.
-    pub(crate) compacted: HashMap<u64, CountedCompactions>,
+    pub(crate) compacted: HashMap<u128, CountedCompactions>,
     /// Items of other sessions with which a fork begins; they are counted nowhere else.
-    pub(crate) copied: HashSet<u64>,
+    pub(crate) copied: HashSet<u128>,
 }
 
 /// One message.
@@ -51,8 +51,8 @@ pub(crate) struct CountedMessage {
 /// Compactions of one session: a log holds the event, the message that stands for the old messages, or both.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountedCompactions {
-    pub(crate) events: HashSet<u64>,
-    pub(crate) summaries: HashSet<u64>,
+    pub(crate) events: HashSet<u128>,
+    pub(crate) summaries: HashSet<u128>,
 }
 
 /// Messages that say something, by who said it.
@@ -94,9 +94,9 @@ impl CallResult {
 /// All responses of models.
 #[derive(Debug, Default)]
 pub(crate) struct CountedResponses {
-    pub(crate) by_id: HashMap<u64, CountedResponse>,
+    pub(crate) by_id: HashMap<u128, CountedResponse>,
     /// The session at hand: short ids are unique only within one.
-    pub(crate) session: u64,
+    pub(crate) session: u128,
 }
 
 /// What one response used.
@@ -111,13 +111,13 @@ pub(crate) struct CountedResponse {
 }
 
 impl CountedResponses {
-    pub(crate) fn key(&self, id: &Str<'_>) -> u64 {
+    pub(crate) fn key(&self, id: &Str<'_>) -> u128 {
         id_key(id, self.session)
     }
 }
 
 /// The hash of an id: a long one is unique in the world, and forks of a session repeat it; a short one is unique in its session.
-pub(crate) fn id_key(id: &Str<'_>, session: u64) -> u64 {
+pub(crate) fn id_key(id: &Str<'_>, session: u128) -> u128 {
     let id = id.as_escaped();
     if id.len() >= LONG_ID { hash(&id) } else { hash(&(session, id)) }
 }
@@ -395,7 +395,7 @@ impl Statistics {
 
     /// The files that were changed.
     pub(crate) fn changed_files(&self) -> BTreeMap<&str, FileChanges> {
-        let sum = |changes: &HashMap<u64, CountedChange>| {
+        let sum = |changes: &HashMap<u128, CountedChange>| {
             let mut sum = FileChanges::default();
             for CountedChange { lines } in changes.values() {
                 sum.times += 1;
@@ -449,9 +449,16 @@ pub(crate) fn widen(span: &mut Option<(u64, u64)>, time: u64) {
     *span = Some((first.min(time), last.max(time)));
 }
 
-/// The same in every run, so that results are.
-pub(crate) fn hash(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+/// A key for values that count as one if their keys are equal: two hashes under a random key, so that no log can hold two
+/// ids that share it. Keys differ from run to run; results do not.
+pub(crate) fn hash(value: &impl Hash) -> u128 {
+    static SECRET: OnceLock<RandomState> = OnceLock::new();
+    let secret = SECRET.get_or_init(RandomState::new);
+    let half = |number: u8| {
+        let mut hasher = secret.build_hasher();
+        number.hash(&mut hasher);
+        value.hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(1) << 64 | half(2)
 }

@@ -1,5 +1,6 @@
 //! A receipt: what was asked for, where it went, what was lost, what came of it. Receipts name the one before them by the
-//! hash of its bytes, so that none can be taken out or changed unseen.
+//! hash of its bytes, so that none can be taken out or changed unseen. The newest has no receipt after it, so each one
+//! also ends with the hash of its own bytes. That hash shows damage; whoever wants to deceive can compute it anew.
 
 use std::fmt;
 
@@ -96,9 +97,9 @@ pub(super) struct AnswerProof {
 }
 
 /// The members of a receipt, in their order.
-pub const MEMBERS: [&str; 13] = [
+pub const MEMBERS: [&str; 14] = [
     "schema", "task", "route", "request", "sent", "response", "returned", "losses", "notes", "usage",
-    "outcome", "error", "previous",
+    "outcome", "error", "previous", "digest",
 ];
 
 impl Receipt {
@@ -175,11 +176,11 @@ impl Receipt {
     pub fn to_json(&self) -> String {
         let mut buffer = JsonBuffer::default();
         self.write(&mut buffer.hold());
-        let mut text = buffer.held().to_owned();
-        text.push('\n');
-        text
+        let text = buffer.held();
+        format!("{text}{OWN_DIGEST}\"{}\"}}\n", Digest::of(text.as_bytes()).sha256)
     }
 
+    /// Writes everything but the digest, and leaves the object open.
     fn write(&self, json: &mut JsonWriter<'_>) {
         let Self {
             task,
@@ -265,8 +266,18 @@ impl Receipt {
             None => _ = json.null(),
         }
         opt_text("previous", previous.as_deref(), json);
-        json.end_object();
     }
+}
+
+/// Stands between the bytes of a receipt that its digest is of, and the digest.
+const OWN_DIGEST: &str = ",\"digest\":";
+
+/// Whether a receipt ends with the digest of what stands before it.
+fn has_own_digest(receipt: &str) -> bool {
+    let split = receipt.rsplit_once(OWN_DIGEST);
+    split.is_some_and(|(before, rest)| {
+        rest.trim_end() == format!("\"{}\"}}", Digest::of(before.as_bytes()).sha256)
+    })
 }
 
 fn opt_text(name: &str, text: Option<&str>, json: &mut JsonWriter<'_>) {
@@ -306,7 +317,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Checks a receipt: its form, and the hashes of the files that are there.
+/// Checks a receipt: its form, its own hash, and the hashes of the files that are there.
 ///
 /// `files` are the bytes that it should be about, by the member that names their hash: `request`, `sent`, `response`,
 /// `returned`, `previous`.
@@ -338,6 +349,10 @@ pub fn verify(receipt: &str, files: &[(&str, Vec<u8>)]) -> Vec<Finding> {
         if digest.is_some() && !hash.as_ref().is_some_and(sound) {
             wrong(&format!("/{name}/sha256"), "expected 64 hexadecimal digits".to_owned());
         }
+    }
+    if root.get("digest").is_some() && !has_own_digest(receipt) {
+        let what = "not the hash of the bytes before it: the receipt was changed after it was written";
+        wrong("/digest", what.to_owned());
     }
     for (name, bytes) in files {
         let own = Digest::of(bytes);

@@ -248,8 +248,11 @@ pub struct Options {
     pub include_raw: bool,
     /// Whether a stream that tells what was used only to who asked for it should leave it out.
     pub usage_unasked: bool,
-    /// What time it is, in milliseconds since 1970, for targets that may not be told of the future.
+    /// What time it is, in milliseconds since 1970: for targets that may not be told of the future, and for events of
+    /// sources that hold no time.
     pub now: Option<u64>,
+    /// Whether the source is complete, as a file is: what is written first may wait for what comes later.
+    pub whole: bool,
     /// What the source is called, for sources that carry no id of their own.
     pub source_name: Option<String>,
     /// Where the source lies, if its name alone may be that of another source, too. No target says it.

@@ -1,12 +1,12 @@
 //! What a record tells of its place among others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{RecordFrames, begins_session, children};
 use crate::dialects::ours::record;
 use crate::framing::{Frame, FrameKind};
 use crate::json::Str;
-use crate::ledger::hash;
+use crate::ledger::text_key;
 use crate::model::Usage;
 use crate::tape::{Tape, Val};
 
@@ -25,8 +25,8 @@ pub struct Kinship {
     pub calls: BTreeMap<String, String>,
     /// What responses of subagents used, as far as it tells that itself.
     pub responses: BTreeMap<String, Usage>,
-    /// What it says of its subagents in the agent's own words, as hashes: the ids of messages that their files tell, too.
-    words: BTreeSet<u64>,
+    /// What it says of its subagents in the agent's own words, as keys: the ids of messages that their files tell, too.
+    words: HashSet<u128>,
     /// An agent asked for it, not a person.
     pub asked_by_agent: bool,
     /// How large it is.
@@ -50,7 +50,7 @@ pub struct RecordSize {
 impl Kinship {
     /// Whether it tells of the message of a subagent that has this id in the subagent's own file.
     pub(super) fn tells_of(&self, message: &str) -> bool {
-        self.words.contains(&hash(0, message.as_bytes()))
+        self.words.contains(&text_key(message))
     }
 }
 
@@ -160,7 +160,7 @@ impl HeardKinship {
         }
         if let Some(kept) = entry.get("vendor-ext").filter(|_| agent.is_some()) {
             let ids = words(kept.text()).filter(|word| word.len() >= SHORTEST_ID);
-            self.facts.words.extend(ids.map(|word| hash(0, word.as_bytes())));
+            self.facts.words.extend(ids.map(text_key));
         }
         if kind.as_escaped() != "system-event" {
             let own = copied.is_none();

@@ -1,9 +1,9 @@
 //! Counting what a target is told of a conversation: items that say something, of the sorts that it can say.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher as _};
+use std::hash::BuildHasherDefault;
 
-use super::{ContentCounts, Identity};
+use super::{ContentCounts, Identity, text_key};
 use crate::model::{Event, Field, Fields, ItemHead, ItemId, ItemKind, Of, OpaqueKind, Part, Says, SaysTable};
 
 /// The counts so far.
@@ -12,8 +12,8 @@ pub(super) struct ContentCounter {
     pub(super) counts: ContentCounts,
     /// Open messages and thoughts that have said nothing yet: a line that only holds calls is no message to people.
     silent: HashMap<ItemId, Of, BuildHasherDefault<Identity>>,
-    /// Hashes of the names of subagents of which items were left out.
-    agents: HashSet<u64>,
+    /// Keys of the names of subagents of which items were left out.
+    agents: HashSet<u128>,
 }
 
 /// The most subagents that are told apart.
@@ -30,9 +30,7 @@ impl ContentCounter {
         if let Some(agent) = &head.agent
             && self.agents.len() < MOST_AGENTS
         {
-            let mut hasher = DefaultHasher::new();
-            agent.as_escaped().hash(&mut hasher);
-            self.agents.insert(hasher.finish());
+            self.agents.insert(text_key(agent.as_escaped()));
         }
     }
 

@@ -18,7 +18,7 @@ use crate::framing::{FrameKind, FramePlace, Framing};
 use crate::model::{Event, Field, Fields, ItemHead, ItemId, SaysTable, says_everything};
 use crate::tape::{Tape, Val};
 use content::ContentCounter;
-pub(crate) use digest::TextDigest;
+pub(crate) use digest::{TextDigest, TextKey, text_key};
 use paths::{Booking, NOTHING_HASH, Names, Paths, SEED};
 pub(crate) use paths::{Identity, hash};
 pub use policy::{LossPolicy, LossRule, PolicyError};
@@ -189,7 +189,7 @@ impl Ledger {
         let path = field.word();
         // Where it stood is not known any more, and this frame is another.
         let row = Booking { reason, field: Some(field), leaves, bytes, frame: FramePlace::default() };
-        self.lost_paths.add(hash(SEED, path.as_bytes()), row, || path.to_owned());
+        self.lost_paths.add(hash(SEED, path.as_bytes()), row, &path);
         if let Some(trace) = &mut self.trace {
             let (frame, fate) = (self.frame.number, Fate::Lost(reason));
             trace.push(Leaf { frame, span: None, count: leaves, field: Some(field), fate });
@@ -205,7 +205,7 @@ impl Ledger {
             self.lost += leaves;
             let frame = FramePlace::default();
             let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame };
-            self.lost_paths.add(NOTHING_HASH, row, || "(nothing was written)".to_owned());
+            self.lost_paths.add(NOTHING_HASH, row, &"(nothing was written)");
             self.kept_paths = Paths::default();
             self.content = ContentCounter::default();
         }

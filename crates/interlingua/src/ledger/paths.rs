@@ -1,10 +1,12 @@
 //! Paths: where in a frame a leaf stands, as a hash while the frame is walked and as text once per distinct path, and
-//! what was counted there. Bounded, whatever names a frame makes up.
+//! what was counted there. Bounded, whatever names a frame makes up. The hash finds a row; the text decides whether it
+//! is the right one.
 
 use std::hash::Hasher;
 
-use super::{Reason, Row};
+use super::{Reason, Row, text_key};
 use crate::framing::FramePlace;
+use crate::json::same;
 use crate::model::Field;
 use crate::tape::{Name, Val};
 
@@ -64,8 +66,14 @@ impl Names {
         }
     }
 
+    /// The path of a value in the frame of that text.
+    #[inline]
+    pub(super) const fn path_of<'n>(&'n self, frame: &'n str, last: Name) -> LeafPath<'n> {
+        LeafPath { names: self, frame, last }
+    }
+
     /// The path for people, built once per distinct path.
-    pub(super) fn text_of(&self, frame: &str, last: Name) -> String {
+    fn text_of(&self, frame: &str, last: Name) -> String {
         let mut text = String::new();
         let names = self.around.iter().map(|container| container.name).chain([last]);
         // The document itself has no name.
@@ -89,6 +97,69 @@ impl Names {
     }
 }
 
+/// A path, as text only if it is asked for.
+pub(super) trait RowPath {
+    /// Whether the row of that path is the one of this.
+    fn is(&self, known: &str) -> bool;
+
+    fn text(&self) -> String;
+}
+
+/// Words in brackets that stand for a path.
+impl RowPath for &str {
+    fn is(&self, known: &str) -> bool {
+        *self == known
+    }
+
+    fn text(&self) -> String {
+        (*self).to_owned()
+    }
+}
+
+/// The path of a leaf that is being settled.
+pub(super) struct LeafPath<'n> {
+    names: &'n Names,
+    frame: &'n str,
+    last: Name,
+}
+
+impl LeafPath<'_> {
+    /// What is left of a path that begins with that name.
+    #[inline]
+    fn after<'k>(&self, known: &'k [u8], name: Name) -> Option<&'k [u8]> {
+        let Some(name) = name.text(self.frame) else { return known.strip_prefix(b"[]") };
+        let (begin, rest) = known.strip_prefix(b"/")?.split_at_checked(name.len())?;
+        same(begin, name.as_bytes()).then_some(rest)
+    }
+}
+
+impl RowPath for LeafPath<'_> {
+    #[inline]
+    fn is(&self, known: &str) -> bool {
+        let [_document, around @ ..] = &self.names.around[..] else { return known == "[]" };
+        let mut rest = known.as_bytes();
+        for container in around {
+            match self.after(rest, container.name) {
+                Some(after) => rest = after,
+                None => return self.is_cut(known),
+            }
+        }
+        self.after(rest, self.last).is_some_and(<[u8]>::is_empty) || self.is_cut(known)
+    }
+
+    fn text(&self) -> String {
+        self.names.text_of(self.frame, self.last)
+    }
+}
+
+impl LeafPath<'_> {
+    /// Whether it is a path that is too long to be shown whole.
+    #[cold]
+    fn is_cut(&self, known: &str) -> bool {
+        known.len() > LONGEST_PATH - 4 && self.text() == known
+    }
+}
+
 /// The most bytes of a path: names may be long and deep, and a report holds thousands of them.
 const LONGEST_PATH: usize = 1000;
 
@@ -100,6 +171,19 @@ pub(super) struct Booking {
     pub(super) leaves: u64,
     pub(super) bytes: u64,
     pub(super) frame: FramePlace,
+}
+
+impl Booking {
+    /// Tells the rows of one path apart.
+    #[inline]
+    fn mark(&self) -> u64 {
+        self.reason as u64 ^ self.field.map_or(0, |field| u64::from(field as u8 + 1) << 8)
+    }
+
+    #[inline]
+    fn is_of(&self, row: &Row) -> bool {
+        row.reason == Some(self.reason) && row.field == self.field
+    }
 }
 
 /// Paths with their counts. Bounded: past [`Paths::MOST`] distinct ones the rest is counted together.
@@ -114,14 +198,16 @@ impl Paths {
     const MOST: usize = 4096;
 
     #[inline]
-    pub(super) fn add(&mut self, key: u64, row: Booking, path: impl FnOnce() -> String) {
-        let key = key ^ row.reason as u64 ^ row.field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
+    pub(super) fn add(&mut self, key: u64, row: Booking, path: &impl RowPath) {
+        let key = key ^ row.mark();
         // Nearly every path has been seen before.
-        if let Some(known) = self.find(key).and_then(|number| self.rows.get_mut(number as usize)) {
+        let found = self.find(key).and_then(|number| self.rows.get_mut(number as usize));
+        let is_taken = found.is_some();
+        if let Some(known) = found.filter(|known| row.is_of(known) && path.is(&known.path)) {
             known.count += row.leaves;
             known.bytes += row.bytes;
         } else {
-            self.add_row(key, row, path());
+            self.add_row(key, row, path.text(), is_taken);
         }
     }
 
@@ -139,15 +225,23 @@ impl Paths {
     }
 
     #[cold]
-    fn add_row(&mut self, mut key: u64, row: Booking, mut path: String) {
+    fn add_row(&mut self, mut key: u64, row: Booking, mut path: String, is_taken: bool) {
         let Booking { reason, field, leaves, bytes, frame } = row;
-        // What stands in brackets is no path; there are few, and each says something of its own.
-        if self.rows.len() >= Self::MOST && !path.starts_with('(') {
-            // Not all together: what was lost of the conversation must not pass for bookkeeping.
-            let of_field = field.map_or(0, |field| u64::from(field as u8 + 1) << 8);
-            (key, path) = (reason as u64 ^ of_field, "(other paths)".to_owned());
+        if is_taken {
+            // Another path has that hash. Nobody can make two paths share a keyed one.
+            key = text_key(&path) as u64 ^ row.mark();
         }
-        let number = self.find(key).unwrap_or_else(|| {
+        let is_its = |rows: &[Row], number: &u32, path: &str| {
+            rows.get(*number as usize).is_some_and(|known| row.is_of(known) && known.path == path)
+        };
+        let mut known = self.find(key).filter(|number| is_its(&self.rows, number, &path));
+        // What stands in brackets is no path; there are few, and each says something of its own.
+        if known.is_none() && self.rows.len() >= Self::MOST && !path.starts_with('(') {
+            // Not all together: what was lost of the conversation must not pass for bookkeeping.
+            (key, path) = (OTHERS_HASH ^ row.mark(), "(other paths)".to_owned());
+            known = self.find(key).filter(|number| is_its(&self.rows, number, &path));
+        }
+        let number = known.unwrap_or_else(|| {
             let new = Row { path, reason: Some(reason), field, count: 0, bytes: 0, first: frame };
             self.rows.push(new);
             self.insert(key, self.rows.len() as u32 - 1)
@@ -227,8 +321,10 @@ pub(super) const NOTHING_HASH: u64 = 2 << 32;
 pub(super) const HOLES_HASH: u64 = 3 << 32;
 pub(super) const BLANK_HASH: u64 = 4 << 32;
 pub(super) const MARK_HASH: u64 = 5 << 32;
+const OTHERS_HASH: u64 = 6 << 32;
 
-/// A fast hash for short names. Two paths with the same hash would share a row in the report, nothing more.
+/// A fast hash for the tables of this process. Texts that share it are easily made, so it decides nothing alone: where two
+/// texts must be told apart, they are compared, or their [`text_key`] is.
 #[inline]
 pub(crate) fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(K);

@@ -85,7 +85,7 @@ impl Ledger {
                     "bom" => (MARK_HASH, "(byte order mark)"),
                     _ => (UNPARSED_HASH, "(unparsed)"),
                 };
-                paths.add(key, free, || path.to_owned());
+                paths.add(key, free, &path);
                 return;
             }
             LeftoverBody::NoFinalNewline => return,
@@ -129,7 +129,7 @@ impl Ledger {
                 Some(_) => (&mut self.lost_paths, &mut self.lost),
             };
             *count += holes;
-            paths.add(HOLES_HASH, row, || "(holes of a kept line)".to_owned());
+            paths.add(HOLES_HASH, row, &"(holes of a kept line)");
         }
     }
 
@@ -168,7 +168,7 @@ impl Ledger {
         let row = Booking { reason, field, leaves, bytes: seen.span().len() as u64, frame: self.frame };
         self.names.go_to(seen.val);
         let (names, key) = (&self.names, self.names.hash_of(seen.name()));
-        paths.add(key, row, || names.text_of(seen.val.frame_text(), seen.name()));
+        paths.add(key, row, &names.path_of(seen.val.frame_text(), seen.name()));
     }
 
     #[cold]

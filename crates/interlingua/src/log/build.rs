@@ -6,20 +6,22 @@ use std::hash::BuildHasherDefault;
 
 use super::file::{LogFile, is_date};
 use super::gather::GatheredItem;
+use super::outline::key;
 use super::values::NativeValue;
 use crate::json::{Raw, Str};
-use crate::ledger::{Identity, Reason};
+use crate::ledger::{Identity, Reason, TextDigest};
 use crate::model::{Author, Field, ItemHead, ItemId, ToolCall};
 use crate::pipe::{Remembered, Target};
-use crate::wire::fingerprint;
 
 /// What is known of the frames that have been built.
 #[derive(Debug, Default)]
 pub(super) struct BuiltFrames {
     /// The id of the last one, by agent: a subagent's frames do not stand in the way of the others.
-    last: HashMap<u64, Str<'static>, BuildHasherDefault<Identity>>,
-    /// Hashes of all their ids, eight bytes each: no frame may have the id of another.
-    ids: HashSet<u64, BuildHasherDefault<Identity>>,
+    last: HashMap<u128, Str<'static>, BuildHasherDefault<Identity>>,
+    /// Keys of all their ids, sixteen bytes each: no frame may have the id of another.
+    ids: HashSet<u128, BuildHasherDefault<Identity>>,
+    /// The session that the last made-up id names, and its digest.
+    seed: (String, u128),
     last_time: Option<Raw<'static>>,
     /// Calls that wait for their result, by the id they have here.
     calls: Remembered<ToolCall<'static>>,
@@ -176,36 +178,39 @@ impl LogBuilder<'_, '_> {
     }
 
     /// The id of an item: its own, or one made up.
-    pub fn id_of(&self, item: GatheredItem<'_>) -> Str<'static> {
+    pub fn id_of(&mut self, item: GatheredItem<'_>) -> Str<'static> {
         let made_up = || Str::from_plain(&self.made_up_id(item.head().id));
         item.head().native_id.clone().unwrap_or_else(made_up)
     }
 
     /// A stable id in the form of a UUID, from the session and a number.
-    pub fn made_up_id(&self, number: ItemId) -> String {
+    pub fn made_up_id(&mut self, number: ItemId) -> String {
         self.another_made_up_id(number, 0)
     }
 
-    fn another_made_up_id(&self, ItemId(number): ItemId, again: u64) -> String {
+    fn another_made_up_id(&mut self, ItemId(number): ItemId, again: u128) -> String {
         let session = self.file.session();
         let text = session.as_str().trim_matches('"');
-        let seed = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let seed = seed.wrapping_add(again << 32);
+        let (known, seed) = &mut self.frames.seed;
+        if known != text || *seed == 0 {
+            text.clone_into(known);
+            *seed = TextDigest::of(text);
+        }
+        let seed = seed.wrapping_add(again << 64);
         format!(
             "{:08x}-{:04x}-4{:03x}-8{:03x}-{number:012x}",
-            seed >> 32,
-            seed >> 16 & 0xffff,
-            seed & 0xfff,
-            seed >> 12 & 0xfff
+            seed >> 64 & 0xffff_ffff,
+            seed >> 48 & 0xffff,
+            seed >> 32 & 0xfff,
+            seed & 0xfff
         )
     }
 
     /// What the frame of an item is called and hangs on: the one before it, whatever its source calls its parent. The
     /// next frame hangs on it.
     pub fn frame_of(&mut self, item: GatheredItem<'_>) -> FrameHead {
-        let (id, time) = (self.new_id(self.id_of(item), item.head().id), self.time_of(item));
+        let own = self.id_of(item);
+        let (id, time) = (self.new_id(own, item.head().id), self.time_of(item));
         let agent = item.head().agent.as_ref().map_or(0, key);
         let parent = self.frames.last.insert(agent, id.clone());
         FrameHead { id, parent, time }
@@ -231,7 +236,8 @@ impl LogBuilder<'_, '_> {
         let mut last = self.frame_of(item);
         let mut frames = Vec::new();
         for other in others {
-            let id = self.new_id(Str::from_plain(&self.made_up_id(other)), other);
+            let made_up = Str::from_plain(&self.made_up_id(other));
+            let id = self.new_id(made_up, other);
             let parent = last.parent.replace(id.clone());
             frames.push(FrameHead { id, parent, time: last.time.clone() });
         }
@@ -284,10 +290,6 @@ impl LogBuilder<'_, '_> {
 fn made_up_call_id(item: GatheredItem<'_>) -> Str<'static> {
     let ItemId(number) = item.head().id;
     Str::from_plain(&format!("call_{number}"))
-}
-
-fn key(text: &Str<'_>) -> u64 {
-    fingerprint(text.as_escaped().as_bytes())
 }
 
 const EPOCH: &str = "\"1970-01-01T00:00:00.000Z\"";

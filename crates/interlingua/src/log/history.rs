@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
+use super::assets::Assets;
 use super::outline::{Outline, key, summary_item};
 use super::pairs::{Answered, CallPairs};
 use crate::json::{Raw, Str};
@@ -18,7 +19,6 @@ use crate::model::{
     Of, Origin, Part, Says, SaysTable, Status, ToolCall, ToolResult,
 };
 use crate::pipe::{OpenItems, Target, Writer};
-use crate::wire::fingerprint;
 
 /// Passes events on to the writer of a log, repaired.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the log or the source")]
@@ -35,12 +35,15 @@ pub(crate) struct HistoryWriter {
     restoring: bool,
     /// Such events have come: calls may be in those lines.
     has_restored: bool,
-    /// Hashes of the ids of all items. Two ids with one hash cost the second its name.
-    ids: HashSet<u64, BuildHasherDefault<Identity>>,
+    /// Keys of the ids of all items.
+    ids: HashSet<u128, BuildHasherDefault<Identity>>,
     /// The last new id, and the frame it was in: a line may become several items.
-    last_id: (u64, u64),
+    last_id: (u128, u64),
     has_session: bool,
     session: SessionHistory,
+    assets: Assets,
+    /// The notice that began last.
+    notice: Option<ItemId>,
     /// How many compactions had a summary.
     compactions: u64,
     /// How many items were made up.
@@ -128,6 +131,8 @@ impl HistoryWriter {
             last_id: (0, 0),
             has_session: false,
             session: SessionHistory::default(),
+            assets: Assets::default(),
+            notice: None,
             compactions: 0,
             made_up: 0,
         }
@@ -210,9 +215,9 @@ impl HistoryWriter {
 
     /// Whether the id of an item names an earlier one; then the item loses it.
     fn is_known(&mut self, id: &Str<'_>, out: &mut Target<'_>) -> bool {
-        let hash = fingerprint(id.as_escaped().as_bytes());
-        let here = (hash, out.ledger.frame_number());
-        if self.ids.insert(hash) {
+        let key = key(id);
+        let here = (key, out.ledger.frame_number());
+        if self.ids.insert(key) {
             self.last_id = here;
             return false;
         }
@@ -505,7 +510,14 @@ impl Writer for HistoryWriter {
         if self.outline.as_ref().is_some_and(|outline| outline.is_left_out(head.id)) {
             return Err(Reason::Abandoned);
         }
-        self.writer.takes(head)?;
+        match self.writer.takes(head) {
+            // It may hold a picture that is shown elsewhere.
+            Err(reason) if matches!(head.kind, ItemKind::Notice(_)) && head.within.is_none() => {
+                self.assets.refuse(head.id, reason);
+                return Ok(());
+            }
+            taken => taken?,
+        }
         match &head.kind {
             ItemKind::ToolResult(result) => self.takes_result(head, result),
             ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::Notice(_) => Ok(()),
@@ -529,9 +541,22 @@ impl Writer for HistoryWriter {
             }
             return self.writer.event(event, out);
         }
+        if self.assets.take_refused(event, out) {
+            return;
+        }
+        let joined = self.assets.joined(event);
+        let event = joined.as_ref().unwrap_or(event);
         match event {
-            Event::ItemStarted(head) => return self.started(head, event, out),
+            Event::ItemStarted(head) => {
+                if matches!(head.kind, ItemKind::Notice(_)) {
+                    self.notice = Some(head.id);
+                }
+                return self.started(head, event, out);
+            }
             Event::ItemDelta(delta) => {
+                if let (true, Part::Media(media)) = (self.notice == Some(delta.item), &delta.value) {
+                    self.assets.remember(media, true, out);
+                }
                 if self.hold(event, out) {
                     return;
                 }
@@ -569,6 +594,7 @@ impl Writer for HistoryWriter {
 
     fn finish(&mut self, out: &mut Target<'_>) {
         self.end_session(out);
+        self.assets.end(out);
         self.writer.finish(out);
     }
 }

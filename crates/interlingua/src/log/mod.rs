@@ -6,6 +6,7 @@
 //! frames, what a built frame cannot say, ids, times and the facts of the session.
 
 mod arguments;
+mod assets;
 mod build;
 mod counted;
 mod file;

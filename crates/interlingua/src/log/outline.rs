@@ -6,14 +6,14 @@
 //! the second pass converts with the [`Outline`] in its [`Options`]. Both passes number items alike.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pairs::{Answered, CallPairs};
 use crate::dialects::{Dialect, Lineage, Options, Role};
 use crate::error::Error;
 use crate::json::Str;
-use crate::ledger::{Identity, Leftover};
+use crate::ledger::{Identity, Leftover, text_key};
 use crate::model::{Author, Event, ItemHead, ItemId, ItemKind, Origin, Part, Rewind};
 use crate::pipe::{Pipe, Target, Writer};
 
@@ -526,15 +526,7 @@ pub(super) const fn summary_item(compaction: u64) -> ItemId {
     ItemId(1 << 46 | compaction)
 }
 
-/// An id as a number. Two hashes: one of 64 bits can be made to collide, and a collision would leave out an item.
+/// An id as a number, whatever its spelling. Zero means that there is no id.
 pub(crate) fn key(id: &Str<'_>) -> u128 {
-    let text = id.decode();
-    let half = |seed: u8| {
-        let mut hasher = DefaultHasher::new();
-        hasher.write_u8(seed);
-        hasher.write(text.as_bytes());
-        u128::from(hasher.finish())
-    };
-    // Zero means that there is no id.
-    (half(1) << 64 | half(2)).max(1)
+    text_key(&id.decode()).max(1)
 }

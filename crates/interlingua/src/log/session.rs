@@ -1,6 +1,6 @@
 //! What a reader says of the session.
 
-use crate::json::Str;
+use crate::json::{Raw, Str};
 use crate::model::{Event, Session};
 use crate::pipe::Events;
 
@@ -9,6 +9,8 @@ use crate::pipe::Events;
 pub struct SessionNews {
     known: Session<'static>,
     has_begun: bool,
+    /// When the session was written last, as its head holds it.
+    updated: Option<Raw<'static>>,
 }
 
 impl SessionNews {
@@ -22,6 +24,20 @@ impl SessionNews {
         self.has_begun = true;
         let agent = Some(Str::escaped(agent));
         out.event(&Event::SessionStarted(Session { agent, ..Session::default() }));
+    }
+
+    /// The head of a session holds when it was written last. Everything that follows the head is earlier, so that is told
+    /// when the session ends.
+    pub fn updated(&mut self, time: Raw<'_>, out: &mut Events<'_>) {
+        self.end(out);
+        self.updated = Some(time.into_owned());
+    }
+
+    /// Nothing more comes of the session.
+    pub fn end(&mut self, out: &mut Events<'_>) {
+        if let Some(time) = self.updated.take() {
+            out.event(&Event::Clock(time));
+        }
     }
 
     /// Says what a line of the agent tells of the session, as far as it is new. With the first of it the session begins.

@@ -32,7 +32,7 @@ impl Target<'_> {
         self.frame.map_or(0, |frame| frame.text().len())
     }
 
-    pub(super) fn reborrow(&mut self) -> Target<'_> {
+    pub(crate) fn reborrow(&mut self) -> Target<'_> {
         let Self { frame, late, made_up, .. } = *self;
         Target { json: self.json.reborrow(), ledger: self.ledger, frame, late, made_up }
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::backends::NameRule;
 use crate::json::Str;
-use crate::ledger::{Ledger, Reason};
+use crate::ledger::{Ledger, Reason, TextDigest};
 use crate::model::{Field, ItemId, Tool};
 use crate::pipe::Target;
 
@@ -21,7 +21,7 @@ pub enum Letters {
 
 /// The id or name itself if the target takes it; otherwise another one, always the same for the same text.
 ///
-/// The new one ends in a hash of the old, so that different texts stay different. It depends on nothing else: a
+/// The new one ends in a digest of the old, so that different texts stay different. It depends on nothing else: a
 /// gateway that holds the request can compute it again to find the tool a reply means.
 pub fn alias<'a>(text: &'a Str<'_>, rule: NameRule) -> Str<'a> {
     let escaped = text.as_escaped();
@@ -35,11 +35,11 @@ pub fn alias<'a>(text: &'a Str<'_>, rule: NameRule) -> Str<'a> {
     if rule.letters == Letters::Any && rule.fits(plain.chars().count(), plain.bytes().next()) {
         return text.reborrow();
     }
-    let stem = plain.chars().take(rule.most.saturating_sub(17).min(40));
+    let stem = plain.chars().take(rule.most.saturating_sub(34).min(30));
     let stem: String = stem.map(|c| if c.is_ascii() && WORD[c as usize] { c } else { '_' }).collect();
     let mark =
         if rule.letter_first && !stem.starts_with(|c: char| c.is_ascii_alphabetic()) { "_" } else { "" };
-    Str::from_plain(&format!("{mark}{stem}_{:016x}", fingerprint(plain.as_bytes())))
+    Str::from_plain(&format!("{mark}{stem}_{:032x}", TextDigest::of(&plain)))
 }
 
 impl NameRule {
@@ -85,16 +85,6 @@ const fn taken_by(letters: Letters) -> [bool; 256] {
     taken
 }
 
-/// A hash that is the same in every run.
-pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    // FNV leaves the high bits of short texts alike; one round of a finaliser spreads them.
-    let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash ^ hash >> 33
-}
-
 /// Before an id that stands there in hexadecimal digits, because its own letters are not taken.
 const ENCODED: &str = "ilx_";
 
@@ -138,7 +128,7 @@ pub(crate) fn call_id<'a>(
         // There is room for a form that can be undone.
         return encoded(id);
     }
-    let answer = answer.map(|id| format!("{:016x}_", fingerprint(id.as_escaped().as_bytes())));
+    let answer = answer.map(|id| format!("{:032x}_", TextDigest::of(id.as_escaped())));
     Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))
 }
 
@@ -236,7 +226,7 @@ pub(crate) fn short_id<'a>(field: Field, id: &'a Str<'a>, most: usize, out: &mut
         _ => ("key", "key too long for the target: replaced by a hash of it"),
     };
     out.ledger.note(note);
-    Str::from_plain(&format!("{kind}_{:016x}", fingerprint(plain.as_bytes())))
+    Str::from_plain(&format!("{kind}_{:032x}", TextDigest::of(&plain)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::content::{HeldText, is_blank};
 use super::profile::{ArgumentForm, BlankText, FreeText, Marks, Profile, Refusals};
 use super::words::AnswerFacts;
 use crate::json::Str;
-use crate::ledger::Reason;
+use crate::ledger::{Reason, text_key};
 use crate::model::{
     Args, Arrival, CacheMark, CallKind, Citation, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail,
     Of, Opaque, OpaqueKind, Part, Status, Tool, ToolCall,
@@ -107,8 +107,8 @@ pub(crate) struct AssistantWriter {
     /// The call that is open has arguments.
     argued: bool,
     calls: u64,
-    /// The ids of the calls of an answer, as hashes; none in a request.
-    call_ids: Option<HashSet<u64>>,
+    /// The keys of the ids of an answer's calls; none in a request.
+    call_ids: Option<HashSet<u128>>,
     refused: bool,
     /// The id of the answer, unless this is a request.
     pub(crate) answer: Option<Str<'static>>,
@@ -369,7 +369,7 @@ impl AssistantWriter {
     /// whose result it sends. Those of a request are sorted out by whoever knows the whole conversation.
     fn only<'a>(&mut self, id: Str<'a>, issued: Option<&Str<'_>>, out: &mut Target<'_>) -> Str<'a> {
         let Some(known) = &mut self.call_ids else { return id };
-        let mut is_new = |id: &Str<'_>| known.insert(aliases::fingerprint(id.as_escaped().as_bytes()));
+        let mut is_new = |id: &Str<'_>| known.insert(text_key(id.as_escaped()));
         if is_new(&id) {
             return id;
         }

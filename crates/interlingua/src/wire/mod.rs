@@ -37,7 +37,6 @@ pub(crate) mod thinking;
 pub(crate) mod turns;
 pub(crate) mod words;
 
-pub(crate) use aliases::fingerprint;
 pub use aliases::{Letters, alias};
 pub(crate) use arguments::is_object;
 

@@ -15,7 +15,7 @@ use super::settings::{CacheWords, PART_MARK};
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
 use crate::dialects::Options;
 use crate::json::{Raw, Str};
-use crate::ledger::{Leftover, Reason};
+use crate::ledger::{Leftover, Reason, text_key};
 use crate::model::{
     Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Part, Request,
     Status, ToolCall, ToolResult,
@@ -97,8 +97,8 @@ pub(crate) struct RequestWriter<T> {
     result_of: String,
     result: WireContent,
     pairs: Pairing,
-    /// The ids of all calls so far, as hashes, and what those that had the id of another are called instead.
-    call_ids: BTreeSet<u64>,
+    /// The keys of the ids of all calls so far, and what those that had the id of another are called instead.
+    call_ids: BTreeSet<u128>,
     renamed: HashMap<String, VecDeque<String>>,
     /// How many more marks for the cache the target takes.
     marks_left: usize,
@@ -305,7 +305,7 @@ impl<T: RequestForm> RequestWriter<T> {
 
     /// Whether no call had that id before; this one has it.
     fn is_new(&mut self, id: &Str<'_>) -> bool {
-        self.call_ids.insert(aliases::fingerprint(id.as_escaped().as_bytes()))
+        self.call_ids.insert(text_key(id.as_escaped()))
     }
 
     fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {

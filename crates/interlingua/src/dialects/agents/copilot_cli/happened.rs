@@ -2,7 +2,7 @@
 //! model is an event; the line itself is the notice after it, with its id and its place.
 
 use super::line::CopilotLine;
-use super::read::{CopilotLogReader, text_hash};
+use super::read::{CopilotLogReader, value_key};
 use crate::json::{JsonBuffer, Raw, Str};
 use crate::model::{
     Author, Compaction, Decision, Event, Failure, FailureClass, Field, Origin, Permission, Prompt, Question,
@@ -286,7 +286,7 @@ impl CopilotLogReader {
     fn tool_started(&mut self, line: &CopilotLine<'_>) {
         let known = self.calls.remove(line.data.str_or_empty("toolCallId"));
         let arguments = line.data.get("arguments");
-        if let Some(arguments) = arguments.filter(|arguments| known == Some(text_hash(*arguments))) {
+        if let Some(arguments) = arguments.filter(|arguments| known == Some(value_key(*arguments))) {
             arguments.note(Field::CallArgs);
         }
     }

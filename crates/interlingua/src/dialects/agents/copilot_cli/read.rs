@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::line::CopilotLine;
 use super::usage::Accounts;
 use crate::json::{JsonBuffer, Raw, Str};
-use crate::ledger::hash;
+use crate::ledger::text_key;
 use crate::log::{SessionNews, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Notice, Opaque,
@@ -21,14 +21,14 @@ pub(super) struct CopilotLogReader {
     pub(super) accounts: Accounts,
     /// The answer at hand, of which a further piece may come.
     answer: Option<OpenAnswer>,
-    /// Lines that went into the item of an earlier one: their id, as a hash, and that item's.
-    joined: VecDeque<(u64, Str<'static>)>,
-    /// Calls whose tool has not been started: a hash of their arguments.
-    pub(super) calls: Remembered<u64>,
+    /// Lines that went into the item of an earlier one: the key of their id, and that item's.
+    joined: VecDeque<(u128, Str<'static>)>,
+    /// Calls whose tool has not been started: the key of their arguments.
+    pub(super) calls: Remembered<u128>,
     /// What the open requests for permission are about.
     pub(super) requests: Remembered<Str<'static>>,
-    /// A hash of the last thoughts.
-    thoughts: u64,
+    /// The key of the last thoughts.
+    thoughts: u128,
     /// What a notice tells of its line.
     told: JsonBuffer,
 }
@@ -39,8 +39,8 @@ struct OpenAnswer {
     item: ItemId,
     id: Str<'static>,
     frame: u64,
-    /// Hashes of what its pieces have in common: the call of the API, and the phase.
-    marks: (u64, u64),
+    /// Keys of what its pieces have in common: the call of the API, and the phase.
+    marks: (u128, u128),
     /// How many parts it has so far.
     parts: u32,
     /// What is known of the response, and its model.
@@ -110,7 +110,7 @@ impl CopilotLogReader {
     /// Thoughts stand in their message, and again in a line of their own.
     fn repeated_thoughts(&self, line: &CopilotLine<'_>) {
         let content = line.data.get("content").filter(|_| line.word() == "assistant.reasoning");
-        if let Some(content) = content.filter(|content| text_hash(*content) == self.thoughts) {
+        if let Some(content) = content.filter(|content| value_key(*content) == self.thoughts) {
             content.note_text(Field::ReasoningText);
         }
     }
@@ -128,7 +128,7 @@ impl CopilotLogReader {
     /// What the line says of its item. What it hangs on may have gone into the item of an earlier line.
     pub(super) fn begin<'t>(&self, mut head: ItemHead<'t>, line: &CopilotLine<'t>) -> ItemHead<'t> {
         line.begin(&mut head);
-        let parent = line.parent.map(text_hash);
+        let parent = line.parent.map(value_key);
         let joined = self.joined.iter().find(|(id, _)| parent == Some(*id));
         if let (Some((_, item)), Some(parent)) = (joined, line.parent) {
             parent.note_text(Field::ItemParent);
@@ -207,7 +207,7 @@ impl CopilotLogReader {
         ]);
         let [content, model, phase, index, count, call, parent_call, requests] = line.data.find(&WANTED);
         let piece = index.and_then(|index| index.u64()).zip(count.and_then(|count| count.u64()));
-        let marks = (call.map_or(0, text_hash), phase.map_or(0, text_hash));
+        let marks = (call.map_or(0, value_key), phase.map_or(0, value_key));
         let frame = out.frame_number();
         let goes_on = |open: &OpenAnswer| {
             open.frame + 1 == frame && open.marks == marks && piece.is_none_or(|(index, _)| index > 0)
@@ -263,7 +263,7 @@ impl CopilotLogReader {
             if self.joined.len() == MOST_JOINED {
                 self.joined.pop_front();
             }
-            self.joined.push_back((text_hash(id), open.id.clone()));
+            self.joined.push_back((value_key(id), open.id.clone()));
         }
         let Turn { request_id, usage, .. } = turn.into_owned();
         open.turn.request_id = open.turn.request_id.or(request_id);
@@ -282,7 +282,7 @@ impl CopilotLogReader {
         let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
         head.within = Some(within);
         let item = out.start(head);
-        self.thoughts = text.map_or(0, text_hash);
+        self.thoughts = text.map_or(0, value_key);
         if let Some(text) = text.take_text(Field::ReasoningText) {
             out.delta(item, 0, Part::Text(text));
         }
@@ -308,7 +308,7 @@ impl CopilotLogReader {
             _ => CallKind::Vendor,
         };
         kind.note_text(Field::CallKind);
-        self.calls.insert(id.word(), arguments.map_or(0, text_hash));
+        self.calls.insert(id.word(), arguments.map_or(0, value_key));
         let call = ToolCall { call_id: id.take_text(Field::CallId), kind: known, namespace: None, name };
         let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
         head.within = Some(within);
@@ -445,9 +445,9 @@ pub(super) fn read_source(holder: Val<'_>, field: Field) -> Option<MediaSource<'
     here.or_else(|| holder.take_str("assetId", field).map(MediaSource::File))
 }
 
-/// A hash of a value as it stands.
-pub(super) fn text_hash(val: Val<'_>) -> u64 {
-    hash(0, val.text().as_bytes())
+/// The key of a value as it stands.
+pub(super) fn value_key(val: Val<'_>) -> u128 {
+    text_key(val.text())
 }
 
 fn is_empty(val: Val<'_>) -> bool {

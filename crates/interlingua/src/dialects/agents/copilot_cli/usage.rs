@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::line::CopilotLine;
 use crate::json::Str;
-use crate::ledger::hash;
+use crate::ledger::text_key;
 use crate::model::{Event, Field, Stop, StopClass, Turn, Usage, Words};
 use crate::pipe::Events;
 use crate::tape::{Member as _, Val, WantedNames};
@@ -17,10 +17,10 @@ pub(super) struct Accounts {
     waiting: VecDeque<WaitingUsage>,
     /// What has been told of each model.
     told: BTreeMap<String, ToldUsage>,
-    /// A hash of the id of the response that was told last, and what it had used: it may be told again.
-    last: Option<(u64, Usage)>,
-    /// A hash of the id of the line that gave totals last, for the same reason.
-    last_totals: Option<u64>,
+    /// The key of the id of the response that was told last, and what it had used: it may be told again.
+    last: Option<(u128, Usage)>,
+    /// The key of the id of the line that gave totals last, for the same reason.
+    last_totals: Option<u128>,
     /// The log has records of its own for each call.
     has_records: bool,
 }
@@ -117,7 +117,7 @@ impl Accounts {
         let model = turn.model.as_ref().map_or(model, Str::as_escaped);
         if let Some(usage) = &turn.usage {
             let told = self.told.entry(model.to_owned()).or_default();
-            let id = turn.id.as_ref().map(|id| hash(0, id.as_escaped().as_bytes()));
+            let id = turn.id.as_ref().map(|id| text_key(id.as_escaped()));
             let known = self.last.filter(|(known, _)| Some(*known) == id);
             let more = known.map_or(*usage, |(_, known)| usage.increase_over(&known));
             told.all = told.all.and(&more);
@@ -142,7 +142,7 @@ impl Accounts {
     /// The totals of each model, of this run or of all so far: versions differ. They are those of all if they are not
     /// below what has been told. What they have beyond that is told now, once.
     pub(super) fn totals(&mut self, line: &CopilotLine<'_>, metrics: Val<'_>, out: &mut Events<'_>) {
-        let again = line.id.map(|id| hash(0, id.text().as_bytes()));
+        let again = line.id.map(|id| text_key(id.text()));
         if again.is_some() && std::mem::replace(&mut self.last_totals, again) == again {
             return;
         }

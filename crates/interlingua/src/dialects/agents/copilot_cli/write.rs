@@ -3,7 +3,7 @@
 
 use super::results::ACTIONS;
 use crate::json::{Raw, Str};
-use crate::ledger::{Reason, hash};
+use crate::ledger::{Reason, TextDigest};
 use crate::log::{
     CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
     NativeElement, NativeObject, NativeValue, SessionHead, SessionIds, has_hole, is_uuid, name_with_group,
@@ -154,14 +154,14 @@ fn uuid_of(id: &Str<'_>) -> Str<'static> {
     if is_uuid(id.as_escaped()) {
         return id.clone().into_owned();
     }
-    let [one, two] = [1, 2].map(|seed| hash(seed, id.as_escaped().as_bytes()));
+    let digest = TextDigest::of(id.as_escaped());
     Str::from_plain(&format!(
         "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
-        one >> 32,
-        one >> 16 & 0xffff,
-        one & 0xfff,
-        two >> 48 & 0xfff,
-        two & 0xffff_ffff_ffff
+        digest >> 96,
+        digest >> 80 & 0xffff,
+        digest >> 64 & 0xfff,
+        digest >> 48 & 0xfff,
+        digest & 0xffff_ffff_ffff
     ))
 }
 

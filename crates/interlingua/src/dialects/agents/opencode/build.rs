@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use super::write::data_url;
 use crate::dialects::Dialect;
 use crate::json::{JsonBuffer, Raw, Str};
+use crate::ledger::TextDigest;
 use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, NativeObject, NativeValue, SessionHead,
     name_with_group, text_of,
@@ -18,7 +19,6 @@ use crate::model::{
     Author, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part, ToolCall,
     time,
 };
-use crate::wire::fingerprint;
 
 /// Builds the messages of a session.
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub(super) struct ExportBuilder {
     now: Option<u64>,
     session: String,
     /// Part of every id: two sessions must not have the same.
-    mark: u32,
+    mark: u128,
     last_time: u64,
     /// What the user said last: every answer names it.
     last_user: String,
@@ -166,7 +166,7 @@ impl ExportBuilder {
     fn begin(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         let SessionHead { id, start, cwd } = log.session_head(item);
         let id = id.as_str().trim_matches('"').to_owned();
-        self.mark = fingerprint(id.as_bytes()) as u32;
+        self.mark = TextDigest::of(&id);
         self.session = id;
         let start = self.clamped(time::epoch_millis(&start).unwrap_or(0), log);
         let title = log.say_or(Field::SessionTitle, "\"Session of another agent\"", "made up the title");
@@ -174,7 +174,7 @@ impl ExportBuilder {
         times.put("created", count(start)).put("updated", count(start));
         let mut info = NativeObject::new();
         info.put("id", Str::escaped(&self.session))
-            .put("slug", Str::from_plain(&format!("s-{:08x}", self.mark)));
+            .put("slug", Str::from_plain(&format!("s-{:08x}", self.mark >> 96)));
         info.put("directory", cwd).put("title", title).literal("version", VERSION).put("time", times);
         let mut head = NativeObject::new();
         head.put("info", info).put("messages", Vec::<NativeValue<'_>>::new());
@@ -353,10 +353,20 @@ impl ExportBuilder {
         log.write(Raw::owned(json));
     }
 
-    /// An id as OpenCode makes them: the time and a number in twelve digits, then what makes it unlike others.
+    /// An id as OpenCode makes them: the time and a number in twelve digits, then fourteen letters and digits that
+    /// make it unlike those of other sessions. They are made of the session and the number: 83 bits of a digest.
     fn id(&self, sort: &str, time: u64, number: u64) -> String {
         let moment = (time << 12).wrapping_add(number) & 0xffff_ffff_ffff;
-        format!("{sort}_{moment:012x}{:08x}{:06x}", self.mark, number & 0xff_ffff)
+        let mut unlike = TextDigest::new();
+        unlike.bytes(&self.mark.to_le_bytes());
+        unlike.bytes(&number.to_le_bytes());
+        let (mut rest, mut id) = (unlike.end(), format!("{sort}_{moment:012x}"));
+        for _ in 0..14 {
+            // A remainder of 62 is below 62.
+            id.push(char::from(LETTERS[(rest % 62) as usize]));
+            rest /= 62;
+        }
+        id
     }
 
     fn clamped(&self, time: u64, log: &mut LogBuilder<'_, '_>) -> u64 {
@@ -401,6 +411,8 @@ const ANTHROPIC: &str = "\"anthropic\"";
 /// The `parentID` of an answer that follows no prompt. OpenCode demands one; the message's own id would make a circle.
 const NO_PROMPT: &str = "msg_00000000000000000000000000";
 /// OpenCode wants counts of every answer.
+/// The letters and digits of an id.
+const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const UNCOUNTED: &str = r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
 const FOREIGN_THOUGHT: &str =
     "reasoning becomes the answer's own words, unless OpenCode goes on with the model that the message names";

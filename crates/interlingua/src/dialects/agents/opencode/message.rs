@@ -4,7 +4,8 @@ use super::moment;
 use super::part::{self, PartMembers, Sort};
 use crate::json::Str;
 use crate::model::{
-    Author, Event, Field, ItemId, ItemKind, Origin, Part, Session, Shape, Stop, StopClass, Turn, Usage, Words,
+    Author, Event, Field, ItemId, ItemKind, Origin, Part, Session, Shape, Stop, StopClass, Turn, Usage,
+    Words, time,
 };
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -136,7 +137,13 @@ impl<'t> MessageMembers<'t> {
             part::read_within(&part, number as u32, (item, author), own && aside, out);
         }
         out.complete(item);
-        self.usage(out);
+        let completed = self.time.and_then(|time| time.get("completed")).and_then(moment);
+        // A message that was broken off ends with its last part.
+        let ends = || list().filter_map(|part| part.time.and_then(|time| time.get("end")).and_then(moment));
+        let end = completed.or_else(|| ends().max_by_key(|end| time::epoch_millis(&end.raw())));
+        if let Some(end) = end.filter(|_| !self.usage(completed, out)) {
+            out.event(&Event::Clock(end.note(Field::EventTime)));
+        }
     }
 
     fn start<'p>(
@@ -177,19 +184,21 @@ impl<'t> MessageMembers<'t> {
         }
     }
 
-    /// What the model's answer has used. Steps of the message say the same again.
-    fn usage(&self, out: &mut Events<'_>) {
-        let Some(tokens) = self.tokens else { return };
+    /// What the model's answer has used, and when it was complete. Steps of the message say the same again. Returns whether
+    /// it told a time.
+    fn usage(&self, completed: Option<Val<'_>>, out: &mut Events<'_>) -> bool {
+        let Some(tokens) = self.tokens else { return false };
         let answer = Answer { tokens, cost: self.cost, stop: self.finish };
         let effort = self.info.get("variant").filter(|_| self.role.word() == "assistant");
-        if answer.is_told() {
+        let is_told = answer.is_told();
+        if is_told {
             let id = self.id.and_then(|id| id.str());
             let model = self.model_id.and_then(|model| model.str());
             let effort = effort.note_text(Field::TurnEffort);
-            let completed = self.time.and_then(|time| time.get("completed")).and_then(moment);
             let time = completed.map(|time| time.note(Field::TurnTime));
             out.event(&Event::Usage(Turn { id, model, time, effort, ..answer.turn() }));
         }
+        is_told && completed.is_some()
     }
 }
 

@@ -104,6 +104,10 @@ impl Reader for OpencodeReader {
             out.complete(item);
         }
     }
+
+    fn finish(&mut self, out: &mut Events<'_>) {
+        self.session.end(out);
+    }
 }
 
 impl OpencodeReader {
@@ -112,6 +116,7 @@ impl OpencodeReader {
         let Some(id) = id.note_text(Field::SessionId) else { return };
         let known = self.session.known().id.as_ref();
         if known.is_some_and(|known| *known != id) {
+            self.session.end(out);
             *self = Self::default();
         }
         self.session.tell(DIALECT.name, Session { id: Some(id), ..Session::default() }, out);
@@ -127,6 +132,7 @@ impl OpencodeReader {
     /// copied in the order in which it was written, and a session writes its own document late.
     fn leave_named(&mut self, out: &mut Events<'_>) {
         if self.named {
+            self.session.end(out);
             *self = Self::default();
             self.session.begin(DIALECT.name, out);
         }
@@ -173,6 +179,9 @@ impl OpencodeReader {
             ..Session::default()
         };
         self.session.tell(DIALECT.name, told, out);
+        if let Some(updated) = time.and_then(|time| time.get("updated")).and_then(moment) {
+            self.session.updated(updated.note(Field::EventTime), out);
+        }
         let reverted = revert.map(|revert| revert.str_or_empty("messageID"));
         self.reverted = reverted.filter(|id| !id.is_empty()).map(str::to_owned);
     }

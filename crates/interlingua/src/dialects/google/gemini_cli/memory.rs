@@ -7,7 +7,7 @@ use std::hash::BuildHasherDefault;
 
 use super::super::logged::value_of;
 use crate::json::Str;
-use crate::ledger::{Identity, TextDigest};
+use crate::ledger::{Identity, TextDigest, text_key};
 use crate::model::Usage;
 use crate::tape::{Kind, Val};
 
@@ -198,7 +198,7 @@ impl LiveIds {
     /// One more counts, unless it did already.
     pub(super) fn add(&mut self, id: &str) {
         if self.find(id).is_none() {
-            self.places.insert(key_of(id), self.ends.len());
+            self.places.insert(text_key(id), self.ends.len());
             self.text.push_str(id);
             self.ends.push(self.text.len());
         }
@@ -206,7 +206,7 @@ impl LiveIds {
 
     /// Where it stands.
     pub(super) fn find(&self, id: &str) -> Option<usize> {
-        self.places.get(&key_of(id)).copied().filter(|&place| self.get(place) == Some(id))
+        self.places.get(&text_key(id)).copied().filter(|&place| self.get(place) == Some(id))
     }
 
     pub(super) fn get(&self, place: usize) -> Option<&str> {
@@ -223,12 +223,6 @@ impl LiveIds {
         self.ends.truncate(place);
         self.text.truncate(self.ends.last().copied().unwrap_or(0));
     }
-}
-
-fn key_of(id: &str) -> u128 {
-    let mut digest = TextDigest::new();
-    digest.bytes(id.as_bytes());
-    digest.end()
 }
 
 #[cfg(test)]

@@ -95,6 +95,7 @@ impl Reader for GeminiReader {
 
     fn finish(&mut self, out: &mut Events<'_>) {
         self.close(out);
+        self.session.end(out);
     }
 }
 
@@ -133,6 +134,9 @@ impl GeminiReader {
             out.problem(Code::UnknownShape, None, "expected a message or the head of a session");
         }
         self.tell(told, out);
+        if let Some(updated) = root.get("lastUpdated").filter(Val::is_time) {
+            self.session.updated(updated.note(Field::EventTime), out);
+        }
         let event_type = event_type.or(is_known.then_some(Str::escaped("session")));
         let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         head.time = again.take_time(Field::ItemTime);
@@ -149,6 +153,9 @@ impl GeminiReader {
         // When it was written, and nothing else: the line belongs to the message before it.
         let updated = set.get("lastUpdated").filter(Val::is_time);
         if set.members().all(|(name, _)| name.is("lastUpdated")) {
+            if let Some(updated) = updated {
+                out.event(&Event::Clock(updated.note(Field::EventTime)));
+            }
             return;
         }
         self.close(out);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::events::{open_event, put_response};
-use super::node::{EntryNode, NodeKind, put_tail, put_time};
+use super::node::{EntryNode, NodeKind, is_time, put_tail, put_time};
 use super::profile::DraftProfile;
 use super::rebuild::{Rebuilder, Repaired, SourceLines};
 use super::session::SessionSummary;
@@ -18,7 +18,7 @@ use crate::dialects::{Dialect, Options, Plane};
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, LineHoles, Reason, write_whole};
-use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Tally, Turn, Usage};
+use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Tally, Time, Turn, Usage};
 use crate::pipe::Target;
 
 #[derive(Default)]
@@ -138,6 +138,7 @@ impl Entries {
                 }
             }
             Event::Clock(time) => {
+                self.ends_after(Some(time));
                 self.shape.clock(time);
                 self.now = Some(time.clone().into_owned());
             }
@@ -479,6 +480,7 @@ impl Entries {
             self.summary.overview.time(now);
         }
         if let Event::TurnStarted(turn) | Event::TurnEnded(turn) = event {
+            self.ends_after(turn.time.as_ref());
             if let Some(model) = &turn.model {
                 self.summary.overview.model(model);
             }
@@ -498,9 +500,17 @@ impl Entries {
         }
     }
 
+    /// The session does not end before that time.
+    fn ends_after(&mut self, time: Option<&Time<'_>>) {
+        if let Some(time) = time.filter(|time| is_time(time)) {
+            self.summary.overview.later(time);
+        }
+    }
+
     /// What a response has used belongs to the entry at hand, if that is complete and still open to it.
     fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut Target<'_>) {
         let Turn { id, model, time, request_id, effort, answer, stop, usage, cost } = turn;
+        self.ends_after(time.as_ref());
         if let Some(model) = model {
             self.summary.overview.model(model);
         }

@@ -11,7 +11,7 @@ use super::read::is_parts;
 use super::session::UNKNOWN;
 use super::words::{self, SPEAKERS};
 use crate::json::{JsonWriter, Raw, Str, escape_into, is_rfc3339};
-use crate::ledger::{Identity, hash};
+use crate::ledger::{Identity, text_key};
 use crate::model::{
     Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
     Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
@@ -22,8 +22,8 @@ use crate::tape::{Limits, TapeBuf};
 pub(super) struct EntryNode {
     pub(super) item: ItemId,
     pub(super) kind: NodeKind,
-    /// A hash of the id of the call it is.
-    call: Option<u64>,
+    /// The id of the call it is.
+    call: Option<HeldCallId>,
     shape: Shape,
     content: ContentSoFar,
     /// Its `children` have begun.
@@ -196,7 +196,7 @@ impl EntryNode {
                         json.key("call-kind").literal(kind.word());
                     }
                 }
-                called = call_id.as_ref().map(call_key);
+                called = call_id.as_ref().map(HeldCallId::new);
             }
             ItemKind::ToolResult(ToolResult { call_id, name }) => {
                 node_kind.begin("", json);
@@ -223,7 +223,7 @@ impl EntryNode {
 
     /// Whether it is the call of that id.
     pub(super) fn is_call(&self, id: &Str<'_>) -> bool {
-        self.call.is_some() && self.call == Some(call_key(id))
+        self.call.as_ref().is_some_and(|call| call.is(id))
     }
 
     /// Begins a later part of this node, as its child. The caller closes it before anything else is written.
@@ -584,8 +584,36 @@ fn held_issuer(issuer: &Str<'_>) -> Str<'static> {
     }
 }
 
-fn call_key(id: &Str<'_>) -> u64 {
-    hash(0, id.as_escaped().as_bytes())
+/// The id of a call, held without an allocation.
+enum HeldCallId {
+    /// Its bytes, of which so many count.
+    Text([u8; 47], u8),
+    /// The key of one that is longer.
+    Key(u128),
+}
+
+impl HeldCallId {
+    #[inline]
+    fn new(id: &Str<'_>) -> Self {
+        let id = id.as_escaped();
+        let mut bytes = [0; 47];
+        match bytes.get_mut(..id.len()) {
+            Some(held) => {
+                held.copy_from_slice(id.as_bytes());
+                // It is at most 47 bytes long.
+                HeldCallId::Text(bytes, id.len() as u8)
+            }
+            None => HeldCallId::Key(text_key(id)),
+        }
+    }
+
+    fn is(&self, id: &Str<'_>) -> bool {
+        let id = id.as_escaped();
+        match self {
+            HeldCallId::Text(bytes, length) => bytes.get(..usize::from(*length)) == Some(id.as_bytes()),
+            HeldCallId::Key(key) => *key == text_key(id),
+        }
+    }
 }
 
 /// Writes how the item ended.

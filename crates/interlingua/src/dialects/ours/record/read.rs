@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
+use super::node::is_time;
 use super::profile::{DraftProfile, OURS};
 use super::read_entry::ReadEntry;
 use super::session::{Overview, UNKNOWN};
@@ -148,7 +149,7 @@ impl RecordReader {
             agent: text(meta, "cli-name", Field::SessionAgent),
             ..Session::default()
         });
-        self.heard.note_what_follows(session, facts.model.as_ref());
+        self.heard.note_what_follows(session, facts.model.as_ref(), out);
         // Nothing of the session after its entries: the framer's own doing.
         if session.kind() == Kind::Object && session.members().next().is_none() {
             session.note(Field::Padding);
@@ -214,9 +215,15 @@ impl Heard {
     }
 
     /// Notes what stands after the entries and follows from them.
-    fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>) {
-        if let Some(end) = session.get("session-end").filter(|end| end.text() == self.overview.last_time) {
-            end.note(Field::Structure);
+    fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>, out: &mut Events<'_>) {
+        match session.get("session-end") {
+            Some(end) if end.text() == self.overview.last_time => _ = end.note(Field::Structure),
+            // No entry has that time: a response ended then, or the log was written.
+            Some(end) if is_time(&end.raw()) => {
+                end.text().clone_into(&mut self.overview.last_time);
+                out.event(&Event::Clock(end.take(Field::EventTime)));
+            }
+            Some(_) | None => {}
         }
         self.model(model);
         let models = session.get("agent-meta").and_then(|meta| meta.get("models"));

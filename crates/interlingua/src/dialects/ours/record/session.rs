@@ -6,7 +6,7 @@ use crate::dialects::Dialect;
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
 use crate::ledger::Ledger;
-use crate::model::{Session, Spelling, Time};
+use crate::model::{Session, Spelling, Time, time};
 
 /// What the schema requires and nobody said.
 pub(super) const UNKNOWN: &str = "unknown";
@@ -59,13 +59,29 @@ impl Overview {
         if self.first_time.is_empty() {
             self.first_time.push_str(time.as_str());
         }
-        // Numbers show which is later: some logs write what was said first when all is over.
-        let earlier = || Some(time.as_str().parse::<u64>().ok()? < self.last_time.parse::<u64>().ok()?);
-        if earlier() == Some(true) {
-            return;
+        self.later(time);
+    }
+
+    /// Something ended, or was written, at that time. A session ends at the latest of all times: logs write lines in
+    /// another order than things happened in, and hold the end of a message before the beginning of the next line.
+    pub(super) fn later(&mut self, time: &Time<'_>) {
+        if !is_earlier(time, &self.last_time) {
+            self.last_time.clear();
+            self.last_time.push_str(time.as_str());
         }
-        self.last_time.clear();
-        self.last_time.push_str(time.as_str());
+    }
+}
+
+/// Whether a time is before the latest one so far, which may be empty.
+fn is_earlier(time: &Time<'_>, latest: &str) -> bool {
+    // Nearly all are of one form, in UTC: their digits are in the order of their weight.
+    if time.as_str().len() == latest.len() && latest.ends_with("Z\"") && time.as_str().ends_with("Z\"") {
+        return time.as_str() < latest;
+    }
+    match (time::epoch_millis(time), time::epoch_millis(&Raw::new(latest))) {
+        (Some(time), Some(latest)) => time < latest,
+        (None, Some(_)) => true,
+        (_, None) => false,
     }
 }
 

@@ -1,11 +1,12 @@
 //! Token usage: cumulative in the model, increases in the record.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
 
 use super::read_entry::ReadUsage;
-use crate::json::{JsonWriter, Str};
-use crate::ledger::{Identity, hash};
+use crate::json::{JsonWriter, Str, same};
+use crate::ledger::{Identity, hash, text_key};
 use crate::model::{Field, ResponseUsages, Stop, StopClass, Usage};
 
 /// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
@@ -88,12 +89,65 @@ pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> 
 pub(super) struct KnownResponses {
     /// In a ring.
     recent: Vec<Response>,
-    /// A hash of the id of each: most responses are new, and that is seen at one look.
+    /// A hash of the id of each: most responses are new, and that is seen at one look. The id itself decides.
     keys: [u32; KnownResponses::MOST],
     /// The slot for the next one.
     next: usize,
-    /// What older ones used, by the hash of their ids.
-    older: HashMap<u64, Usage, BuildHasherDefault<Identity>>,
+    older: OlderResponses,
+}
+
+/// What older responses used, by their ids. An id is compared with the text that is held, not only by a hash that others
+/// may share.
+#[derive(Default)]
+struct OlderResponses {
+    /// The ids, one after the other.
+    ids: String,
+    /// Where each id begins in `ids`, its length, and what the response used, by the fast hash of the id.
+    used: HashMap<u64, (usize, usize, Usage), BuildHasherDefault<Identity>>,
+    /// Ids that are long, or share their fast hash with one that is held, by their keys.
+    others: HashMap<u128, Usage, BuildHasherDefault<Identity>>,
+}
+
+impl OlderResponses {
+    /// So many are remembered, in 6 MB at most.
+    const MOST: usize = 1 << 15;
+    const LONGEST: usize = 64;
+
+    fn get(&self, id: &str) -> Option<Usage> {
+        if let Some((start, length, usage)) = self.used.get(&hash(0, id.as_bytes()))
+            && self.ids.get(*start..start + length) == Some(id)
+        {
+            return Some(*usage);
+        }
+        // Nearly always there are none.
+        if self.others.is_empty() { None } else { self.others.get(&text_key(id)).copied() }
+    }
+
+    fn insert(&mut self, id: &str, usage: Usage) {
+        let is_full = self.used.len() + self.others.len() >= Self::MOST;
+        if id.len() <= Self::LONGEST {
+            match self.used.entry(hash(0, id.as_bytes())) {
+                Entry::Occupied(mut known) => {
+                    let (start, length, used) = known.get_mut();
+                    if self.ids.get(*start..*start + *length) == Some(id) {
+                        *used = usage;
+                        return;
+                    }
+                }
+                Entry::Vacant(slot) => {
+                    if !is_full {
+                        slot.insert((self.ids.len(), id.len(), usage));
+                        self.ids.push_str(id);
+                    }
+                    return;
+                }
+            }
+        }
+        let key = text_key(id);
+        if !is_full || self.others.contains_key(&key) {
+            self.others.insert(key, usage);
+        }
+    }
 }
 
 #[derive(Default)]
@@ -105,16 +159,44 @@ pub(super) struct Response {
     stop_word: String,
     /// What it said of that beyond a word, which is rare.
     stop_rest: Option<Box<Stop<'static>>>,
-    /// A hash of how it was asked for.
-    attempt: u64,
+    /// How it was asked for.
+    request_id: HeardText,
+    effort: HeardText,
+}
+
+/// A text, if there is one. Its memory is used again.
+#[derive(Default)]
+struct HeardText {
+    text: String,
+    is_some: bool,
+}
+
+impl HeardText {
+    /// Takes a text in. Returns whether it is another one than before.
+    #[inline]
+    fn changes(&mut self, new: Option<&Str<'_>>) -> bool {
+        let text = new.map_or("", Str::as_escaped);
+        if self.is_some == new.is_some() && same(text.as_bytes(), self.text.as_bytes()) {
+            return false;
+        }
+        self.is_some = new.is_some();
+        self.text.clear();
+        self.text.push_str(text);
+        true
+    }
+
+    fn clear(&mut self) {
+        self.is_some = false;
+        self.text.clear();
+    }
 }
 
 impl Response {
     /// Takes in how the response was asked for. Returns whether that is news.
     pub(super) fn attempt(&mut self, request_id: Option<&Str<'_>>, effort: Option<&Str<'_>>) -> bool {
-        let text = |text: Option<&Str<'_>>| text.map_or(0, |text| hash(1, text.as_escaped().as_bytes()));
-        let attempt = text(request_id) ^ text(effort).rotate_left(1);
-        attempt != 0 && std::mem::replace(&mut self.attempt, attempt) != attempt
+        let is_told = request_id.is_some() || effort.is_some();
+        // Both are taken in, whatever the first one is.
+        is_told && self.request_id.changes(request_id) | self.effort.changes(effort)
     }
 
     /// Takes in why the response stopped. Returns whether that is news.
@@ -136,14 +218,11 @@ impl Response {
 
 impl KnownResponses {
     const MOST: usize = 32;
-    /// So many older ones are remembered, in 5 MB at most.
-    const MOST_OLDER: usize = 1 << 15;
 
     /// The response of that id, and whether it is heard of for the first time.
     pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
-        let whole_key = hash(0, id.as_escaped().as_bytes());
         // The lower half: what ids differ in stands at their end, and reaches no other.
-        let key = whole_key as u32;
+        let key = hash(0, id.as_escaped().as_bytes()) as u32;
         // Without a way out in between, all are compared at once.
         let among = self.keys.iter().filter(|known| **known == key).count() > 0;
         let is_it = |(known, response): (&u32, &Response)| *known == key && response.id == id.as_escaped();
@@ -156,15 +235,17 @@ impl KnownResponses {
         if at == self.recent.len() {
             self.recent.push(Response { id: String::with_capacity(64), ..Response::default() });
         }
-        let older = self.older.remove(&whole_key);
+        let older = self.older.get(id.as_escaped());
         // The oldest slot's string is used again.
         let slot = &mut self.recent[at];
-        if is_some(&slot.usage) && self.older.len() < Self::MOST_OLDER {
-            self.older.insert(hash(0, slot.id.as_bytes()), slot.usage);
+        if is_some(&slot.usage) {
+            self.older.insert(&slot.id, slot.usage);
         }
         slot.id.clear();
         slot.id.push_str(id.as_escaped());
-        (slot.usage, slot.stop, slot.stop_rest, slot.attempt) = (older.unwrap_or_default(), None, None, 0);
+        (slot.usage, slot.stop, slot.stop_rest) = (older.unwrap_or_default(), None, None);
+        slot.request_id.clear();
+        slot.effort.clear();
         self.keys[at] = key;
         (slot, older.is_none())
     }
@@ -173,7 +254,7 @@ impl KnownResponses {
 impl KnownResponses {
     /// Remembers what responses used that were told elsewhere.
     pub(super) fn told(&mut self, responses: &[(String, Usage)]) {
-        self.older.extend(responses.iter().map(|(id, usage)| (hash(0, id.as_bytes()), *usage)));
+        responses.iter().for_each(|(id, usage)| self.older.insert(id, *usage));
     }
 }
 

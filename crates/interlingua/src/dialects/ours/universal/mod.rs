@@ -2,8 +2,10 @@
 //!
 //! Items are flat here (message, tool call, tool result, status), numbered `itm_<n>` as they begin; `parent_id` names
 //! the message or the call they belong to. An event is a function of its source: ids come from the session and the
-//! sequence, times from what the source wrote, never from a clock.
+//! sequence, times from what the source wrote. The first events of a live source that holds no time have the caller's
+//! ([`crate::dialects::Options::now`]); without that, or in a file without any time, 1970 stands for none.
 
+mod beginning;
 mod data;
 mod item;
 mod parts;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
+use super::beginning::{Beginning, Begun, EarlyInput};
 use super::data::{put_failure, put_permission, put_question, put_turn, put_unreadable};
 use super::item::{ShownItem, item_id, opt_word};
 use super::parts::PartForm;
@@ -26,6 +27,12 @@ use crate::pipe::{Remembered, Target, Writer};
 pub(super) struct UniversalWriter {
     source_name: Option<String>,
     include_raw: bool,
+    /// What came before the first event, while it waits.
+    beginning: Option<Beginning>,
+    /// What time it is, if anyone knows.
+    now: Option<u64>,
+    /// The time of events is not the source's.
+    time_is_made_up: bool,
     /// The session's id in the envelope, escaped; fixed with the first event.
     session: Option<String>,
     native_session: Option<String>,
@@ -49,6 +56,8 @@ pub(super) struct UniversalWriter {
     usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
     cut: bool,
+    /// The frame of a failure that nothing of the model followed.
+    failed: Option<u64>,
     raw: RawState,
     /// What follows the event that waits for its raw line.
     held: JsonBuffer,
@@ -92,6 +101,8 @@ impl UniversalWriter {
         Self {
             source_name: options.source_name.clone(),
             include_raw: options.include_raw,
+            beginning: Some(Beginning::new(options.whole)),
+            now: options.now,
             time: EPOCH.to_owned(),
             ..Self::default()
         }
@@ -134,6 +145,69 @@ impl UniversalWriter {
             self.raw = RawState::Waiting;
         } else {
             json.null().end_object().end_frame("\n");
+        }
+    }
+
+    /// Writes the first event, and all that waited for it.
+    fn begin(&mut self, beginning: Beginning, out: &mut Target<'_>) {
+        let is_whole = beginning.is_whole();
+        let Begun { inputs, session, time } = beginning.end();
+        self.time_is_made_up = time.is_none();
+        if let Some(time) = time {
+            self.time = time;
+        } else {
+            out.ledger.note("made up the time of events: the source holds none so far");
+            // Of a file that is converted twice the same must come out, so the clock counts for live sources only.
+            let now = self.now.filter(|_| !is_whole).map(|now| Raw::owned(now.to_string()));
+            self.time = now.and_then(|now| time::utc(&now)).unwrap_or_else(|| EPOCH.to_owned());
+        }
+        if let Some(session) = &session {
+            self.first(session, out);
+        }
+        let ends_frame = |input: &EarlyInput| !matches!(input, EarlyInput::Event(_));
+        let here = inputs.iter().rposition(ends_frame).map_or(0, |at| at + 1);
+        for (number, input) in inputs.into_iter().enumerate() {
+            let mut out = if number < here { out.of_earlier_frames() } else { out.reborrow() };
+            let out = &mut out;
+            match input {
+                EarlyInput::Event(event) => self.tell(&event, out),
+                EarlyInput::FrameEnd(line) => {
+                    self.end_unreadable(out);
+                    let (line, label) = line.unzip();
+                    if let Some(label) = label.filter(|_| self.raw == RawState::Unsaid) {
+                        self.status(Made::ByAgent, &label, out, |json| _ = json.null());
+                    }
+                    self.release(line.as_deref(), out);
+                }
+                EarlyInput::Unreadable { owner, bytes, why, more, place } => {
+                    let lines = UnreadableLines { owner: &owner, why, bytes: &bytes, lines: 1 };
+                    self.unreadable(&lines, more, &place, out);
+                }
+            }
+        }
+    }
+
+    /// Ends the wait, if anything waits.
+    fn begin_now(&mut self, out: &mut Target<'_>) {
+        if let Some(beginning) = self.beginning.take() {
+            self.begin(beginning, out);
+        }
+    }
+
+    /// Lines that cannot be read: the first is told at once, the others together.
+    fn unreadable(&mut self, lines: &UnreadableLines<'_>, more: bool, place: &str, out: &mut Target<'_>) {
+        let UnreadableLines { owner, why, bytes, .. } = *lines;
+        if self.unreadable.joins(owner, bytes, why, more) {
+            return;
+        }
+        let follows = self.was_unreadable;
+        self.end_unreadable(out);
+        self.was_unreadable = true;
+        place.clone_into(&mut self.unreadable_at);
+        if !follows || !self.unreadable.begins(owner, bytes, why, more) {
+            let said = self.include_raw && !more;
+            self.unreadable_at.clear();
+            self.say(Made::ByUs, "agent.unparsed", out, |json| put_unreadable(lines, place, said, json));
         }
     }
 
@@ -251,6 +325,8 @@ impl UniversalWriter {
         let Some(now) = time::utc(time) else { return false };
         // `…:05Z` is before `…:05.1Z`, so the letter must not be compared.
         let forward = now.trim_end_matches('Z') >= self.time.trim_end_matches('Z');
+        // A made-up time gives way to the first that the source tells.
+        let forward = std::mem::take(&mut self.time_is_made_up) || forward;
         if forward {
             self.time = now;
         }
@@ -486,9 +562,26 @@ impl UniversalWriter {
     }
 }
 
-impl Writer for UniversalWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+impl UniversalWriter {
+    /// Remembers whether the last thing that the model did was to fail.
+    fn watch_failure(&mut self, event: &Event<'_>, frame: u64) {
+        match event {
+            Event::Error(_) => self.failed = Some(frame),
+            Event::TurnEnded(Turn { stop: Some(stop), .. }) | Event::Usage(Turn { stop: Some(stop), .. }) => {
+                self.failed = (stop.class == StopClass::Error).then_some(frame);
+            }
+            Event::ItemStarted(head) if head.author == Author::Assistant => {
+                // Claude Code tells the failure in words of its own, and a line may hold a failure and half an answer.
+                let is_told = head.model.as_ref().is_some_and(|model| model.is("<synthetic>"));
+                self.failed = self.failed.filter(|failed| is_told || *failed == frame);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         self.end_unreadable(out);
+        self.watch_failure(event, out.ledger.frame_number());
         match event {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
             Event::SessionEnded(_) if self.ended.is_some() => {
@@ -545,7 +638,68 @@ impl Writer for UniversalWriter {
         }
     }
 
+    /// Takes the end of a frame before the first event. Returns the leftover if nothing waits for it.
+    fn wait<'t>(&mut self, leftover: Leftover<'t>, out: &mut Target<'_>) -> Option<Leftover<'t>> {
+        let Some(beginning) = &mut self.beginning else { return Some(leftover) };
+        let input = match leftover.body {
+            LeftoverBody::Frame(_) if leftover.owner == super::DIALECT.name => {
+                leftover.lose(out.ledger, Reason::NoSlot);
+                EarlyInput::FrameEnd(None)
+            }
+            LeftoverBody::Frame(tape) if self.include_raw => {
+                let label = tape.root().get("type").and_then(|kind| kind.str());
+                let label = label.map_or("line".to_owned(), |label| label.as_escaped().to_owned());
+                leftover.mark_kept(out.ledger);
+                EarlyInput::FrameEnd(Some((tape.text().to_owned(), label)))
+            }
+            LeftoverBody::Frame(_) => {
+                leftover.lose(out.ledger, Reason::NoSlot);
+                EarlyInput::FrameEnd(None)
+            }
+            LeftoverBody::Unparsed { bytes, why, more: false } if !matches!(why, "blank" | "bom") => {
+                let said = self.include_raw;
+                let input = EarlyInput::Unreadable {
+                    owner: leftover.owner.to_owned(),
+                    bytes: if said { bytes.to_owned() } else { Vec::new() },
+                    why,
+                    more: false,
+                    place: out.ledger.frame_name(),
+                };
+                if said {
+                    leftover.mark_kept(out.ledger)
+                } else {
+                    leftover.lose(out.ledger, Reason::Invalid)
+                }
+                input
+            }
+            LeftoverBody::Unparsed { .. } | LeftoverBody::Kept { .. } | LeftoverBody::NoFinalNewline => {
+                return Some(leftover);
+            }
+        };
+        if beginning.frame(input) {
+            self.begin_now(out);
+        }
+        None
+    }
+}
+
+impl Writer for UniversalWriter {
+    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+        match &mut self.beginning {
+            None => self.tell(event, out),
+            Some(beginning) => {
+                if beginning.event(event) {
+                    self.begin_now(out);
+                }
+            }
+        }
+    }
+
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        let Some(leftover) = self.wait(leftover, out) else { return };
+        if matches!(leftover.body, LeftoverBody::Unparsed { more: true, .. } | LeftoverBody::Kept { .. }) {
+            self.begin_now(out);
+        }
         if !matches!(leftover.body, LeftoverBody::Unparsed { .. }) {
             self.end_unreadable(out);
         }
@@ -582,19 +736,9 @@ impl Writer for UniversalWriter {
             LeftoverBody::Unparsed { bytes, why, more } if !matches!(why, "blank" | "bom") => {
                 let said = self.include_raw && !more;
                 let bytes = if said { bytes } else { &[] };
-                if !self.unreadable.joins(leftover.owner, bytes, why, more) {
-                    let follows = self.was_unreadable;
-                    self.end_unreadable(out);
-                    self.was_unreadable = true;
-                    self.unreadable_at = out.ledger.frame_name();
-                    if !follows || !self.unreadable.begins(leftover.owner, bytes, why, more) {
-                        let place = std::mem::take(&mut self.unreadable_at);
-                        let alone = UnreadableLines { owner: leftover.owner, why, bytes, lines: 1 };
-                        self.say(Made::ByUs, "agent.unparsed", out, |json| {
-                            put_unreadable(&alone, &place, said, json);
-                        });
-                    }
-                }
+                let lines = UnreadableLines { owner: leftover.owner, why, bytes, lines: 1 };
+                let place = out.ledger.frame_name();
+                self.unreadable(&lines, more, &place, out);
                 if said { leftover.mark_kept(out.ledger) } else { leftover.lose(out.ledger, Reason::Invalid) }
             }
             LeftoverBody::NoFinalNewline => {}
@@ -605,6 +749,7 @@ impl Writer for UniversalWriter {
     }
 
     fn finish(&mut self, out: &mut Target<'_>) {
+        self.begin_now(out);
         self.end_unreadable(out);
         self.settle(out);
         let cut = self.cut || self.turn.is_some();
@@ -612,7 +757,11 @@ impl Writer for UniversalWriter {
             self.turn_ended(&broken_off(), Made::ByUs, out);
         }
         let made = if self.ended.is_some() { Made::ByAgent } else { Made::ByUs };
-        let broken = if cut { Status::Interrupted } else { Status::Completed };
+        let broken = match (cut, self.failed) {
+            (true, _) => Status::Interrupted,
+            (false, Some(_)) => Status::Failed,
+            (false, None) => Status::Completed,
+        };
         let (status, message) = self.ended.take().unwrap_or((broken, None));
         self.say(made, "session.ended", out, |json| {
             json.object().key("reason").literal(match (status, made) {

@@ -5,6 +5,7 @@ use super::calls::{CallReader, is_placeholder};
 use super::content::parts_of;
 use super::thoughts::{ThoughtReader, claim_list};
 use crate::json::Str;
+use crate::ledger::{TextKey, text_key};
 use crate::model::{Author, Citation, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, Shape, Status};
 use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
@@ -54,34 +55,25 @@ impl Holder {
     }
 }
 
-/// What a message said as content: how much, and a hash of it, to know it again.
-#[derive(Clone, Copy)]
+/// What a message said as content: how much, and its key, to know it again.
+#[derive(Default)]
 struct SaidText {
     bytes: usize,
-    hash: u64,
+    key: TextKey,
     characters: u64,
-}
-
-impl Default for SaidText {
-    fn default() -> Self {
-        Self { bytes: 0, hash: 0xcbf2_9ce4_8422_2325, characters: 0 }
-    }
 }
 
 impl SaidText {
     fn add(&mut self, escaped: &str) {
         self.bytes += escaped.len();
-        for byte in escaped.bytes() {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.key.piece(escaped.as_bytes());
         self.characters += characters(escaped);
     }
 
     /// What a longer text says beyond this one, if it begins with it.
     fn rest_of<'t>(&self, escaped: &'t str) -> Option<&'t str> {
-        let mut known = SaidText::default();
-        known.add(escaped.get(..self.bytes)?);
-        escaped.get(self.bytes..).filter(|_| known.hash == self.hash)
+        let (begin, rest) = escaped.split_at_checked(self.bytes)?;
+        (text_key(begin) == self.key.end()).then_some(rest)
     }
 }
 

@@ -6,11 +6,10 @@ use std::collections::HashSet;
 use super::super::carried;
 use super::open::{HeldPart, OpenKind, OpenOutput, PartKind};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str, escape_into};
-use crate::ledger::Reason;
+use crate::ledger::{Reason, TextDigest, text_key};
 use crate::model::{Args, Citation, Delta, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, issuers};
 use crate::pipe::Target;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
-use crate::wire::fingerprint;
 
 /// Begins an event of a stream, up to its own members.
 macro_rules! begin_event {
@@ -49,8 +48,9 @@ pub(super) struct OutputItems {
     /// How many there are.
     count: u64,
     /// Distinguishes the ids of this answer from those of others.
-    seed: u64,
-    ids: HashSet<u64>,
+    seed: u128,
+    /// Keys of the ids of its items.
+    ids: HashSet<u128>,
     /// Events of the stream so far.
     events: u64,
     /// Reasoning of a request, which may not be last, and what it says.
@@ -80,7 +80,7 @@ impl OutputItems {
 
     /// The answer of that id begins.
     pub(super) fn begin(&mut self, answer: &str) {
-        self.seed = fingerprint(answer.as_bytes());
+        self.seed = TextDigest::of(answer);
     }
 
     /// The number of the next event.
@@ -118,7 +118,7 @@ impl OutputItems {
             return;
         }
         match native {
-            Some(id) if self.ids.insert(fingerprint(id.as_escaped().as_bytes())) => {
+            Some(id) if self.ids.insert(text_key(id.as_escaped())) => {
                 id.as_escaped().clone_into(&mut self.open.id);
             }
             other => {
@@ -130,7 +130,7 @@ impl OutputItems {
 
     /// An id for the open item, which has none: no other of the answer has it.
     fn made_id(&self) -> String {
-        format!("{}_{:016x}{:08x}", self.open.kind.prefix(), self.seed, self.count)
+        format!("{}_{:032x}{:08x}", self.open.kind.prefix(), self.seed, self.count)
     }
 
     /// Tells a stream that the open item begins.

@@ -1,0 +1,125 @@
+//! Pictures and files that a log holds apart from where they are shown: a notice has the bytes under a name, and a message
+//! or a result has the name. No other agent knows the name, so the bytes are put where the name is.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::ledger::Reason;
+use crate::model::{Delta, Event, Field, ItemId, Media, MediaSource, Of, Part};
+use crate::pipe::Target;
+
+/// The bytes that notices hold, by name. Bounded: beyond that the oldest are forgotten, and what shows them names them only.
+#[derive(Default)]
+pub(super) struct Assets {
+    by_name: HashMap<String, Asset>,
+    order: VecDeque<String>,
+    bytes: usize,
+    /// The open notice that the target has no place for, and why.
+    refused: Option<(ItemId, Reason)>,
+}
+
+struct Asset {
+    media: Media<'static>,
+    is_shown: bool,
+    /// The target writes the notice itself.
+    is_written: bool,
+}
+
+impl Assets {
+    const MOST_BYTES: usize = 64 << 20;
+
+    /// A notice begins that the target has no place for.
+    pub(super) fn refuse(&mut self, notice: ItemId, reason: Reason) {
+        self.refused = Some((notice, reason));
+    }
+
+    /// Takes an event of a notice, in as much as the notice is not written. Returns whether it is one.
+    pub(super) fn take_refused(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
+        let Some((notice, reason)) = self.refused.filter(|(notice, _)| event.item() == Some(*notice)) else {
+            return false;
+        };
+        match event {
+            Event::ItemStarted(head) => out.ledger.left_out(head),
+            Event::ItemCompleted(_) => self.refused = None,
+            Event::ItemDelta(Delta { value: Part::Media(media), .. }) if is_asset(media) => {
+                self.remember(media, false, out);
+                return true;
+            }
+            _ => {}
+        }
+        debug_assert_eq!(event.item(), Some(notice));
+        out.lose_event(Of::Notice, event, reason);
+        true
+    }
+
+    /// Remembers the bytes that a notice holds.
+    pub(super) fn remember(&mut self, media: &Media<'_>, is_written: bool, out: &mut Target<'_>) {
+        let Some(name) = media.name.as_ref().filter(|_| is_asset(media)) else { return };
+        let name = name.as_escaped().to_owned();
+        self.bytes += size(media);
+        let asset = Asset { media: media.clone().into_owned(), is_shown: false, is_written };
+        match self.by_name.insert(name.clone(), asset) {
+            Some(known) => self.forget(&known, out),
+            None => self.order.push_back(name),
+        }
+        while self.bytes > Self::MOST_BYTES
+            && let Some(oldest) = self.order.pop_front()
+        {
+            if let Some(asset) = self.by_name.remove(&oldest) {
+                self.forget(&asset, out);
+            }
+        }
+    }
+
+    /// The event with the bytes in the place of their name, if it shows what a notice holds.
+    pub(super) fn joined<'a>(&mut self, event: &Event<'a>) -> Option<Event<'a>> {
+        if self.by_name.is_empty() {
+            return None;
+        }
+        let Event::ItemDelta(delta) = event else { return None };
+        let Part::Media(media) = &delta.value else { return None };
+        let MediaSource::File(name) = &media.source else { return None };
+        let asset = self.by_name.get_mut(name.as_escaped())?;
+        asset.is_shown = true;
+        let mut media = media.clone();
+        media.source = asset.media.source.clone();
+        media.media_type = media.media_type.or_else(|| asset.media.media_type.clone());
+        Some(Event::ItemDelta(Delta { value: Part::Media(media), ..delta.clone() }))
+    }
+
+    /// Nothing more comes: what nobody showed is lost.
+    pub(super) fn end(&mut self, out: &mut Target<'_>) {
+        let mut by_name = std::mem::take(&mut self.by_name);
+        for name in std::mem::take(&mut self.order) {
+            if let Some(asset) = by_name.remove(&name) {
+                self.forget(&asset, out);
+            }
+        }
+    }
+
+    fn forget(&mut self, asset: &Asset, out: &mut Target<'_>) {
+        self.bytes = self.bytes.saturating_sub(size(&asset.media));
+        let Media { media_type, name, source, .. } = &asset.media;
+        if asset.is_written {
+            return;
+        }
+        let lost = [(Field::MediaName, name.as_ref()), (Field::MediaType, media_type.as_ref())];
+        let shown = [(Field::MessageMedia, Some(source.text()))].into_iter().filter(|_| !asset.is_shown);
+        // The name is told nowhere; the rest is where the picture is shown.
+        for (field, text) in
+            lost.into_iter().filter(|(field, _)| *field == Field::MediaName || !asset.is_shown).chain(shown)
+        {
+            if let Some(text) = text {
+                out.ledger.lose_late(field, Reason::NoSlot, 1, text.as_escaped().len() as u64);
+            }
+        }
+    }
+}
+
+/// Whether media are bytes that others may name.
+fn is_asset(media: &Media<'_>) -> bool {
+    media.name.is_some() && matches!(media.source, MediaSource::Base64(_))
+}
+
+fn size(media: &Media<'_>) -> usize {
+    media.source.text().as_escaped().len()
+}
