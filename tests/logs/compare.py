@@ -10,7 +10,7 @@ LONG = 60  # characters from which a text that stands in two places is no chance
 def differences(sessions, told):
     """`sessions`: the log's facts by session id, or one `Facts`. `told`: what the record says."""
     native = sessions if isinstance(sessions, Facts) else merged(sessions.values())
-    found = []
+    found = list(told.faults)
     record = told.facts
     found += multiset("text", [(a, t) for a, t, _ in native.said], [(a, t) for a, t, _ in record.said])
     found += multiset("reasoning", [t for t, _ in native.reasoning], [t for t, _ in record.reasoning])

@@ -82,15 +82,27 @@ class Conversion:
         self.binary, self.path = binary, path
         self.record, self.back = folder / "record.json", folder / "back"
         report = folder / "report.json"
-        for file in (self.record, self.back, report):
+        for file in (*folder.glob("record*.json"), self.back, report):
             file.unlink(missing_ok=True)
         self.run = self.command("convert", path, "--to", "record", "-o", self.record, "--report", report)
         self.report = {}
         if report.is_file():
             self.report = (json.loads(report.read_bytes()).get("files") or [{}])[0]
 
-    def command(self, *arguments):
-        return subprocess.run([self.binary, *arguments, "--quiet"], capture_output=True, timeout=300)
+    def command(self, *arguments, stdin=None):
+        return subprocess.run([self.binary, *arguments, "--quiet"], capture_output=True, timeout=300, input=stdin)
+
+    @property
+    def records(self):
+        """The files of the records: one for each session of the log, and each one JSON document."""
+        further = sorted(self.record.parent.glob("record-*.json"), key=lambda file: int(file.stem.split("-")[1]))
+        return [file for file in [self.record, *further] if file.is_file()]
+
+    def text(self):
+        return "\n".join(file.read_text(encoding="utf-8") for file in self.records)
+
+    def size(self):
+        return sum(file.stat().st_size for file in self.records)
 
     @property
     def role(self):
@@ -106,11 +118,17 @@ class Conversion:
         native = self.path.stat().st_size
         if self.report.get("lost") != 0 or not self.report.get("adds_up"):
             found.append(f"reported as lost: {self.report.get('lost')}; adds up: {self.report.get('adds_up')}")
-        size = self.record.stat().st_size
+        size = self.size()
+        for file in self.records:
+            try:
+                json.loads(file.read_bytes())
+            except ValueError as error:
+                found.append(f"{file.name} is not one JSON document: {error}")
         # Our own fixtures have short texts on purpose; what stands around them weighs more there.
         if native > SMALL and not self.path.resolve().is_relative_to(FIXTURES) and size > MOST * native:
             found.append(f"record is {size / native:.2f} times the log")
-        done = self.command("convert", self.record, "--to", self.dialect, "-o", self.back)
+        records = b"".join(file.read_bytes() for file in self.records)
+        done = self.command("convert", "-", "--from", "record", "--to", self.dialect, "-o", self.back, stdin=records)
         if done.returncode != 0:
             found.append(f"the way back failed ({done.returncode}): {brief(done.stderr.decode(errors='replace'))}")
         elif self.back.read_bytes() != self.path.read_bytes():
@@ -159,10 +177,10 @@ def count_one(binary, path, folder):
     found = [] if done.dialect == agent.NAME else [f"taken for {done.dialect}"]
     found += done.faults()
     facts = read_log(agent, values)
-    found += differences(facts, Told(done.record.read_text(encoding="utf-8")))
+    found += differences(facts, Told(done.text()))
     whole = facts if isinstance(facts, Facts) else merged(facts.values())
     found += reported(done.report.get("content") or {}, whole)
-    return agent.NAME, whole.figures(), found, done.record.stat().st_size / max(1, len(data))
+    return agent.NAME, whole.figures(), found, done.size() / max(1, len(data))
 
 
 def reported(content, facts):

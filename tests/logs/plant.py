@@ -58,6 +58,23 @@ def swaps_a_call_id(record):
     return entry
 
 
+def takes_the_mark_off_a_made_up_id(record):
+    entry, _ = first(record, lambda e: e["type"] == "tool-call" and e.get("synthetic-call-id"))
+    return entry and entry.pop("synthetic-call-id")
+
+
+def takes_a_made_up_id_off_its_call(record):
+    entry, _ = first(record, lambda e: e["type"] == "tool-call" and e.get("synthetic-call-id"))
+    return entry and (entry.pop("synthetic-call-id"), entry.pop("call-id"))
+
+
+def uses_a_made_up_id_again(record):
+    calls = [e for e, _ in entries(record) if e["type"] == "tool-call" and e.get("synthetic-call-id")]
+    if len(calls) > 1:
+        calls[1]["call-id"] = calls[0]["call-id"]
+    return calls[1:]
+
+
 def changes_an_input(record):
     entry, _ = first(record, lambda e: e["type"] == "tool-call" and isinstance(e["input"], dict))
     if entry:
@@ -143,7 +160,8 @@ def hides_an_entry(record):
 
 
 PLANTS = [
-    drops_a_text, changes_a_text, tells_a_text_twice, gives_a_text_to_another, drops_reasoning, swaps_a_call_id, changes_an_input,
+    drops_a_text, changes_a_text, tells_a_text_twice, gives_a_text_to_another, drops_reasoning, swaps_a_call_id, takes_the_mark_off_a_made_up_id,
+    takes_a_made_up_id_off_its_call, uses_a_made_up_id_again, changes_an_input,
     turns_is_error, changes_an_exit_code, changes_an_outcome, shortens_an_output, doubles_a_usage, drops_a_picture, moves_a_parent, changes_an_id,
     changes_a_time, hides_an_entry]
 
@@ -160,7 +178,7 @@ def self_check(options, files):
             if not done or done.role != "log":
                 continue
             names.add(agent.NAME)
-            text = done.record.read_text(encoding="utf-8")
+            text = done.text()
             facts = read_log(agent, values)
             before = len(differences(facts, Told(text)))
             for plant in PLANTS:

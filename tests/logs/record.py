@@ -16,8 +16,10 @@ class Told:
         self.sessions = {}  # session id -> usage
         self.leaves = collections.Counter()
         self.unparsed = 0
+        self.faults = []  # what is wrong with the records, whatever the log says
         for record in documents(text):
             session = record["session"]
+            self.calls, self.made_up = set(), set()  # ids of calls of this session, and those among them that are marked as ours
             self.usage = self.sessions.setdefault(session["session-id"], collections.Counter())
             title = ((session.get("vendor-ext") or {}).get("data") or {}).get("title")
             self.leaves.update(strings(title))
@@ -37,7 +39,7 @@ class Told:
             for text in self.parts(entry["content"]):
                 facts.think(text, time)
         elif kind == "tool-call":
-            facts.call(entry.get("call-id"), entry["name"], entry["input"], time)
+            facts.call(self.call_id(entry), entry["name"], entry["input"], time)
         elif kind == "tool-result" and "part" in entry:
             # More of the result around it.
             call, text, *rest = facts.results.pop()
@@ -45,9 +47,10 @@ class Told:
         elif kind == "tool-result":
             text = "".join(self.parts(entry["output"]))
             error = entry.get("is-error")
-            facts.result(entry.get("call-id"), text, error, entry.get("exit-code"), time)
+            call_id = self.call_id(entry)
+            facts.result(call_id, text, error, entry.get("exit-code"), time)
             if "status" in entry:
-                facts.outcomes.append((entry.get("call-id"), entry["status"]))
+                facts.outcomes.append((call_id, entry["status"]))
         elif kind == "system-event":
             self.event(entry, time)
         for name in ("content", "output", "subject"):
@@ -59,6 +62,24 @@ class Told:
                 self.usage[part[0]] += part[1]
         for child in entry.get("children", []):
             self.entry(child, entry, time)
+
+    def call_id(self, entry):
+        """The id of a call as the log has it: none, if the record marks its id as made up."""
+        own, marked = entry.get("call-id"), entry.get("synthetic-call-id") is True
+        is_call = entry["type"] == "tool-call"
+        if own is None and is_call and entry["name"]:
+            self.faults.append(f"call without an id: {entry['name']}")
+        if marked and is_call and own in self.calls:
+            self.faults.append(f"made-up id of two calls: {own}")
+        if marked and not is_call and own not in self.calls:
+            self.faults.append(f"made-up id of a result, but of no call: {own}")
+        if not marked and own is not None and own in self.made_up:
+            self.faults.append(f"made-up id without its mark: {own}")
+        if is_call and own is not None:
+            self.calls.add(own)
+            if marked:
+                self.made_up.add(own)
+        return None if marked else own
 
     def event(self, entry, time):
         data = entry.get("data", {})

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::assets::Assets;
 use super::outline::{Outline, key, summary_item};
-use super::pairs::{Answered, CallPairs};
+use super::pairs::{Answered, CallPairs, has_no_id, link_key};
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, Reason};
 use crate::model::{
@@ -140,7 +140,7 @@ impl HistoryWriter {
 
     /// Decides what becomes of a result that the target takes.
     fn takes_result(&mut self, head: &ItemHead<'_>, result: &ToolResult<'_>) -> Result<(), Reason> {
-        let id = result.call_id.as_ref().map_or(0, key);
+        let id = link_key(result.call_id.as_ref(), result.name.as_ref());
         let session = &mut self.session;
         session.next_result = match session.pairs.result(id) {
             Answered::Call(call) => session.calls.remove(&call).map(|call| NextResult::Answers(call.id)),
@@ -199,7 +199,7 @@ impl HistoryWriter {
                 {
                     match &result.call_id {
                         Some(own) => out.lose_str(Field::ResultCallId, own, Reason::Refused),
-                        None => out.ledger.note("result without an id taken for that of the first open call"),
+                        None => out.ledger.note(UNNAMED_RESULT),
                     }
                     let result = ToolResult { call_id: Some(id), ..result.clone() };
                     changed.get_or_insert_with(|| head.clone()).kind = ItemKind::ToolResult(result);
@@ -236,18 +236,18 @@ impl HistoryWriter {
         out: &mut Target<'_>,
     ) -> Option<Str<'static>> {
         let session = &mut self.session;
-        let own = call.call_id.as_ref().map_or(0, key);
+        let own = link_key(call.call_id.as_ref(), Some(&call.name));
         let mut renamed = None;
-        if own == 0 || !session.call_ids.insert(own) {
+        if has_no_id(own) || !session.call_ids.insert(own) {
             match &call.call_id {
                 Some(id) => {
                     out.ledger.note("a call id used again was replaced");
                     out.lose_str(Field::CallId, id, Reason::Refused);
                 }
-                None => out.ledger.note("made up the id of a call"),
+                None => out.ledger.note(MADE_UP_CALL_ID),
             }
             let id = session.new_call_id(head.id);
-            if own != 0 {
+            if !has_no_id(own) {
                 session.renamed.insert(own, id.clone());
             }
             renamed = Some(id);
@@ -488,6 +488,10 @@ impl SessionHistory {
         id
     }
 }
+
+/// The notes for ids that the source does not have.
+pub(crate) const MADE_UP_CALL_ID: &str = "made up the id of a call";
+pub(crate) const UNNAMED_RESULT: &str = "result without an id taken for that of the first open call";
 
 /// The text of a result that no source had.
 const NO_RESULT: &str = "[No result of this tool call was recorded.]";

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::pairs::{Answered, CallPairs};
+use super::pairs::{Answered, CallPairs, has_no_id, link_key};
 use crate::dialects::{Dialect, Lineage, Options, Role};
 use crate::error::Error;
 use crate::json::Str;
@@ -275,8 +275,10 @@ impl SessionOutline {
         };
         self.open.insert(spread(item), step);
         let kind = match &head.kind {
-            ItemKind::ToolCall(call) => LinkKind::Call(call.call_id.as_ref().map_or(0, key)),
-            ItemKind::ToolResult(result) => LinkKind::Result(result.call_id.as_ref().map_or(0, key)),
+            ItemKind::ToolCall(call) => LinkKind::Call(link_key(call.call_id.as_ref(), Some(&call.name))),
+            ItemKind::ToolResult(result) => {
+                LinkKind::Result(link_key(result.call_id.as_ref(), result.name.as_ref()))
+            }
             ItemKind::Message if around.is_none() && head.author == Author::User => LinkKind::Prompt,
             ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => return,
         };
@@ -500,7 +502,7 @@ fn pair(links: &[OutlineLink], outline: &mut Outline) {
             LinkKind::Call(id) => pairs.call(*id, ItemId(*item)),
             LinkKind::Result(id) => {
                 // A result without an id may be anyone's.
-                if pairs.result(*id) == Answered::Nothing && *id != 0 {
+                if pairs.result(*id) == Answered::Nothing && !has_no_id(*id) {
                     pairs.has_answer(*id);
                     early.insert(*id, *item);
                 }
@@ -526,7 +528,8 @@ pub(super) const fn summary_item(compaction: u64) -> ItemId {
     ItemId(1 << 46 | compaction)
 }
 
-/// An id as a number, whatever its spelling. Zero means that there is no id.
+/// An id as a number, whatever its spelling.
 pub(crate) fn key(id: &Str<'_>) -> u128 {
-    text_key(&id.decode()).max(1)
+    // A number without an upper half means that there is no id.
+    text_key(&id.decode()).max(1 << 64)
 }

@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::outline::key as id_key;
+use crate::json::Str;
 use crate::model::ItemId;
 
-/// The calls of one session that wait for their result. An id is a number here; zero stands for none.
+/// The calls of one session that wait for their result. A call is known by its [`link_key`].
 #[derive(Debug, Default)]
 pub(crate) struct CallPairs {
     waiting: HashMap<u128, VecDeque<WaitingCall>>,
@@ -18,6 +20,8 @@ pub(crate) struct CallPairs {
 #[derive(Debug)]
 struct WaitingCall {
     item: ItemId,
+    /// The tool of a call without an id.
+    tool: u128,
     prompt: u64,
 }
 
@@ -38,21 +42,23 @@ impl CallPairs {
         self.prompts += 1;
     }
 
-    pub(crate) fn call(&mut self, id: u128, item: ItemId) {
+    pub(crate) fn call(&mut self, key: u128, item: ItemId) {
+        let (id, tool) = parts_of(key);
         let (calls, prompt) = (self.waiting.entry(id).or_default(), self.prompts);
         if calls.back().is_some_and(|call| call.prompt != prompt) {
             self.stale.entry(id).or_default().extend(calls.drain(..).map(|call| call.item));
         }
-        calls.push_back(WaitingCall { item, prompt });
+        calls.push_back(WaitingCall { item, tool, prompt });
     }
 
     /// A result of that call came before it.
-    pub(crate) fn has_answer(&mut self, id: u128) {
-        self.answered.insert(id);
+    pub(crate) fn has_answer(&mut self, key: u128) {
+        self.answered.insert(parts_of(key).0);
     }
 
-    /// Calls of one id are answered in their order.
-    pub(crate) fn result(&mut self, id: u128) -> Answered {
+    /// Calls of one id are answered in their order, and so are calls of one tool that have none.
+    pub(crate) fn result(&mut self, key: u128) -> Answered {
+        let (id, tool) = parts_of(key);
         let id =
             if id == 0 && !self.waiting.contains_key(&0) { self.only_waiting().unwrap_or(0) } else { id };
         let Some(calls) = self.waiting.get_mut(&id) else {
@@ -62,7 +68,8 @@ impl CallPairs {
                 None => Answered::Nothing,
             };
         };
-        let call = calls.pop_front();
+        let same_tool = calls.iter().position(|call| tool != 0 && call.tool == tool);
+        let call = calls.remove(same_tool.unwrap_or(0));
         if calls.is_empty() {
             self.waiting.remove(&id);
         }
@@ -78,7 +85,8 @@ impl CallPairs {
     }
 
     /// The call is answered otherwise. Returns whether it was waiting.
-    pub(crate) fn close(&mut self, id: u128, item: ItemId) -> bool {
+    pub(crate) fn close(&mut self, key: u128, item: ItemId) -> bool {
+        let (id, _) = parts_of(key);
         if let Some(calls) = self.stale.get_mut(&id)
             && let Some(at) = calls.iter().position(|call| *call == item)
         {
@@ -98,5 +106,56 @@ impl CallPairs {
     /// The calls that still wait, in no order.
     pub(crate) fn open(&self) -> impl Iterator<Item = ItemId> + '_ {
         self.waiting.values().flatten().map(|call| call.item).chain(self.stale.values().flatten().copied())
+    }
+}
+
+/// What a call or a result is known by: the id of the call, or the name of the tool where there is no id.
+pub(crate) fn link_key(call_id: Option<&Str<'_>>, tool: Option<&Str<'_>>) -> u128 {
+    match call_id {
+        Some(id) => id_key(id),
+        None => tool.map_or(0, |tool| id_key(tool) & u128::from(u64::MAX)),
+    }
+}
+
+/// Whether that is the key of a call or a result without an id.
+pub(crate) const fn has_no_id(key: u128) -> bool {
+    key >> 64 == 0
+}
+
+/// The id, which is zero for none, and the tool of a call without an id.
+const fn parts_of(key: u128) -> (u128, u128) {
+    if has_no_id(key) { (0, key) } else { (key, 0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(call_id: Option<&'static str>, tool: &'static str) -> u128 {
+        link_key(call_id.map(Str::escaped).as_ref(), Some(&Str::escaped(tool)))
+    }
+
+    #[test]
+    fn a_result_without_an_id_answers_the_first_open_call_of_its_tool() {
+        let mut pairs = CallPairs::default();
+        for (number, tool) in [(1, "read"), (2, "list"), (3, "read")] {
+            pairs.call(key(None, tool), ItemId(number));
+        }
+        let answers = ["list", "read", "read"].map(|tool| pairs.result(key(None, tool)));
+        assert_eq!(answers, [2, 1, 3].map(|number| Answered::Call(ItemId(number))));
+        assert_eq!(pairs.result(key(None, "read")), Answered::Nothing);
+    }
+
+    #[test]
+    fn a_result_of_another_name_answers_the_first_open_call() {
+        let mut pairs = CallPairs::default();
+        pairs.call(key(None, "read"), ItemId(1));
+        pairs.call(key(None, "list"), ItemId(2));
+        let answers = [pairs.result(key(None, "write")), pairs.result(link_key(None, None))];
+        assert_eq!(answers, [1, 2].map(|number| Answered::Call(ItemId(number))));
+        // An id says it, whatever the tool is called.
+        pairs.call(key(Some("a"), "read"), ItemId(3));
+        pairs.call(key(Some("b"), "read"), ItemId(4));
+        assert_eq!(pairs.result(key(Some("b"), "x")), Answered::Call(ItemId(4)));
     }
 }

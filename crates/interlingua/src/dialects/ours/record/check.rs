@@ -1,5 +1,6 @@
 //! The schema of a record, checked at reading speed. The same rules as CDDL are in the `interlingua-record` crate.
 
+use super::call_ids::SYNTHETIC;
 use super::profile::DraftProfile;
 use super::read_entry::ReadEntry;
 use crate::error::Code;
@@ -91,10 +92,16 @@ const MESSAGE: &[Rule] = &[
     may("parent-id", Type::Text),
     may("token-usage", Type::Map),
 ];
-const CALL: &[Rule] = &[must("name", Type::Text), must("input", Type::Any), may("call-id", Type::Text)];
+const CALL: &[Rule] = &[
+    must("name", Type::Text),
+    must("input", Type::Any),
+    may("call-id", Type::Text),
+    may(SYNTHETIC, Type::Bool),
+];
 const RESULT: &[Rule] = &[
     must("output", Type::Any),
     may("call-id", Type::Text),
+    may(SYNTHETIC, Type::Bool),
     may("status", Type::Text),
     may("is-error", Type::Bool),
     may("files", Type::Array),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use super::call_ids::CallIds;
 use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, is_time, put_tail, put_time};
 use super::profile::DraftProfile;
@@ -18,7 +19,11 @@ use crate::dialects::{Dialect, Options, Plane};
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, LineHoles, Reason, write_whole};
-use crate::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Tally, Time, Turn, Usage};
+use crate::log::{MADE_UP_CALL_ID, UNNAMED_RESULT};
+use crate::model::{
+    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Tally, Time, ToolCall, ToolResult,
+    Turn, Usage,
+};
 use crate::pipe::Target;
 
 #[derive(Default)]
@@ -32,6 +37,7 @@ pub(super) struct Entries {
     /// The model that the entry names.
     model: String,
     tally: Tally<KnownResponses>,
+    call_ids: CallIds,
     /// The time at the source, for what has none of its own.
     now: Option<Raw<'static>>,
     /// Lines whose item is still open.
@@ -280,7 +286,11 @@ impl Entries {
         self.begin_entry(Entry::default(), out);
         self.model.clear();
         self.model.push_str(head.model.as_ref().map_or("", Str::as_escaped));
-        let (node, has_time) = EntryNode::open(head, self.now.as_ref(), &mut out.json);
+        if head.kind == ItemKind::Message && head.author == Author::User {
+            self.call_ids.prompt();
+        }
+        let call_id = self.synthetic_call_id(head, out);
+        let (node, has_time) = EntryNode::open(head, self.now.as_ref(), call_id.as_ref(), &mut out.json);
         if let Some(time) = head.time.as_ref().or(self.now.as_ref()).filter(|_| has_time) {
             self.summary.overview.time(time);
         }
@@ -406,6 +416,25 @@ impl Entries {
         }
     }
 
+    /// The id of ours for a call that has none, or for the result of one.
+    fn synthetic_call_id(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) -> Option<Str<'static>> {
+        match &head.kind {
+            ItemKind::ToolCall(ToolCall { call_id: Some(id), .. }) => self.call_ids.named_call(id),
+            ItemKind::ToolResult(ToolResult { call_id: Some(id), .. }) => self.call_ids.named_result(id),
+            ItemKind::ToolCall(ToolCall { call_id: None, name, .. }) => {
+                out.ledger.note(MADE_UP_CALL_ID);
+                return Some(self.call_ids.unnamed_call(name));
+            }
+            ItemKind::ToolResult(ToolResult { call_id: None, name }) => {
+                let id = self.call_ids.unnamed_result(name.as_ref())?;
+                out.ledger.note(UNNAMED_RESULT);
+                return Some(id);
+            }
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {}
+        }
+        None
+    }
+
     fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
         if let Some(model) = &head.model {
             self.summary.overview.model(model);
@@ -415,11 +444,12 @@ impl Entries {
             return self.open_entry(head, out);
         }
         self.end_later(out);
+        let call_id = self.synthetic_call_id(head, out);
         if let Some(parent) = self.nodes.last_mut() {
             parent.begin_children(&mut out.json);
             // A block was said when its message was.
             let now = self.now.as_ref().filter(|_| head.within.is_none());
-            let (child, has_time) = EntryNode::open(head, now, &mut out.json);
+            let (child, has_time) = EntryNode::open(head, now, call_id.as_ref(), &mut out.json);
             if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
                 self.summary.overview.time(time);
             }

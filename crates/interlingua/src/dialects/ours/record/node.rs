@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use super::call_ids::SYNTHETIC;
 use super::read::is_parts;
 use super::session::UNKNOWN;
 use super::words::{self, SPEAKERS};
@@ -164,11 +165,12 @@ impl EntryNode {
         }
     }
 
-    /// Writes what the head says and leaves the object open. `now` is the time at the source, for a head without its own.
-    /// Returns also whether it says a time.
+    /// Writes what the head says and leaves the object open. `now` is the time at the source, for a head without its own;
+    /// `synthetic` is the id of ours for a call or a result without one. Returns also whether it says a time.
     pub(super) fn open(
         head: &ItemHead<'_>,
         now: Option<&Raw<'_>>,
+        synthetic: Option<&Str<'_>>,
         json: &mut JsonWriter<'_>,
     ) -> (Self, bool) {
         #[rustfmt::skip]
@@ -209,6 +211,9 @@ impl EntryNode {
                     json.key(NOTICE).bool(true);
                 }
             }
+        }
+        if let Some(id) = synthetic {
+            json.key("call-id").str(id).key(SYNTHETIC).bool(true);
         }
         json.opt_str("id", native_id.as_ref());
         let has_time = time.as_ref().or(now).is_some_and(|time| put_time(time, json));

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::call_ids::CallIds;
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
 use super::node::is_time;
@@ -43,6 +44,9 @@ pub(super) struct RecordReader {
 struct Heard {
     tally: Tally<KnownResponses>,
     overview: Overview,
+    call_ids: CallIds,
+    /// The entry stands alone: the call that a result answers may be in another one.
+    alone: bool,
     /// What changed about the session; what stands after the entries is older.
     changed: Session<'static>,
 }
@@ -195,7 +199,7 @@ fn provider(meta: Val<'_>) -> Option<Str<'_>> {
 
 /// Reads an entry apart from the others of its record, with the lines it was made from.
 pub(super) fn read_alone(entry: &ReadEntry<'_>, out: &mut Events<'_>) {
-    Heard::default().entry(entry, out);
+    Heard { alone: true, ..Heard::default() }.entry(entry, out);
 }
 
 impl Heard {
@@ -320,6 +324,33 @@ impl Heard {
         out.event(&Event::Usage(turn));
     }
 
+    /// The id that the source gave to a call.
+    fn id_of_call<'t>(&mut self, entry: &ReadEntry<'t>, tool: &Str<'_>) -> Option<Str<'t>> {
+        // Seed documents of the draft call it `tool-id`.
+        let id = entry.call_id.or_else(|| entry.map.get("tool-id"));
+        let text = id.and_then(|id| id.str())?;
+        if entry.has_synthetic_call_id() && self.call_ids.is_made_up(&text, tool) {
+            entry.note_synthetic_call_id();
+            return None;
+        }
+        self.call_ids.named_call(&text);
+        id.take_text(Field::CallId)
+    }
+
+    /// The id by which the source says what call a result answers.
+    fn id_of_result<'t>(&mut self, entry: &ReadEntry<'t>, tool: Option<&Str<'_>>) -> Option<Str<'t>> {
+        let text = entry.call_id.and_then(|id| id.str())?;
+        if entry.has_synthetic_call_id() {
+            let answered = self.call_ids.unnamed_result(tool);
+            if self.alone || answered.is_some_and(|answered| answered == text) {
+                entry.note_synthetic_call_id();
+                return None;
+            }
+        }
+        self.call_ids.named_result(&text);
+        entry.call_id.take_text(Field::ResultCallId)
+    }
+
     /// Reads an entry or a child as an item with its children. `around` is the item and the entry that it is a child of;
     /// `joined` is the session of another record that it is of.
     fn item(
@@ -330,7 +361,13 @@ impl Heard {
         vendor: &str,
         out: &mut Events<'_>,
     ) {
-        let Some((kind, author)) = kind_of(entry) else { return };
+        let Some((mut kind, author)) = kind_of(entry) else { return };
+        match &mut kind {
+            ItemKind::ToolCall(call) => call.call_id = self.id_of_call(entry, &call.name),
+            ItemKind::ToolResult(result) => result.call_id = self.id_of_result(entry, result.name.as_ref()),
+            ItemKind::Message if around.is_none() && author == Author::User => self.call_ids.prompt(),
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {}
+        }
         let content = entry.content();
         let of = Of::item(&kind);
         let mut circumstances = Circumstances::read_members(entry.ours, &["time", "model"], Spelling::Kebab);
@@ -444,7 +481,7 @@ fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, 
     }
 }
 
-/// What item an entry is, and who speaks.
+/// What item an entry is, apart from its call id, and who speaks.
 fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
     let word = entry.kind?;
     let kind = word.str()?;
@@ -467,11 +504,7 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
                 _ => CallKind::Function,
             };
             let call = ToolCall {
-                // Seed documents of the draft call it `tool-id`.
-                call_id: entry
-                    .call_id
-                    .take_text(Field::CallId)
-                    .or_else(|| entry.map.take_str("tool-id", Field::CallId)),
+                call_id: None,
                 kind: taken(entry.ours, "call-kind", Field::CallKind).unwrap_or(usual),
                 namespace: entry.ours.take_str("namespace", Field::CallNamespace),
                 name: entry.name.take_text(Field::CallName).unwrap_or_default(),
@@ -479,10 +512,7 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
             (ItemKind::ToolCall(call), Author::Assistant)
         }
         "tool-result" => {
-            let result = ToolResult {
-                call_id: entry.call_id.take_text(Field::ResultCallId),
-                name: entry.name.take_text(Field::ResultName),
-            };
+            let result = ToolResult { call_id: None, name: entry.name.take_text(Field::ResultName) };
             (ItemKind::ToolResult(result), Author::Tool)
         }
         _ => {

@@ -1,5 +1,6 @@
 //! An entry of a record as it is read: its members, wherever the profile puts them.
 
+use super::call_ids::SYNTHETIC;
 use super::profile::{DraftProfile, OURS};
 use crate::json::Raw;
 use crate::model::Field;
@@ -102,6 +103,18 @@ impl<'t> ReadEntry<'t> {
         let empty = |data: Val<'_>| data.kind() == Kind::Object && data.members().next().is_none();
         self.event_type.is_some_and(|kind| kind.is("usage") || kind.is("line"))
             && self.data.is_some_and(empty)
+    }
+
+    /// Whether its `call-id` is said to be ours, and none of the source.
+    pub(super) fn has_synthetic_call_id(&self) -> bool {
+        self.call_id.is_some() && self.ours.get(SYNTHETIC).is_some_and(|mark| mark.bool() == Some(true))
+    }
+
+    /// Notes a `call-id` of ours: it follows from the order of the entries.
+    pub(super) fn note_synthetic_call_id(&self) {
+        for ours in [self.call_id, self.ours.get(SYNTHETIC)].into_iter().flatten() {
+            ours.note(Field::Structure);
+        }
     }
 
     /// The elements of its `children`.
