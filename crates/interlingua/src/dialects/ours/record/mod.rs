@@ -53,6 +53,7 @@ pub static DIALECT: Dialect = Dialect {
             says,
         }),
     }],
+    reads_more: &[],
     sniff,
 };
 
