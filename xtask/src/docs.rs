@@ -80,6 +80,7 @@ fn matrix() -> String {
             issuer: _,
             lineage: _,
             roles,
+            reads_more: _,
             sniff: _,
         } = dialect;
         let list = |can: &dyn Fn(&RoleSpec) -> bool| {

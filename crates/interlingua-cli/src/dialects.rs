@@ -57,6 +57,7 @@ fn json() -> String {
                 issuer: _,
                 lineage: _,
                 roles,
+                reads_more: _,
                 sniff: _,
             } = dialect;
             json.object().key("name").literal(name).key("plane").literal(plane.word());

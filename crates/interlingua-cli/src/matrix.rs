@@ -136,19 +136,15 @@ fn between(from: &'static Dialect, to: &'static Dialect, format: TableFormat) ->
     let mut rows = Vec::new();
     let readable = from.roles.iter().filter(|spec| spec.read.is_some());
     for role in readable.map(|spec| spec.role).filter(|role| is_compared(*role)) {
-        let Some(target) = to.role_for(role) else { continue };
         for field in fields() {
-            // A form that is only read may hold any value.
-            let is_said = says(from, role, field).is_none_or(|own| !matches!(own, Says::No(_)));
-            let Some(other) = says(to, target, field) else { continue };
-            let is_whole = from.name == to.name || matches!(other, Says::Exactly);
-            let is_session = role.is_session();
-            if is_said && (!is_whole || is_session && from.name != to.name) {
+            let Some(carried) = from.carries(role, to, field) else { continue };
+            let is_listed = from.name != to.name && role.is_session() || carried != Says::Exactly;
+            if is_listed {
                 rows.push(vec![
                     field.word().to_owned(),
                     role.word().to_owned(),
-                    word(other).to_owned(),
-                    detail(other, format),
+                    word(carried).to_owned(),
+                    detail(carried, format),
                 ]);
             }
         }

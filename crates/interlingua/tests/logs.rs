@@ -152,6 +152,7 @@ const fn thread<const FRAMING: usize>(roles: &'static [RoleSpec]) -> Dialect {
         issuer: None,
         lineage: Lineage::Written,
         roles,
+        reads_more: &[],
         sniff: |_| None,
     }
 }

@@ -73,6 +73,9 @@ pub struct Dialect {
     pub lineage: Lineage,
     /// What it is used for, and how each use is framed, read and written.
     pub roles: &'static [RoleSpec],
+    /// Fields that its readers parse and its writers have no place for: what a built line cannot say of another's session, or
+    /// a member that only servers write.
+    pub reads_more: &'static [Field],
     /// Judges a document: the role it would have, and how sure (1: it does not speak against it; 2 and 3: many could have said
     /// this, and alone it is a question; 10: nothing else looks like this).
     pub sniff: fn(&Head<'_>) -> Option<(Role, u32)>,
@@ -98,6 +101,21 @@ impl Dialect {
             .find(|role| *role == source)
             .or_else(|| only(&mut written().filter(|role| role.is_session() == source.is_session())))
             .or_else(|| only(&mut written()))
+    }
+
+    /// How much of a field arrives at another dialect from sources of this one in that role. `None`: sources have no such
+    /// field, or the other dialect has nothing to do with the role.
+    pub fn carries(&self, role: Role, to: &Dialect, field: Field) -> Option<Says> {
+        let says = |dialect: &Dialect, role| Some((dialect.role(role)?.write.as_ref()?.says)(field));
+        // A form that is only read may hold any value.
+        let is_held = says(self, role).is_none_or(|own| !matches!(own, Says::No(_)));
+        if !is_held && !self.reads_more.contains(&field) {
+            return None;
+        }
+        let target = to.role_for(role)?;
+        // The bytes of the same dialect and role pass untouched.
+        let is_copied = self.name == to.name && role == target;
+        says(to, target).map(|says| if is_copied { Says::Exactly } else { says })
     }
 
     /// How the dialect does that role.

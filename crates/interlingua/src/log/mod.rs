@@ -62,6 +62,17 @@ macro_rules! said_by_no_log {
 }
 pub(crate) use said_by_no_log;
 
+/// Words that a log has of everyone but the system, whose prompt is never told as another's words.
+pub(crate) const SPOKEN: crate::model::Says = crate::model::Says::Less("system prompts are left out");
+
+/// The same in a file of one agent ([`LogRules::one_agent`]).
+pub(crate) const SPOKEN_BY_MAIN_AGENT: crate::model::Says =
+    crate::model::Says::Less("system prompts are left out, and what subagents say");
+
+/// What a file of one agent has of that agent only.
+pub(crate) const OF_MAIN_AGENT: crate::model::Says =
+    crate::model::Says::Less("what subagents say and do is left out");
+
 /// A pattern for the facts of a session that no head and no line says when it is built: they are lost unless lines were
 /// kept. Whoever reads a log knows whose it is.
 macro_rules! said_by_kept_frames {

@@ -689,6 +689,11 @@ impl<F: LogForm> Writer for LogWriter<F> {
         let within_refused = head.within.and_then(|around| {
             self.refused.iter().rev().find(|(known, _)| *known == around).map(|(_, reason)| *reason)
         });
+        // The words of a system are left out; calls, results and thoughts beside them are not its words.
+        let is_beside_system =
+            within_refused == Some(Reason::Foreign) && !matches!(head.kind, ItemKind::Message);
+        let is_within_refused = within_refused.is_some();
+        let within_refused = within_refused.filter(|_| !is_beside_system);
         // What a subagent reports in the end is the result of a call of the agent itself, which waits for it.
         let is_report = head.within.is_some() && matches!(head.kind, ItemKind::ToolResult(_));
         let is_notice = matches!(head.kind, ItemKind::Notice(_));
@@ -714,7 +719,9 @@ impl<F: LogForm> Writer for LogWriter<F> {
             self.refused.push((head.id, reason));
             return Err(reason);
         }
-        self.refused.clear();
+        if !is_within_refused {
+            self.refused.clear();
+        }
         if is_notice { Err(Reason::NoSlot) } else { Ok(()) }
     }
 

@@ -82,8 +82,12 @@ pub(crate) const fn in_request(field: Field) -> Says {
         ),
         Field::ToolChoice => Says::Less("without such a tool there is no choice"),
         Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
-        Field::ResultCallId => LETTERS,
-        Field::ResultJson => Says::Emulated("written as text"),
+        Field::ResultCallId => Says::Less(
+            "letters that the API does not take are replaced, with a hash at the end; results without a call are lost",
+        ),
+        Field::ResultJson => {
+            Says::Less("written as text; results without a call, and of tools that a provider runs, are lost")
+        }
         // The call has the name.
         Field::ResultName => Says::No(Reason::Redundant),
         other => in_both(other),
@@ -104,15 +108,30 @@ pub(crate) const fn in_answer(field: Field) -> Says {
 pub(crate) const COUNTED: Says =
     Says::Less("counts that later ones replace, and those of an answer that failed");
 
-const LETTERS: Says =
-    Says::Emulated("letters that the API does not take are replaced, with a hash at the end");
+/// What a message has of the calls that the client runs.
+pub(crate) const CALLED: Says = Says::Less("calls of tools that a provider runs are lost");
+
+/// The same of arguments, where they must be an object.
+pub(crate) const CALLED_WITH_OBJECT: Says = Says::Less(
+    "what is no JSON object becomes the member `_raw_arguments`; calls of tools that a provider runs are lost",
+);
+
+/// What a request has of the results that clients send.
+pub(crate) const ANSWERED: Says =
+    Says::Less("results without a call, and of tools that a provider runs, are lost");
+
+const CALL_LETTERS: Says = Says::Less(
+    "letters that the API does not take are replaced, with a hash at the end; calls of tools that a provider runs are lost",
+);
 
 const fn in_both(field: Field) -> Says {
     match field {
         Field::Structure | Field::Padding => Says::Exactly,
         Field::ItemStatus => Says::Less("only that a call was cut off shows"),
-        Field::CallId | Field::CallName => LETTERS,
-        Field::CallNamespace => Says::Emulated("put before the name"),
+        Field::CallId | Field::CallName => CALL_LETTERS,
+        Field::CallNamespace => {
+            Says::Less("put before the name; calls of tools that a provider runs are lost")
+        }
         Field::MessageJson => Says::Emulated("written as text"),
         // What is left is the other's, or nobody's on the wire.
         _ => Says::No(Reason::NoSlot),

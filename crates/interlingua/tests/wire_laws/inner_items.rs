@@ -10,14 +10,20 @@ use super::support::{Case, Way, convert, fixtures, on_two_threads, other_targets
 
 #[test]
 fn an_item_inside_any_message_arrives_or_is_reported_lost() {
+    let cases = nested_cases();
+    assert!(cases.len() > 200, "{}", cases.len());
+    judge(cases.len(), breaches(&cases), GENERATED);
+}
+
+/// Every generated shape, from every source that can hold it.
+pub(super) fn nested_cases() -> Vec<Case> {
     let mut cases = nested_entries();
     let universal = (Dialect::named("universal").unwrap(), Role::Live);
     let derived: Vec<Case> = cases.iter().map(|case| converted(case, universal)).collect();
     cases.extend(derived);
     cases.extend(nested_events());
     cases.extend(nested_requests());
-    assert!(cases.len() > 200, "{}", cases.len());
-    judge(cases.len(), breaches(&cases), GENERATED);
+    cases
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod support;
 
 mod answers;
 mod inner_items;
+mod matrix;
 mod numbers;
 mod schemas;
 mod tools;

@@ -9,6 +9,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
+use crate::model::Field;
 use crate::sniff::Head;
 use crate::tape::Kind;
 
@@ -32,6 +33,26 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnId,
+        Field::TurnModel,
+        Field::StopReason,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageOutput,
+        Field::ItemId,
+        Field::ItemTime,
+        Field::ItemModel,
+        Field::ItemStatus,
+        Field::FilePath,
+        Field::FileDiff,
+        Field::NoticeType,
+        Field::PermissionAction,
+        Field::PermissionAnswer,
+        Field::PermissionMessage,
+        Field::ErrorMessage,
+    ],
     sniff,
 };
 

@@ -1,20 +1,19 @@
 //! What a message of Amp can say of another agent's session. A message that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::said_by_no_log;
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::MessageText
-        | Field::CallName
+        Field::Structure | Field::Padding => Says::Exactly,
+        Field::MessageText => SPOKEN_BY_MAIN_AGENT,
+        Field::CallName
         | Field::CallArgs
         | Field::ResultText
         | Field::ResultIsError
-        | Field::ResultExitCode => Says::Exactly,
+        | Field::ResultExitCode => OF_MAIN_AGENT,
 
         Field::SessionId => Says::Less(
             "only what is known when the thread begins; an id that the program does not take is replaced",
@@ -42,13 +41,15 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::MessageMedia => Says::Less("pictures in base64; none of the assistant"),
         Field::MediaType => Says::Less("only of pictures"),
-        Field::MessageJson | Field::ResultJson | Field::Refusal => Says::Emulated("as text"),
+        Field::MessageJson | Field::ResultJson | Field::Refusal => {
+            Says::Less("as text; what subagents say and do is left out")
+        }
         Field::ReasoningText | Field::ReasoningSummary => {
             Says::Less("only with the signature of Anthropic: the API refuses any other thinking")
         }
         Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's, on thoughts"),
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
-        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::CallNamespace => Says::Less("before the tool's name; what subagents say and do is left out"),
         Field::ResultMedia => Says::Less("pictures in base64, beside the result"),
         Field::ItemAgent => Says::Less("only that its answers are not joined with others'"),
 

@@ -12,7 +12,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
-use crate::model::issuers;
+use crate::model::{Field, issuers};
 use crate::sniff::Head;
 use crate::tape::Kind;
 
@@ -35,6 +35,47 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::SessionEndStatus,
+        Field::SessionEndMessage,
+        Field::TurnId,
+        Field::TurnModel,
+        Field::StopReason,
+        Field::TurnRequestId,
+        Field::TurnEffort,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageOutput,
+        Field::UsageReasoning,
+        Field::ItemPhase,
+        Field::ItemStatus,
+        Field::MediaName,
+        Field::FilePath,
+        Field::FileAction,
+        Field::FileDiff,
+        Field::CompactionTrigger,
+        Field::CompactionBefore,
+        Field::CompactionAfter,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::NoticeData,
+        Field::PermissionId,
+        Field::PermissionAction,
+        Field::PermissionCallId,
+        Field::PermissionInput,
+        Field::PermissionAnswer,
+        Field::PermissionMessage,
+        Field::QuestionId,
+        Field::QuestionCallId,
+        Field::QuestionText,
+        Field::QuestionOption,
+        Field::QuestionAnswer,
+        Field::ErrorStatus,
+        Field::ErrorCode,
+        Field::ErrorMessage,
+        Field::ErrorRequestId,
+    ],
     sniff,
 };
 

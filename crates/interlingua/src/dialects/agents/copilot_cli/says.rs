@@ -1,7 +1,7 @@
 //! What a line of Copilot can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::log::{SPOKEN, said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -9,12 +9,12 @@ pub(super) const fn says(field: Field) -> Says {
     match field {
         Field::Structure
         | Field::Padding
-        | Field::MessageText
         | Field::CallName
         | Field::CallArgs
         | Field::ResultText
         | Field::ResultIsError
         | Field::ResultExitCode => Says::Exactly,
+        Field::MessageText => SPOKEN,
 
         Field::SessionId
         | Field::SessionCwd
@@ -41,8 +41,8 @@ pub(super) const fn says(field: Field) -> Says {
         Field::MessageMedia => Says::Less("pictures in base64; none of the assistant"),
         Field::ResultMedia => Says::Less("pictures in base64; none of a tool that failed"),
         Field::MediaType => Says::Less("only of pictures"),
-        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
-        Field::Refusal => Says::Emulated("as text"),
+        Field::MessageJson | Field::Refusal => Says::Less("as text; system prompts are left out"),
+        Field::ResultJson => Says::Emulated("as text"),
         Field::ReasoningText => Says::Exactly,
         Field::ReasoningSummary => Says::Emulated("as thoughts"),
         Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Copilot's own, on reasoning"),

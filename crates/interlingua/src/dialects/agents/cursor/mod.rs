@@ -8,6 +8,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
+use crate::model::Field;
 use crate::sniff::Head;
 use crate::tape::Kind;
 
@@ -30,6 +31,7 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[Field::StopReason, Field::ReasoningText, Field::NoticeType, Field::NoticeText],
     sniff,
 };
 

@@ -1,15 +1,15 @@
 //! What a line of Cursor can say of another agent's session: words and calls. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure | Field::Padding | Field::MessageText | Field::CallName | Field::CallArgs => {
-            Says::Exactly
-        }
+        Field::Structure | Field::Padding => Says::Exactly,
+        Field::MessageText => SPOKEN_BY_MAIN_AGENT,
+        Field::CallName | Field::CallArgs => OF_MAIN_AGENT,
         said_by_kept_frames!()
         | Field::SessionId
         | Field::SessionCwd
@@ -23,8 +23,8 @@ pub(super) const fn says(field: Field) -> Says {
 
         Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
-        Field::CallNamespace => Says::Emulated("before the tool's name"),
-        Field::MessageJson | Field::Refusal => Says::Emulated("as text"),
+        Field::CallNamespace => Says::Less("before the tool's name; what subagents say and do is left out"),
+        Field::MessageJson | Field::Refusal => Says::Less("as text; what subagents say and do is left out"),
 
         Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
         Field::ItemOrigin

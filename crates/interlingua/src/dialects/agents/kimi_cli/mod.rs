@@ -10,6 +10,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
+use crate::model::Field;
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 
@@ -33,6 +34,34 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnId,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageOutput,
+        Field::ItemParentCall,
+        Field::ItemTime,
+        Field::FilePath,
+        Field::FileDiff,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::NoticeData,
+        Field::PermissionId,
+        Field::PermissionAction,
+        Field::PermissionCallId,
+        Field::PermissionInput,
+        Field::PermissionAnswer,
+        Field::PermissionMessage,
+        Field::QuestionId,
+        Field::QuestionCallId,
+        Field::QuestionText,
+        Field::QuestionOption,
+        Field::QuestionOptionAbout,
+        Field::QuestionMultiple,
+        Field::ErrorStatus,
+        Field::ErrorMessage,
+    ],
     sniff,
 };
 

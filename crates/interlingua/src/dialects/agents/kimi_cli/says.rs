@@ -1,19 +1,15 @@
 //! What a line of `context.jsonl` can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::ReasoningText
-        | Field::CallName
-        | Field::CallArgs
-        | Field::ResultText
-        | Field::MessageText => Says::Exactly,
+        Field::Structure | Field::Padding => Says::Exactly,
+        Field::MessageText => SPOKEN_BY_MAIN_AGENT,
+        Field::ReasoningText | Field::CallName | Field::CallArgs | Field::ResultText => OF_MAIN_AGENT,
         Field::ResultIsError => Says::Less("in words; that a tool did not fail is not said"),
 
         said_by_kept_frames!()
@@ -42,12 +38,14 @@ pub(super) const fn says(field: Field) -> Says {
         Field::MessageMedia | Field::ResultMedia => Says::Less("pictures, films and sounds"),
         Field::MediaType => Says::Less("only of what is here in base64"),
         Field::MediaName => Says::No(Reason::NoSlot),
-        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
-        Field::Refusal => Says::Emulated("as text"),
-        Field::ReasoningSummary => Says::Emulated("as thinking"),
+        Field::MessageJson | Field::ResultJson => {
+            Says::Less("as text; what subagents say and do is left out")
+        }
+        Field::Refusal => Says::Less("as text; what subagents say and do is left out"),
+        Field::ReasoningSummary => Says::Less("as thinking; what subagents say and do is left out"),
         Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only lines that were kept say it"),
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
-        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::CallNamespace => Says::Less("before the tool's name; what subagents say and do is left out"),
         Field::ResultName => Says::No(Reason::Redundant),
 
         Field::CompactionSummary => Says::Emulated("as a message"),

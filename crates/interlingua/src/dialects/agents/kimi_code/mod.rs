@@ -9,6 +9,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
+use crate::model::Field;
 use crate::sniff::Head;
 use crate::tape::{Kind, Member as _};
 
@@ -32,6 +33,34 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnId,
+        Field::TurnModel,
+        Field::StopReason,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageOutput,
+        Field::ItemParent,
+        Field::ItemParentCall,
+        Field::ResultDuration,
+        Field::RewindTurns,
+        Field::CompactionBefore,
+        Field::CompactionAfter,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::NoticeData,
+        Field::PermissionId,
+        Field::PermissionAction,
+        Field::PermissionCallId,
+        Field::PermissionInput,
+        Field::PermissionAnswer,
+        Field::PermissionMessage,
+        Field::ErrorStatus,
+        Field::ErrorCode,
+        Field::ErrorMessage,
+        Field::ErrorRetryAfter,
+    ],
     sniff,
 };
 

@@ -13,6 +13,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
+use crate::model::Field;
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 
@@ -36,6 +37,30 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnTime,
+        Field::StopReason,
+        Field::TurnEffort,
+        Field::Cost,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageOutput,
+        Field::UsageReasoning,
+        Field::ItemId,
+        Field::ItemParent,
+        Field::ItemStatus,
+        Field::FilePath,
+        Field::FileDiff,
+        Field::CompactionTrigger,
+        Field::CompactionKeptFrom,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::NoticeData,
+        Field::ErrorStatus,
+        Field::ErrorCode,
+        Field::ErrorMessage,
+    ],
     sniff,
 };
 

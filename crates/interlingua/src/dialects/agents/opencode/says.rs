@@ -1,21 +1,20 @@
 //! What an export can say of another agent's session. A document that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::said_by_no_log;
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::MessageText
-        | Field::ReasoningText
+        Field::Structure | Field::Padding => Says::Exactly,
+        Field::MessageText => SPOKEN_BY_MAIN_AGENT,
+        Field::ReasoningText
         | Field::CallName
         | Field::CallArgs
         | Field::ResultText
         | Field::ResultIsError
-        | Field::ResultExitCode => Says::Exactly,
+        | Field::ResultExitCode => OF_MAIN_AGENT,
 
         Field::SessionId => Says::Less(
             "only if it is known when the export begins; after `ses_`, unless it begins like that; an id that OpenCode does not take is replaced",
@@ -56,14 +55,16 @@ pub(super) const fn says(field: Field) -> Says {
         }
         Field::MediaType => Says::Less("only of pictures and PDF"),
         Field::MediaName => Says::Less("only of a PDF"),
-        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
-        Field::Refusal => Says::Emulated("as text"),
-        Field::ReasoningSummary => Says::Emulated("as reasoning"),
+        Field::MessageJson | Field::ResultJson => {
+            Says::Less("as text; what subagents say and do is left out")
+        }
+        Field::Refusal => Says::Less("as text; what subagents say and do is left out"),
+        Field::ReasoningSummary => Says::Less("as reasoning; what subagents say and do is left out"),
         Field::Signature | Field::Encrypted | Field::Issuer => Says::Less("only Anthropic's, on reasoning"),
         Field::CallKind => Says::Less("every call is a function's"),
-        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::CallNamespace => Says::Less("before the tool's name; what subagents say and do is left out"),
         Field::ResultName => Says::No(Reason::NoSlot),
-        Field::ResultDuration => Says::Exactly,
+        Field::ResultDuration => OF_MAIN_AGENT,
 
         Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),

@@ -7,6 +7,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
+use crate::model::Field;
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 
@@ -30,6 +31,22 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnId,
+        Field::StopReason,
+        Field::Cost,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageOutput,
+        Field::UsageReasoning,
+        Field::FileDiff,
+        Field::CompactionBefore,
+        Field::CompactionKeptFrom,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::ErrorMessage,
+    ],
     sniff,
 };
 

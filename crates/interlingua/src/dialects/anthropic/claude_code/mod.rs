@@ -11,7 +11,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
-use crate::model::issuers;
+use crate::model::{Field, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 
@@ -34,6 +34,39 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnId,
+        Field::TurnModel,
+        Field::StopReason,
+        Field::TurnRequestId,
+        Field::TurnEffort,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageCacheWriteLong,
+        Field::UsageOutput,
+        Field::UsageReasoning,
+        Field::ItemStatus,
+        Field::FilePath,
+        Field::FileAction,
+        Field::FileDiff,
+        Field::ResultDuration,
+        Field::ItemCopiedFrom,
+        Field::CompactionTrigger,
+        Field::CompactionBefore,
+        Field::CompactionAfter,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::NoticeData,
+        Field::PermissionAnswer,
+        Field::PermissionBy,
+        Field::ErrorClass,
+        Field::ErrorStatus,
+        Field::ErrorCode,
+        Field::ErrorMessage,
+        Field::ErrorRequestId,
+        Field::ErrorRetryAfter,
+    ],
     sniff,
 };
 

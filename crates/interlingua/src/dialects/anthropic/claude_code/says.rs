@@ -1,18 +1,16 @@
 //! What a line of Claude Code can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::log::{SPOKEN, said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::MessageText
-        | Field::CallArgs
-        | Field::ResultText
-        | Field::ResultIsError => Says::Exactly,
+        Field::Structure | Field::Padding | Field::CallArgs | Field::ResultText | Field::ResultIsError => {
+            Says::Exactly
+        }
+        Field::MessageText => SPOKEN,
 
         Field::SessionId => {
             Says::Less("what is said after the last line; an id that the program does not take is replaced")
@@ -44,8 +42,8 @@ pub(super) const fn says(field: Field) -> Says {
         }
         Field::MediaType => Says::Less("only of what is here in base64"),
         Field::MediaName => Says::Less("only of documents"),
-        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
-        Field::Refusal => Says::Emulated("as text"),
+        Field::MessageJson | Field::Refusal => Says::Less("as text; system prompts are left out"),
+        Field::ResultJson => Says::Emulated("as text"),
         Field::ReasoningText | Field::ReasoningSummary => {
             Says::Less("only with the signature of Anthropic: the API refuses any other thinking")
         }

@@ -42,6 +42,7 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
     ],
+    reads_more: &[],
     sniff,
 };
 

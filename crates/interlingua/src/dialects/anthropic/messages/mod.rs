@@ -95,6 +95,7 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
     ],
+    reads_more: &[],
     sniff,
 };
 

@@ -2,7 +2,9 @@
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says};
-use crate::wire::says::{COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
+use crate::wire::says::{
+    ANSWERED, CALLED_WITH_OBJECT, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request,
+};
 
 /// A request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
@@ -12,12 +14,12 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::MaxTokens
         | Field::StopTexts
         | Field::StreamAnswer
-        | Field::FormatSchema
-        | Field::ResultIsError => Says::Exactly,
+        | Field::FormatSchema => Says::Exactly,
+        Field::ResultIsError => ANSWERED,
         Field::ToolName => {
             Says::Less("odd letters are replaced; another vendor's tool gets the name of the API's own")
         }
-        Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
+        Field::CallArgs => CALLED_WITH_OBJECT,
         Field::ToolKind => Says::Less("a free-text tool becomes a function with one member"),
         Field::ToolType | Field::ToolConfig => Says::Less("tools of other vendors are lost"),
         Field::ToolDescription | Field::ToolStrict | Field::ToolDeferred => {
@@ -97,7 +99,7 @@ pub(super) const fn answer(field: Field) -> Says {
         Field::StopSequence | Field::ReasoningText | Field::Encrypted => Says::Exactly,
         Field::StopDetail => Says::Less("only of the API's own sort"),
         Field::ErrorRequestId => Says::Less("only of the first failure"),
-        Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
+        Field::CallArgs => CALLED_WITH_OBJECT,
         Field::ReasoningSummary => Says::Emulated("written as thinking"),
         Field::Issuer => Says::Emulated("one that is not Anthropic stands before its state"),
         Field::Signature => Says::Less("the last one of a text"),

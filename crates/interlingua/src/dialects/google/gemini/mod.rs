@@ -98,6 +98,13 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
     ],
+    reads_more: &[
+        Field::MessageMedia,
+        Field::MediaType,
+        Field::ResultName,
+        Field::ResultText,
+        Field::ResultIsError,
+    ],
     sniff,
 };
 

@@ -2,7 +2,9 @@
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says, caches, citations};
-use crate::wire::says::{COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
+use crate::wire::says::{
+    ANSWERED, CALLED_WITH_OBJECT, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request,
+};
 
 /// A request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
@@ -22,9 +24,9 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::Metadata
         | Field::AnswerFormat
         | Field::FormatSchema
-        | Field::ReasoningText
-        | Field::ResultText => Says::Exactly,
-        Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
+        | Field::ReasoningText => Says::Exactly,
+        Field::ResultText => ANSWERED,
+        Field::CallArgs => CALLED_WITH_OBJECT,
         Field::ToolNamespace => Says::Emulated("put before the name"),
         Field::StopTexts => Says::Less("no more than five"),
         Field::StoreAnswer => Says::Less("the enterprise API refuses it"),
@@ -86,7 +88,7 @@ pub(super) const fn request(field: Field) -> Says {
 pub(super) const fn answer(field: Field) -> Says {
     match field {
         Field::ReasoningText | Field::Encrypted | Field::ItemAnswer | Field::TurnAnswer => Says::Exactly,
-        Field::CallArgs => Says::Emulated("what is no JSON object becomes the member `_raw_arguments`"),
+        Field::CallArgs => CALLED_WITH_OBJECT,
         Field::ReasoningSummary => Says::Emulated("written as a thought"),
         Field::Issuer => Says::Emulated("one that is not Google stands before its state, both in base64"),
         Field::Signature => Says::Less("the last one of a thought"),

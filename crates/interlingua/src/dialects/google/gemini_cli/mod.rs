@@ -9,7 +9,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
-use crate::model::issuers;
+use crate::model::{Field, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 
@@ -32,6 +32,22 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::StopReason,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageOutput,
+        Field::UsageReasoning,
+        Field::ItemSubject,
+        Field::ItemStatus,
+        Field::FilePath,
+        Field::FileAction,
+        Field::FileDiff,
+        Field::RewindTo,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::NoticeData,
+    ],
     sniff,
 };
 

@@ -1,21 +1,20 @@
 //! What a line of Gemini CLI can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::MessageText
-        | Field::ReasoningText
+        Field::Structure | Field::Padding => Says::Exactly,
+        Field::MessageText => SPOKEN_BY_MAIN_AGENT,
+        Field::ReasoningText
         | Field::CallName
         | Field::CallArgs
         | Field::ResultName
         | Field::ResultText
-        | Field::ResultIsError => Says::Exactly,
+        | Field::ResultIsError => OF_MAIN_AGENT,
 
         Field::SessionId => Says::Less(
             "only what is known when the file begins; an id that the program does not take is replaced",
@@ -43,13 +42,13 @@ pub(super) const fn says(field: Field) -> Says {
             Says::Less("in base64: pictures, sound, film and PDF; none of the assistant")
         }
         Field::MediaType | Field::MediaName => Says::Less("a name only of a PDF"),
-        Field::MessageJson => Says::Emulated("as text"),
-        Field::ResultJson => Says::Exactly,
-        Field::Refusal => Says::Emulated("as text"),
-        Field::ReasoningSummary => Says::Emulated("as a thought"),
+        Field::MessageJson => Says::Less("as text; what subagents say and do is left out"),
+        Field::ResultJson => OF_MAIN_AGENT,
+        Field::Refusal => Says::Less("as text; what subagents say and do is left out"),
+        Field::ReasoningSummary => Says::Less("as a thought; what subagents say and do is left out"),
         Field::Signature | Field::Encrypted | Field::Issuer => Says::No(Reason::Foreign),
         Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
-        Field::CallNamespace => Says::Emulated("before the tool's name"),
+        Field::CallNamespace => Says::Less("before the tool's name; what subagents say and do is left out"),
 
         Field::CompactionSummary => Says::Emulated("as a message"),
         said_by_no_log!() => Says::No(Reason::NoSlot),

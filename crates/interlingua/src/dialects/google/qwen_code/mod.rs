@@ -7,6 +7,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
+use crate::model::Field;
 use crate::sniff::Head;
 
 /// Session logs of Qwen Code.
@@ -29,6 +30,31 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnId,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageOutput,
+        Field::UsageReasoning,
+        Field::ItemStatus,
+        Field::FilePath,
+        Field::FileDiff,
+        Field::ResultExitCode,
+        Field::ResultDuration,
+        Field::RewindTo,
+        Field::CompactionTrigger,
+        Field::CompactionBefore,
+        Field::CompactionAfter,
+        Field::CompactionHistory,
+        Field::NoticeType,
+        Field::NoticeData,
+        Field::PermissionId,
+        Field::PermissionAction,
+        Field::PermissionAnswer,
+        Field::ErrorStatus,
+        Field::ErrorCode,
+        Field::ErrorMessage,
+    ],
     sniff,
 };
 

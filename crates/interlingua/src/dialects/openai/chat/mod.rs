@@ -62,6 +62,7 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
     ],
+    reads_more: &[],
     sniff,
 };
 

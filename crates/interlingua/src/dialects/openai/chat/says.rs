@@ -2,7 +2,7 @@
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says, citations};
-use crate::wire::says::{COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
+use crate::wire::says::{ANSWERED, CALLED, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
 
 /// A request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
@@ -16,9 +16,9 @@ pub(in super::super) const fn request(field: Field) -> Says {
         | Field::AnswerFormat
         | Field::FormatName
         | Field::FormatSchema
-        | Field::FormatStrict
-        | Field::ResultText
-        | Field::CallArgs => Says::Exactly,
+        | Field::FormatStrict => Says::Exactly,
+        Field::ResultText => ANSWERED,
+        Field::CallArgs => CALLED,
         Field::ReasoningText => Says::Less("some servers have no place for it"),
         Field::Temperature
         | Field::TopP
@@ -89,7 +89,8 @@ pub(in super::super) const fn request(field: Field) -> Says {
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(in super::super) const fn answer(field: Field) -> Says {
     match field {
-        Field::CallArgs | Field::ReasoningText | Field::ItemAnswer | Field::TurnAnswer => Says::Exactly,
+        Field::CallArgs => CALLED,
+        Field::ReasoningText | Field::ItemAnswer | Field::TurnAnswer => Says::Exactly,
         Field::TurnTime => Says::Less("seconds only"),
         Field::UsageInput
         | Field::UsageCacheRead

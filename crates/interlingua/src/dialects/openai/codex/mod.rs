@@ -16,7 +16,7 @@ mod write;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
-use crate::model::issuers;
+use crate::model::{Field, issuers};
 use crate::sniff::Head;
 use crate::tape::Kind;
 
@@ -39,6 +39,28 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[
+        Field::TurnId,
+        Field::StopReason,
+        Field::UsageInput,
+        Field::UsageCacheRead,
+        Field::UsageCacheWrite,
+        Field::UsageOutput,
+        Field::UsageReasoning,
+        Field::ItemId,
+        Field::ItemParentCall,
+        Field::ItemPhase,
+        Field::ItemStatus,
+        Field::ItemCopiedFrom,
+        Field::RewindTurns,
+        Field::CompactionHistory,
+        Field::NoticeType,
+        Field::NoticeText,
+        Field::NoticeData,
+        Field::ErrorStatus,
+        Field::ErrorCode,
+        Field::ErrorMessage,
+    ],
     sniff,
 };
 

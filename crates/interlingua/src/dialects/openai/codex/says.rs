@@ -1,20 +1,19 @@
 //! What a rollout of Codex can say of another agent's session. A line that was kept says everything.
 
 use crate::ledger::Reason;
-use crate::log::{said_by_kept_frames, said_by_no_log};
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
 use crate::model::{Field, Says};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
 pub(super) const fn says(field: Field) -> Says {
     match field {
-        Field::Structure
-        | Field::Padding
-        | Field::MessageText
-        | Field::ReasoningSummary
+        Field::Structure | Field::Padding => Says::Exactly,
+        Field::MessageText => SPOKEN_BY_MAIN_AGENT,
+        Field::ReasoningSummary
         | Field::CallNamespace
         | Field::CallName
         | Field::CallArgs
-        | Field::ResultText => Says::Exactly,
+        | Field::ResultText => OF_MAIN_AGENT,
 
         Field::SessionId => Says::Less("an id that is no UUID is replaced"),
         Field::SessionCwd
@@ -41,9 +40,11 @@ pub(super) const fn says(field: Field) -> Says {
         }
         Field::MediaType => Says::Less("only of what is here in base64"),
         Field::MediaName => Says::No(Reason::NoSlot),
-        Field::MessageJson | Field::ResultJson => Says::Emulated("as text"),
-        Field::Refusal => Says::Emulated("as text"),
-        Field::ReasoningText => Says::Emulated("as a summary"),
+        Field::MessageJson | Field::ResultJson => {
+            Says::Less("as text; what subagents say and do is left out")
+        }
+        Field::Refusal => Says::Less("as text; what subagents say and do is left out"),
+        Field::ReasoningText => Says::Less("as a summary; what subagents say and do is left out"),
         Field::Encrypted | Field::Issuer => Says::Less("only OpenAI's own"),
         Field::Signature => Says::No(Reason::Foreign),
 

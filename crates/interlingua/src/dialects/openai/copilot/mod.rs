@@ -60,6 +60,7 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
     ],
+    reads_more: &[],
     sniff,
 };
 

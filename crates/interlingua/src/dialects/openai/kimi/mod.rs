@@ -83,6 +83,7 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
     ],
+    reads_more: &[],
     sniff,
 };
 

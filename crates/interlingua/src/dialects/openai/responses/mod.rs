@@ -11,7 +11,7 @@ use crate::dialects::openai::chat;
 use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
-use crate::model::{Author, CallKind, Opaque, OpaqueKind, Service, StopClass, Words, issuers};
+use crate::model::{Author, CallKind, Field, Opaque, OpaqueKind, Service, StopClass, Words, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire::answer::AnswerWriter;
@@ -98,6 +98,7 @@ pub static DIALECT: Dialect = Dialect {
             }),
         },
     ],
+    reads_more: &[Field::ItemId],
     sniff,
 };
 

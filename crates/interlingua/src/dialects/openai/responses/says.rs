@@ -2,7 +2,7 @@
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says, citations};
-use crate::wire::says::{COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
+use crate::wire::says::{ANSWERED, CALLED, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
 
 /// A request.
 pub(super) const fn request(field: Field) -> Says {
@@ -10,7 +10,7 @@ pub(super) const fn request(field: Field) -> Says {
         // What other APIs have no place for.
         Field::ItemAuthor => Says::Less("messages that say nothing are left out"),
         Field::ItemPhase => Says::Less("of the assistant only"),
-        Field::CallNamespace => Says::Exactly,
+        Field::CallNamespace => CALLED,
         other => rest_of_request(other),
     }
 }
@@ -20,7 +20,7 @@ pub(super) const fn answer(field: Field) -> Says {
     match field {
         Field::ItemId => Says::Less("each is there once"),
         Field::ItemPhase => Says::Less("of messages that say something"),
-        Field::CallNamespace => Says::Exactly,
+        Field::CallNamespace => CALLED,
         Field::ItemStatus => Says::Less("that an item was cut off, but not that it failed"),
         other => rest_of_answer(other),
     }
@@ -36,9 +36,9 @@ const fn rest_of_request(field: Field) -> Says {
         | Field::AnswerFormat
         | Field::FormatName
         | Field::FormatStrict
-        | Field::ToolNamespace
-        | Field::ResultText
-        | Field::CallArgs => Says::Exactly,
+        | Field::ToolNamespace => Says::Exactly,
+        Field::ResultText => ANSWERED,
+        Field::CallArgs => CALLED,
         Field::Temperature
         | Field::TopP
         | Field::TopLogprobs
@@ -105,7 +105,8 @@ const fn rest_of_request(field: Field) -> Says {
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 const fn rest_of_answer(field: Field) -> Says {
     match field {
-        Field::CallArgs | Field::ReasoningText | Field::ReasoningSummary => Says::Exactly,
+        Field::CallArgs => CALLED,
+        Field::ReasoningText | Field::ReasoningSummary => Says::Exactly,
         Field::TurnTime => Says::Less("seconds only"),
         Field::UsageInput
         | Field::UsageCacheRead

@@ -54,6 +54,7 @@ pub static DIALECT: Dialect = Dialect {
             says,
         }),
     }],
+    reads_more: &[],
     sniff,
 };
 

@@ -22,6 +22,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| record::closed_reader()),
         write: Some(WriteSpec { make: |options| record::closed_writer(options), says: record::says }),
     }],
+    reads_more: &[],
     sniff,
 };
 

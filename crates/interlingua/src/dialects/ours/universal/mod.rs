@@ -39,6 +39,7 @@ pub static DIALECT: Dialect = Dialect {
             says: says::says,
         }),
     }],
+    reads_more: &[],
     sniff,
 };
 
