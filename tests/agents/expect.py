@@ -132,7 +132,9 @@ def chain(values, name, parent):
 
 
 def active_claude(values):
-    return on_the_chain([value for value in values if not value.get("isSidechain") and value.get("type") != "progress"])
+    if all(value.get("isSidechain") for value in values if value.get("type") in ("user", "assistant")):
+        values = [{**value, "isSidechain": False} for value in values]  # a subagent's own log
+    return [value for value in on_the_chain([value for value in values if not value.get("isSidechain")]) if value.get("type") != "progress"]
 
 
 def active_pi(values):

@@ -30,6 +30,7 @@ import count  # noqa: E402
 from breaks import unseen_breaks  # noqa: E402
 from expect import expected, in_folder, without_unknown_parts  # noqa: E402
 from judge import ACTS, Verdict, judge, request_of, strings_in  # noqa: E402
+from model import refused_messages  # noqa: E402
 from odd import ODD  # noqa: E402
 from programs import PROGRAMS, Failed, install, resume, resume_kimi_wire  # noqa: E402
 from sessions import TEXT  # noqa: E402
@@ -119,7 +120,8 @@ def one_cell(path, source, program, options):
         cwd = pathlib.Path(folder).resolve() / "work"
         cwd.mkdir()
         if path is None:
-            path = pathlib.Path(folder) / "odd"
+            path = pathlib.Path(folder) / "odd" / source
+            path.parent.mkdir()
             path.write_bytes(ODD[source]())
         try:
             verdict = resumed(path, in_folder(path.read_bytes(), cwd), source, program, cwd, options)
@@ -150,6 +152,8 @@ def resumed(path, data, source, program, cwd, options):
     verdict = judge(wanted_things, strings, request, program.dialect, run.files)
     if wanted_things.is_compacted:
         verdict.acts.add("sends a summary alone")
+    if source != program.dialect == "claude-code":  # it asks again without the reasoning that was refused
+        verdict.faults += [fault for earlier in run.requests[:-1] for fault in refused_messages(earlier)]
     verdict.faults += [f"wanted to reach {host}" for host in run.outside if program.dialect not in REACHES_OUT]
     if options.self_check and not verdict.faults:
         verdict.faults += unseen_breaks(wanted_things, strings, request, program.dialect, run.files)
