@@ -183,9 +183,19 @@ def refused_responses(body):
             calls["function_call_output", item["call_id"]] += 1
         elif str(item.get("type")).endswith("_output"):
             outputs[item["type"], item["call_id"]] += 1
+    faults = [fault for item in body["input"] if item.get("type") in ("function_call", "custom_tool_call")
+              for fault in refused_call("item", item["call_id"], item["name"], 128)]
     if calls != outputs:
-        return [f"refused: calls and results do not pair: {sorted((calls - outputs) + (outputs - calls))}"]
-    return []
+        faults.append(f"refused: calls and results do not pair: {sorted((calls - outputs) + (outputs - calls))}")
+    return faults
+
+
+def refused_call(place, call_id, name, longest):
+    """OpenAI's APIs take call ids of up to 64 characters, and names of letters, digits, `_` and `-`."""
+    if not 1 <= len(call_id or "") <= 64:
+        yield f"refused: {place} has a call id of {len(call_id or '')} characters"
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,%d}" % longest, name or ""):
+        yield f"refused: {place} has a call of {name!r}"
 
 
 def refused_chat(body):
@@ -201,4 +211,19 @@ def refused_chat(body):
         if waiting:
             faults.append(f"refused: message {number} comes before {len(waiting)} results")
         waiting = [call["id"] for call in message.get("tool_calls") or []]
+        for call in message.get("tool_calls") or []:
+            faults += refused_call(f"message {number}", call["id"], call["function"]["name"], 64)
+    return faults
+
+
+def refused_gemini(body):
+    """For what the Gemini API would refuse this request: the content after calls has one response for each of them."""
+    faults, waiting = [], collections.Counter()
+    for number, content in enumerate(body["contents"]):
+        parts = content.get("parts", [])
+        answers = collections.Counter(part["functionResponse"]["name"] for part in parts if "functionResponse" in part)
+        if answers != waiting:
+            faults.append(f"refused: content {number} answers {sorted(answers)}, asked was {sorted(waiting)}")
+        waiting = collections.Counter(part["functionCall"]["name"] for part in parts if "functionCall" in part)
+        faults += [f"refused: content {number} has a call of {name!r}" for name in waiting if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}", name)]
     return faults

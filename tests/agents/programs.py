@@ -31,6 +31,10 @@ class Failed(Exception):
 Program = collections.namedtuple("Program", "dialect package command resume")
 
 
+# The requests that hold the question, the hosts that the program wanted to reach, and the files that it moved results to.
+Resumed = collections.namedtuple("Resumed", "requests outside files")
+
+
 # ---- installing ------------------------------------------------------------------------------------------------------
 
 
@@ -78,7 +82,7 @@ class Run:
     """One converted session in one program: an empty home, the project folder, and the model."""
 
     def __init__(self, program, tools, home, cwd, model):
-        self.home, self.cwd, self.model = home, cwd, model
+        self.home, self.cwd, self.model, self.files = home, cwd, model, {}
         self.port = model.port
         folder = folder_of(program, tools)
         self.is_python = program.package.startswith("pypi:")
@@ -129,7 +133,7 @@ def resume(program, text, cwd, tools):
         asked = run.asked()
         if not 1 <= len(asked) <= 3:
             raise Failed(f"the model was asked {len(asked)} times")
-        return asked, sorted(set(model.outside))
+        return Resumed(asked, sorted(set(model.outside)), run.files)
 
 
 def slug(cwd):
@@ -195,6 +199,7 @@ def resume_gemini(run, text):
     run.start(
         ["-o", "stream-json", "--yolo", "--skip-trust", "--session-file", str(session), "-p", PROMPT],
         GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=f"http://127.0.0.1:{run.port}")
+    run.files = {str(file): file.read_text(errors="replace") for file in run.home.glob(".gemini/tmp/*/tool-outputs/**/*.txt")}
 
 
 def resume_qwen(run, text):
@@ -240,15 +245,19 @@ max_context_size = 2000000
 """
 
 
-def resume_kimi_cli(run, text):
+def resume_kimi_cli(run, text, name="context.jsonl"):
     config = run.home / "config.toml"
     config.write_text(KIMI_CONFIG.format(port=run.port))
     folder = run.home / ".kimi/sessions" / hashlib.md5(str(run.cwd).encode()).hexdigest() / SOME_SESSION
     folder.mkdir(parents=True)
-    (folder / "context.jsonl").write_text(text, encoding="utf-8")
+    (folder / name).write_text(text, encoding="utf-8")
     entry = {"path": str(run.cwd), "kaos": "local", "last_session_id": SOME_SESSION}
     (run.home / ".kimi/kimi.json").write_text(json.dumps({"work_dirs": [entry]}))
     run.start(["--config-file", str(config), "--print", "--output-format", "stream-json", "-S", SOME_SESSION, "-p", PROMPT])
+
+
+def resume_kimi_wire(run, text):
+    resume_kimi_cli(run, text, "wire.jsonl")
 
 
 def resume_kimi_code(run, text):

@@ -118,8 +118,7 @@ fn read(from: Way, bytes: &[u8]) -> Told {
 fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
     let mut found = Vec::new();
     let name = to.0.name;
-    let lines: Vec<Value> =
-        out.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let lines = values(out);
     if let Some((_, id, parent)) = CHAINED.iter().find(|(chained, ..)| *chained == name) {
         let mut ids = BTreeSet::new();
         let mut before: BTreeMap<String, Value> = BTreeMap::new();
@@ -196,6 +195,23 @@ fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
     found
 }
 
+/// Whether a subagent said it, of each message in a log that has messages of subagents.
+fn lines_of_subagents(to: Way, out: &[u8]) -> Vec<bool> {
+    let is_subagents = match to.0.name {
+        "claude-code" => |line: &Value| line["isSidechain"] == true,
+        "copilot-cli" => |line: &Value| line["agentId"].is_string(),
+        _ => return Vec::new(),
+    };
+    let is_message = |line: &Value| {
+        ["user", "assistant", "user.message", "assistant.message"].iter().any(|kind| line["type"] == *kind)
+    };
+    values(out).iter().filter(|line| is_message(line)).map(is_subagents).collect()
+}
+
+fn values(out: &[u8]) -> Vec<Value> {
+    out.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
 fn sound(law: &mut Law, name: &str, from: Way, bytes: &[u8]) {
     let sessions = read(from, bytes).starts.max(1);
     for to in log_targets(from) {
@@ -203,6 +219,10 @@ fn sound(law: &mut Law, name: &str, from: Way, bytes: &[u8]) {
         law.holds(report.adds_up(), || format!("{name} to {}: the report does not add up", to.0.name));
         let found = breaches(to, &out, sessions);
         law.holds(found.is_empty(), || format!("{name} to {}: {}", to.0.name, found[0]));
+        let of_subagents = lines_of_subagents(to, &out);
+        law.holds(of_subagents.is_empty() || of_subagents.contains(&false), || {
+            format!("{name} to {}: every line is a subagent's, and the session has none", to.0.name)
+        });
         // Without an outline the history is as sound; only what was given up is still in it.
         let alone = support::convert(from, to, bytes);
         let found = breaches(to, &alone.bytes, sessions);
@@ -219,6 +239,94 @@ fn every_log_that_is_written_can_be_continued() {
         }
     }
     law.end();
+}
+
+/// A rollout of Codex holds one thread: what a helper answers is input to it.
+#[test]
+fn a_message_of_another_agent_reaches_the_conversation() {
+    let line = |kind: &str, payload: Value| json!({"timestamp": TIME, "type": kind, "payload": payload});
+    let said = |role: &str, kind: &str, text: &str| {
+        line(
+            "response_item",
+            json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}),
+        )
+    };
+    let answer = json!({"type": "agent_message", "id": "amsg_1", "author": "/root/helper", "recipient": "/root",
+        "content": [{"type": "input_text", "text": "the helper counted two"}]});
+    let bytes = lines(&[
+        line(
+            "session_meta",
+            json!({"id": "0199e8a0-1111-7222-8333-444455556666", "timestamp": TIME, "cwd": "/r"}),
+        ),
+        said("user", "input_text", "ask a helper"),
+        line("response_item", answer),
+        said("assistant", "output_text", "There are two."),
+    ]);
+    let from = log("codex");
+    for to in log_targets(from) {
+        let (out, report) = convert(from, to, &bytes);
+        assert!(report.adds_up(), "{}", to.0.name);
+        assert!(String::from_utf8_lossy(&out).contains("the helper counted two"), "{}", to.0.name);
+        assert!(!lines_of_subagents(to, &out).contains(&true), "{}", to.0.name);
+        assert!(report.lost_paths.iter().any(|lost| lost.path.contains("author")), "{}", to.0.name);
+    }
+}
+
+/// Agents write an empty text beside a call; a program that resumes the log may drop such a message with its calls.
+#[test]
+fn an_empty_text_beside_a_call_is_not_written() {
+    let call = json!([{"type": "function", "id": "c1", "function": {"name": "f", "arguments": "{}"}}]);
+    let kimi_cli = lines(&[
+        json!({"role": "_checkpoint", "id": 0}),
+        json!({"role": "user", "content": "go"}),
+        json!({"role": "assistant", "content": "", "tool_calls": call}),
+        json!({"role": "tool", "content": "came", "tool_call_id": "c1"}),
+    ]);
+    let sessions = [
+        ("kimi-cli", kimi_cli),
+        ("claude-code", claude_code(&[Act::User, Act::Call(1), Act::Result(1)])),
+        ("pi", pi(&[Act::User, Act::Call(1), Act::Result(1)])),
+        ("qwen-code", qwen_code(&[Act::User, Act::Call(1), Act::Result(1)])),
+    ];
+    for (name, bytes) in sessions {
+        let text = String::from_utf8(bytes).expect("made of texts");
+        let text = text
+            .replace(r#"[{"type":"tool_use""#, r#"[{"type":"text","text":""},{"type":"tool_use""#)
+            .replace(r#"[{"type":"toolCall""#, r#"[{"type":"text","text":""},{"type":"toolCall""#)
+            .replace(r#"[{"functionCall""#, r#"[{"text":""},{"functionCall""#);
+        assert!(text.contains(r#""text":"""#) || text.contains(r#""content":"""#), "{name}: {text}");
+        let from = log(name);
+        for to in log_targets(from) {
+            let (out, report) = convert(from, to, text.as_bytes());
+            let out = String::from_utf8_lossy(&out);
+            assert!(report.adds_up(), "{name} to {}", to.0.name);
+            assert!(!out.contains(r#""text":"""#), "{name} to {}: {out}", to.0.name);
+        }
+    }
+}
+
+/// Words of a subagent before the first of the session itself do not make the log the subagent's own.
+#[test]
+fn a_subagent_that_speaks_first_is_not_the_session() {
+    let line = |at: usize, parent: Option<usize>, is_sidechain: bool, kind: &str, text: &str| {
+        json!({"parentUuid": parent.map(uuid), "isSidechain": is_sidechain, "sessionId": "11111111-2222-4333-8444-555555555555", "cwd": "/r",
+            "version": "2.1.0", "agentId": if is_sidechain { json!("a1") } else { Value::Null }, "type": kind,
+            "message": {"role": kind, "content": [{"type": "text", "text": text}]}, "uuid": uuid(at), "timestamp": TIME})
+    };
+    let bytes = lines(&[
+        line(1, None, true, "user", "asked of the helper"),
+        line(2, Some(1), true, "assistant", "said by the helper"),
+        line(3, None, false, "user", "asked of the agent"),
+        line(4, Some(3), false, "assistant", "said by the agent"),
+    ]);
+    let from = log("claude-code");
+    for to in log_targets(from).filter(|to| to.0.name != "copilot-cli") {
+        let (out, report) = convert(from, to, &bytes);
+        let out = String::from_utf8_lossy(&out);
+        assert!(report.adds_up(), "{}", to.0.name);
+        assert!(out.contains("asked of the agent") && out.contains("said by the agent"), "{}", to.0.name);
+        assert!(!out.contains("the helper"), "{}: {out}", to.0.name);
+    }
 }
 
 /// What happens in a made-up session. Each word is unique; calls have one of a few ids.
@@ -496,6 +604,94 @@ fn gemini_cli(acts: &[Act]) -> Vec<u8> {
     lines(&all)
 }
 
+/// What a log of Gemini CLI can hold: results of calls that wait and still count. A result is in the place of its call, so it is taken
+/// back only with the call.
+fn acts_of_gemini_cli(acts: Vec<Act>) -> Vec<Act> {
+    let mut kept: Vec<Act> = Vec::new();
+    for act in acts.into_iter().filter(|act| !matches!(act, Act::Compact)) {
+        kept.push(act);
+        while let Some(odd) = odd_result(&kept) {
+            kept.remove(odd);
+        }
+    }
+    kept
+}
+
+/// The first result without a call that waits, or with a call that counts longer than the result.
+fn odd_result(acts: &[Act]) -> Option<usize> {
+    let mut calls: Vec<(usize, u8)> = Vec::new();
+    let counts_at_last = active(acts);
+    for (at, act) in acts.iter().enumerate() {
+        let counts = active(&acts[..=at]);
+        match act {
+            Act::Call(id) => calls.push((at, *id)),
+            Act::Result(id) => {
+                let Some(found) = calls.iter().position(|(call, own)| own == id && counts.contains(call))
+                else {
+                    return Some(at);
+                };
+                let (call, _) = calls.remove(found);
+                if counts_at_last.contains(&call) != counts_at_last.contains(&at) {
+                    return Some(at);
+                }
+            }
+            Act::User | Act::Assistant | Act::Back(_) | Act::Compact => {}
+        }
+    }
+    None
+}
+
+/// A session of Gemini CLI: a message is written again when its call is answered, and the whole history when the session is
+/// resumed.
+fn rewritten_gemini_cli(acts: &[Act]) -> Vec<u8> {
+    let head = json!({"sessionId": "11111111-2222-4333-8444-555555555555", "projectHash": "5f", "startTime": TIME, "lastUpdated": TIME, "kind": "main"});
+    let mut all = vec![head.clone()];
+    // The messages that count, with the number of their act, and the calls that wait.
+    let mut live: Vec<(usize, Value)> = Vec::new();
+    for (at, act) in acts.iter().enumerate() {
+        let (word, id) = (word(at), uuid(at));
+        if at % 5 == 4 {
+            let mut messages: Vec<&Value> = live.iter().map(|(_, message)| message).collect();
+            if at % 10 == 4 {
+                messages.reverse();
+            }
+            all.extend([head.clone(), json!({"$set": {"messages": messages}})]);
+        }
+        let message = match act {
+            Act::User => json!({"id": id, "timestamp": TIME, "type": "user", "content": [{"text": word}]}),
+            Act::Assistant => json!({"id": id, "timestamp": TIME, "type": "gemini", "content": word}),
+            Act::Call(call) => {
+                json!({"id": id, "timestamp": TIME, "type": "gemini", "content": "", "toolCalls": [{"id": format!("c{call}-{at}"), "name": "f", "args": {"a": word}}]})
+            }
+            Act::Result(call) => {
+                let waits = |(at, message): &&mut (usize, Value)| {
+                    matches!(acts[*at], Act::Call(own) if own == *call)
+                        && message["toolCalls"][0]["result"].is_null()
+                };
+                let (_, message) = live.iter_mut().find(waits).expect("a call waits for each result");
+                let call = message["toolCalls"][0]["id"].clone();
+                let response =
+                    json!({"functionResponse": {"id": call, "name": "f", "response": {"output": word}}});
+                message["toolCalls"][0]["result"] = json!([response]);
+                all.push(message.clone());
+                continue;
+            }
+            Act::Back(turns) => {
+                let questions = live.iter().enumerate().filter(|(_, (at, _))| matches!(acts[*at], Act::User));
+                let questions: Vec<usize> = questions.map(|(place, _)| place).collect();
+                let Some(&first) = questions.iter().rev().take(usize::from(*turns)).last() else { continue };
+                all.push(json!({"$rewindTo": live[first].1["id"]}));
+                live.truncate(first);
+                continue;
+            }
+            Act::Compact => unreachable!("left out"),
+        };
+        all.push(message.clone());
+        live.push((at, message));
+    }
+    lines(&all)
+}
+
 /// Which acts a log can hold, and how it is written.
 type Spelling = (&'static str, fn(&[Act]) -> Vec<u8>, fn(&Act) -> bool);
 
@@ -560,13 +756,9 @@ proptest! {
         while !["codex", "kimi-code"].contains(&name) && matches!(acts.last(), Some(Act::Back(_))) {
             acts.pop();
         }
-        // Nor does it show which branch a summary without a parent compacts, where all that came before was taken back.
-        if !["codex", "kimi-code"].contains(&name) {
-            while let Some(at) = (0..acts.len())
-                .find(|at| matches!(acts[*at], Act::Compact) && *at > 0 && active(&acts[..*at]).is_empty())
-            {
-                acts.remove(at);
-            }
+        // A summary stands for the turns before it: where all were taken back, there is none.
+        while let Some(at) = (0..acts.len()).find(|&at| matches!(acts[at], Act::Compact) && active(&acts[..at]).is_empty()) {
+            acts.remove(at);
         }
         let (from, bytes) = (log(name), spell(&acts));
         // Lines of which none names a parent are no tree: they follow each other.
@@ -577,6 +769,18 @@ proptest! {
         prop_assume!(!goes_back || links.all(|link| text.contains(&link)));
         // A log of nothing but marks is none.
         prop_assume!(acts.iter().any(|act| matches!(act, Act::User)));
+        for to in log_targets(from) {
+            if let Err(how) = holds_truth(from, to, &acts, &bytes) {
+                prop_assert!(false, "{}", how);
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_written_again_keeps_its_place(acts in acts()) {
+        let acts = acts_of_gemini_cli(acts);
+        prop_assume!(acts.iter().any(|act| matches!(act, Act::User)));
+        let (from, bytes) = (log("gemini-cli"), rewritten_gemini_cli(&acts));
         for to in log_targets(from) {
             if let Err(how) = holds_truth(from, to, &acts, &bytes) {
                 prop_assert!(false, "{}", how);

@@ -157,6 +157,8 @@ pub enum Lineage {
     Written,
     /// As they are written, but an item may be written again under its id: the later version counts.
     Rewritten,
+    /// As they are written, and all of them belong to one conversation: a message of another agent is input to it.
+    OneThread,
     /// Each item follows its parent. The branch that counts ends with the last line that has an id.
     TreeToLastLine,
     /// The same, but lines that are no messages may hang anywhere: the branch that counts ends with the last message.

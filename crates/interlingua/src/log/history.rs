@@ -60,7 +60,8 @@ struct SessionHistory {
     call_ids: HashSet<u128>,
     /// The ids that calls have instead of those of the source.
     renamed: HashMap<u128, Str<'static>>,
-    open: OpenItems<()>,
+    /// The open items, and whether each is a message.
+    open: OpenItems<bool>,
     /// What becomes of the result that begins next.
     next_result: Option<NextResult>,
     /// Results that are being held back.
@@ -138,6 +139,12 @@ impl HistoryWriter {
         }
     }
 
+    /// The head of an item of another agent that belongs to the conversation of the session, as an item of that conversation.
+    fn in_own_thread<'a>(&self, head: &ItemHead<'a>) -> Option<ItemHead<'a>> {
+        let is_own = head.agent.is_some() && self.outline.as_ref()?.is_own_thread(head.id);
+        is_own.then(|| ItemHead { agent: None, parent_call: None, ..head.clone() })
+    }
+
     /// Decides what becomes of a result that the target takes.
     fn takes_result(&mut self, head: &ItemHead<'_>, result: &ToolResult<'_>) -> Result<(), Reason> {
         let id = link_key(result.call_id.as_ref(), result.name.as_ref());
@@ -171,7 +178,7 @@ impl HistoryWriter {
             self.session.next_result = None;
             return;
         }
-        self.session.open.insert(head.id, ());
+        self.session.open.insert(head.id, head.kind == ItemKind::Message);
         let mut changed = None;
         if let Some(id) = &head.native_id
             && self.is_known(id, out)
@@ -514,6 +521,8 @@ impl Writer for HistoryWriter {
         if self.outline.as_ref().is_some_and(|outline| outline.is_left_out(head.id)) {
             return Err(Reason::Abandoned);
         }
+        let own = self.in_own_thread(head);
+        let head = own.as_ref().unwrap_or(head);
         match self.writer.takes(head) {
             // It may hold a picture that is shown elsewhere.
             Err(reason) if matches!(head.kind, ItemKind::Notice(_)) && head.within.is_none() => {
@@ -555,13 +564,26 @@ impl Writer for HistoryWriter {
                 if matches!(head.kind, ItemKind::Notice(_)) {
                     self.notice = Some(head.id);
                 }
-                return self.started(head, event, out);
+                let Some(own) = self.in_own_thread(head) else { return self.started(head, event, out) };
+                if head.within.is_none_or(|around| self.session.open.get(around).is_none()) {
+                    out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
+                    out.lose_some(Field::ItemParentCall, head.parent_call.as_ref(), Reason::Narrowed);
+                    out.ledger.note("an item of another agent written as one of this conversation");
+                }
+                return self.started(&own, &Event::ItemStarted(own.clone()), out);
             }
             Event::ItemDelta(delta) => {
                 if let (true, Part::Media(media)) = (self.notice == Some(delta.item), &delta.value) {
                     self.assets.remember(media, true, out);
                 }
                 if self.hold(event, out) {
+                    return;
+                }
+                // Gemini CLI and Qwen Code drop a message with an empty text, and the calls in it.
+                if let Part::Text(text) = &delta.value
+                    && text.is("")
+                    && self.session.open.get(delta.item) == Some(&true)
+                {
                     return;
                 }
                 let replaced = self.outline.as_ref().is_some_and(|outline| outline.is_replaced(delta.item));

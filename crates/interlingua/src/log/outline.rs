@@ -28,6 +28,8 @@ pub struct Outline {
     unanswered: OutlineItems,
     /// Results that come before their call, with the call.
     early: HashMap<u64, ItemId, BuildHasherDefault<Identity>>,
+    /// Items of another agent that belong to the conversation of the session.
+    own_thread: OutlineItems,
     /// How many circles parents make.
     circles: usize,
 }
@@ -53,6 +55,11 @@ impl Outline {
     /// Whether a later message replaces the text of that one.
     pub(super) fn is_replaced(&self, ItemId(item): ItemId) -> bool {
         !self.replaced.is_empty() && self.replaced.contains(&spread(item))
+    }
+
+    /// Whether the item belongs to the conversation of the session, though another agent is named as its author.
+    pub(super) fn is_own_thread(&self, ItemId(item): ItemId) -> bool {
+        !self.own_thread.is_empty() && self.own_thread.contains(&spread(item))
     }
 
     pub(super) fn is_unanswered(&self, ItemId(item): ItemId) -> bool {
@@ -203,6 +210,8 @@ struct SessionOutline {
     steps: Vec<OutlineStep>,
     /// The last step of each id.
     by_id: HashMap<u128, u32>,
+    /// The first step of each id that still counts: an item that is written again keeps its place.
+    places: HashMap<u128, u32>,
     /// Steps whose parent has not come yet.
     unresolved: Vec<(u32, u128)>,
     /// Items within steps.
@@ -219,6 +228,8 @@ struct OutlineStep {
     agent: u128,
     /// The call that started the agent.
     parent_call: u128,
+    /// The step in whose place it is.
+    place: u32,
     marks: u8,
 }
 
@@ -319,6 +330,7 @@ impl SessionOutline {
             parent,
             agent: head.agent.as_ref().map_or(0, key),
             parent_call: head.parent_call.as_ref().map_or(0, key),
+            place: own.map_or(number, |own| *self.places.entry(own).or_insert(number)),
             marks,
         });
         if let Some(own) = own {
@@ -337,27 +349,28 @@ impl SessionOutline {
         }
     }
 
-    /// Marks what a rewind takes back.
+    /// Marks the steps that a rewind takes back: those in the first place that is taken back, and in later places.
     fn rewound(&mut self, rewind: &Rewind<'_>) {
         let Rewind { to, turns } = rewind;
         let from = match (to, turns) {
-            (Some(to), _) => match self.by_id.get(&key(to)) {
-                Some(&last) => last as usize + 1,
+            (Some(to), _) => match self.places.get(&key(to)) {
+                Some(&last) => last + 1,
                 None => return,
             },
             (None, None) => 0,
             (None, Some(turns)) => {
-                let prompts = self.steps.iter().enumerate().rev();
+                let prompts = self.steps.iter().rev();
                 let prompts =
-                    prompts.filter(|(_, step)| step.is(OutlineStep::PROMPT) && !step.is(OutlineStep::GONE));
+                    prompts.filter(|step| step.is(OutlineStep::PROMPT) && !step.is(OutlineStep::GONE));
                 let Some(turns) = usize::try_from(*turns).ok().filter(|turns| *turns > 0) else { return };
-                let Some((at, _)) = prompts.take(turns).last() else { return };
-                at
+                let Some(first) = prompts.take(turns).last() else { return };
+                first.place
             }
         };
-        for step in self.steps.get_mut(from..).unwrap_or_default() {
+        for step in self.steps.iter_mut().filter(|step| step.place >= from) {
             step.marks |= OutlineStep::GONE;
         }
+        self.places.retain(|_, place| *place < from);
     }
 
     fn settle(mut self, lineage: Lineage, outline: &mut Outline) {
@@ -370,7 +383,7 @@ impl SessionOutline {
         let first = self.steps.iter().find(|step| !step.is(OutlineStep::NOTICE));
         let main = first.map_or(0, |step| step.agent);
         let active = match lineage {
-            Lineage::Written | Lineage::Rewritten => None,
+            Lineage::Written | Lineage::Rewritten | Lineage::OneThread => None,
             Lineage::TreeToLastLine => self.branch(main, |step| step.is(OutlineStep::NAMED)),
             Lineage::TreeToLastMessage => {
                 self.branch(main, |step| step.is(OutlineStep::NAMED) && !step.is(OutlineStep::NOTICE))
@@ -383,6 +396,7 @@ impl SessionOutline {
                 !active && step.agent == main && step.is(OutlineStep::NAMED) && !step.is(OutlineStep::NOTICE);
         }
         self.leave_out_subagents(main, &mut left_out);
+        self.find_own_thread(main, lineage, outline);
         for (at, step) in self.steps.iter().enumerate() {
             if left_out[at] || step.is(OutlineStep::REPLACED) && !step.is(OutlineStep::INNER) {
                 outline.left_out.insert(spread(step.item));
@@ -397,6 +411,21 @@ impl SessionOutline {
         }
         self.links.retain(|link| !left_out[link.step as usize]);
         pair(&self.links, outline);
+    }
+
+    /// A log of nothing but a subagent's conversation is a session of its own.
+    fn find_own_thread(&self, main: u128, lineage: Lineage, outline: &mut Outline) {
+        let is_alone =
+            main != 0 && self.steps.iter().all(|step| step.agent != 0 || step.is(OutlineStep::NOTICE));
+        let is_own = |step: &OutlineStep| {
+            step.agent != 0 && (lineage == Lineage::OneThread || is_alone && step.agent == main)
+        };
+        for step in self.steps.iter().filter(|step| is_own(step)) {
+            outline.own_thread.insert(spread(step.item));
+        }
+        for (item, _) in self.inner.iter().filter(|(_, step)| is_own(&self.steps[*step as usize])) {
+            outline.own_thread.insert(spread(*item));
+        }
     }
 
     fn circles(&self) -> usize {

@@ -174,8 +174,9 @@ pub struct LogWriter<F> {
     said_elsewhere: Vec<ItemId>,
     /// Items that the file has no place for, since the last item that it takes.
     refused: Vec<(ItemId, Reason)>,
-    /// Who spoke first.
+    /// Whose log it is, and what is known of that before a session.
     main: MainAgent,
+    first_main: MainAgent,
     /// The time at the source, and whether an item took it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
@@ -184,6 +185,7 @@ pub struct LogWriter<F> {
 impl<F: LogForm> LogWriter<F> {
     /// A writer for a new log.
     pub fn new(form: F, options: &Options) -> Self {
+        let first_main = if options.outline.is_some() { MainAgent::Itself } else { MainAgent::Unknown };
         Self {
             form,
             file: LogFile::new(const { &F::RULES }, options),
@@ -197,7 +199,8 @@ impl<F: LogForm> LogWriter<F> {
             given_back: None,
             said_elsewhere: Vec::new(),
             refused: Vec::new(),
-            main: MainAgent::Unknown,
+            main: first_main.clone(),
+            first_main,
             now: None,
             queue: OneByOne::default(),
         }
@@ -206,7 +209,7 @@ impl<F: LogForm> LogWriter<F> {
     fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::SessionStarted(session) => {
-                self.main = MainAgent::Unknown;
+                self.main = self.first_main.clone();
                 // The first one may be told after its items.
                 if self.file.has_session() {
                     self.end_session(out);
@@ -545,9 +548,10 @@ const fn needs_message(rules: &LogRules, kind: &ItemKind<'_>) -> bool {
 }
 
 /// Whose log it is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum MainAgent {
     Unknown,
+    /// With an outline, items of a session that is a subagent's own name no agent.
     Itself,
     /// A log that begins with a subagent's words is that subagent's own.
     Subagent(Str<'static>),

@@ -194,7 +194,8 @@ impl GeminiReader {
         for message in messages.elements().filter(|message| message.kind() == Kind::Object) {
             let message = LoggedMessage::new(message);
             self.message(&message, Some(item), out);
-            last = self.memory.live().find(message.id()).or(last);
+            // A list may have another order than the log.
+            last = self.memory.live().find(message.id()).max(last);
         }
         out.complete(item);
         let left = last.map_or(0, |last| last + 1);

@@ -29,7 +29,7 @@ pub static DIALECT: Dialect = Dialect {
     detected_by: "lines with a `payload` and a `type` such as `response_item`; bare items of OpenAI's API with a head",
     flavour_of: None,
     issuer: Some(issuers::OPENAI),
-    lineage: Lineage::Written,
+    lineage: Lineage::OneThread,
     roles: &[RoleSpec {
         role: Role::Log,
         framing: Framing::Lines,
