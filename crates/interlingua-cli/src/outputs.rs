@@ -179,7 +179,7 @@ impl Drop for NewFolders {
 /// How a file ends that is cut this way.
 pub(crate) const fn extension(framing: Framing) -> &'static str {
     match framing {
-        Framing::Lines | Framing::LinesOrDocuments(_) => "jsonl",
+        Framing::Lines | Framing::LinesOrDocuments(..) => "jsonl",
         Framing::Sse | Framing::EventsOrArray => "sse",
         Framing::Whole | Framing::Documents(_) => "json",
     }

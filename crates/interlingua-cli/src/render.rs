@@ -417,8 +417,8 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
         (Framing::Lines, lines) => format!("{} lines", number(lines)),
         (Framing::Sse | Framing::EventsOrArray, events) => format!("{} events", number(events)),
         (Framing::Whole, _) => "1 document".to_owned(),
-        (Framing::LinesOrDocuments(_), 1) => "1 part".to_owned(),
-        (Framing::LinesOrDocuments(_), parts) => format!("{} parts", number(parts)),
+        (Framing::LinesOrDocuments(..), 1) => "1 part".to_owned(),
+        (Framing::LinesOrDocuments(..), parts) => format!("{} parts", number(parts)),
         // The head and the tail are no entries.
         (Framing::Documents(_), 3) => "1 entry".to_owned(),
         (Framing::Documents(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),

@@ -200,7 +200,9 @@ fn of_array(head: &[u8]) -> Candidates {
     if !poll.ask(head, FrameKind::Whole, |framing| framing != Framing::Lines) {
         Framing::EventsOrArray.framer(head.len()).push(head, &mut |frame| {
             if poll.wants_more() {
-                poll.ask(frame.bytes, frame.kind, |framing| framing == Framing::EventsOrArray);
+                poll.ask(frame.bytes, frame.kind, |framing| {
+                    matches!(framing, Framing::EventsOrArray | Framing::LinesOrDocuments(..))
+                });
             }
         });
     }
@@ -213,7 +215,7 @@ fn of_frames(head: &[u8], complete: bool) -> Poll {
     let framing = if is_sse { Framing::Sse } else { Framing::Lines };
     let suits = |framing: Framing| match framing {
         Framing::Sse | Framing::EventsOrArray => is_sse,
-        Framing::Lines | Framing::Whole | Framing::Documents(_) | Framing::LinesOrDocuments(_) => !is_sse,
+        Framing::Lines | Framing::Whole | Framing::Documents(_) | Framing::LinesOrDocuments(..) => !is_sse,
     };
     let (mut poll, mut frames, mut begins_with_one) = (Poll::default(), 0, true);
     let mut ask = |frame: Frame<'_>| {
@@ -240,7 +242,7 @@ fn of_frames(head: &[u8], complete: bool) -> Poll {
 fn of_documents(head: &[u8]) -> Option<Poll> {
     let mut paths = Vec::new();
     for spec in DIALECTS.iter().flat_map(|dialect| dialect.roles) {
-        if let Framing::Documents(path) | Framing::LinesOrDocuments(path) = spec.framing
+        if let Framing::Documents(path) | Framing::LinesOrDocuments(path, _) = spec.framing
             && !paths.contains(&path)
         {
             paths.push(path);
@@ -251,8 +253,9 @@ fn of_documents(head: &[u8]) -> Option<Poll> {
         Framing::Documents(path).framer(head.len()).push(head, &mut |frame| {
             let is_document = matches!(frame.kind, FrameKind::Head | FrameKind::Document);
             if poll.wants_more() && is_document {
-                poll.ask(frame.bytes, frame.kind, |framing| {
-                    [Framing::Documents(path), Framing::LinesOrDocuments(path)].contains(&framing)
+                poll.ask(frame.bytes, frame.kind, |framing| match framing {
+                    Framing::Documents(own) | Framing::LinesOrDocuments(own, _) => own == path,
+                    Framing::Lines | Framing::Sse | Framing::EventsOrArray | Framing::Whole => false,
                 });
             }
         });

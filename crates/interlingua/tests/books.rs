@@ -235,8 +235,6 @@ const LEAVES: &[Excuse] = &[
     ("record-v2", "gemini-cli", "/session/agent-meta/model-provider", "follows from whose log is given back"),
     ("record", "qwen-code", "/session/agent-meta/model-provider", "follows from whose log is given back"),
     ("record-v2", "qwen-code", "/session/agent-meta/model-provider", "follows from whose log is given back"),
-    ("record", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
-    ("record-v2", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
     ("record", "gemini-cli", "/is-error", "follows from the outcome in the line that is given back"),
     ("record-v2", "gemini-cli", "/is-error", "follows from the outcome in the line that is given back"),
     ("record", "gemini-cli", "/files[]/action", "follows from the line that is given back"),

@@ -229,7 +229,7 @@ fn frames(way: Way, written: &[u8]) -> Result<Vec<Value>, String> {
             Ok(values)
         }
         Framing::Lines => split_lines(text).into_iter().map(parse).collect(),
-        Framing::LinesOrDocuments(_) | Framing::Documents(_) | Framing::Whole => {
+        Framing::LinesOrDocuments(..) | Framing::Documents(_) | Framing::Whole => {
             // Lines, or documents one after the other.
             let lines: Result<Vec<Value>, _> = split_lines(text).into_iter().map(parse).collect();
             lines.or_else(|_| {
@@ -391,7 +391,7 @@ fn line_break(way: Way, bytes: &[u8]) -> &'static str {
         _ if is_events(way, bytes) && bytes.contains(&b'\r') => "",
         _ if is_events(way, bytes) => "\ndata: \t",
         Framing::Whole | Framing::Sse | Framing::EventsOrArray => "\n  ",
-        Framing::Lines | Framing::LinesOrDocuments(_) | Framing::Documents(_) => "\r\t",
+        Framing::Lines | Framing::LinesOrDocuments(..) | Framing::Documents(_) => "\r\t",
     }
 }
 

@@ -93,7 +93,7 @@ fn golden_path(case: &Case, to: Way, extension: &str) -> PathBuf {
 /// The output, cut into lines so that a diff shows what changed.
 fn content(to: Way, out: &Outcome) -> (&'static str, Vec<u8>) {
     match to.0.role(to.1).map(|spec| spec.framing) {
-        Some(framing @ (Framing::Documents(_) | Framing::LinesOrDocuments(_))) => {
+        Some(framing @ (Framing::Documents(_) | Framing::LinesOrDocuments(..))) => {
             // The head, each element and the tail on a line of its own.
             let mut lines = Vec::new();
             let mut framer = framing.framer(usize::MAX);

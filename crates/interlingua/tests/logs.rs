@@ -82,7 +82,7 @@ struct ThreadForm<const FRAMING: usize>;
 const PATH: &[&str] = &["thread", "messages"];
 
 const FRAMINGS: [Framing; 4] =
-    [Framing::Documents(PATH), Framing::LinesOrDocuments(PATH), Framing::Whole, Framing::Lines];
+    [Framing::Documents(PATH), Framing::LinesOrDocuments(PATH, &[]), Framing::Whole, Framing::Lines];
 
 impl<const FRAMING: usize> LogForm for ThreadForm<FRAMING> {
     const RULES: LogRules = LogRules {

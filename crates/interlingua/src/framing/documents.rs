@@ -6,17 +6,25 @@
 //! stood there instead ([`Frame::source`]), so that what cannot be read is kept as it was. The space after a document
 //! belongs to it.
 //!
+//! A document that is a list itself is cut likewise, if its first element is one of those that the dialect names: `[X, Y]`
+//! becomes the head `[]`, the elements, and the tail `[]`.
+//!
 //! A document whose end is missing would swallow all that follow. In a file that is indented, as most are that have
 //! several lines, a line says by its indent where the next document or element begins: what is open then is torn, and
 //! ends there.
 
 use super::nesting::{Nesting, NestingMark};
 use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf};
+use crate::tape::{Limits, TapeBuf};
 
 /// The framer of documents.
 #[derive(Debug)]
 pub struct DocumentFramer {
     path: &'static [&'static str],
+    /// A document that is a list of objects with one of these members is cut.
+    listed: &'static [&'static str],
+    /// Whether the document at hand is such a list, once its first value is complete.
+    is_list: Option<bool>,
     state: State,
     /// The frame being gathered, byte for byte, or the last document with the space after it.
     buffer: Gathered,
@@ -88,6 +96,8 @@ impl DocumentFramer {
     pub fn new(path: &'static [&'static str], limit: usize) -> Self {
         Self {
             path,
+            listed: &[],
+            is_list: None,
             state: State::Between(None),
             buffer: Gathered::literal(limit, PieceOf::Document),
             comma: false,
@@ -100,6 +110,11 @@ impl DocumentFramer {
             layout: Layout::default(),
             mark: ByteOrderMark::default(),
         }
+    }
+
+    /// Cuts a document that is a list, too, if its first element is an object with one of these members.
+    pub fn with_lists_of(self, listed: &'static [&'static str]) -> Self {
+        Self { listed, ..self }
     }
 
     fn add(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
@@ -170,6 +185,7 @@ impl DocumentFramer {
         let bracket = matches!(first, Some(b'{' | b'['));
         self.state = if bracket { State::Head } else { State::Stray };
         self.open.clear();
+        self.is_list = None;
         self.matched = 0;
         self.string = None;
         self.layout.indented = None;
@@ -290,11 +306,32 @@ impl DocumentFramer {
             if mark != NestingMark::Comma {
                 self.state = if self.state == State::TailValue { State::Tail } else { State::Head };
                 self.add(bytes.get(..at).unwrap_or_default(), each);
+                if self.state == State::Head && self.open == b"]" && self.is_list.is_none() {
+                    self.cut_list(each);
+                }
                 return at;
             }
         }
         self.add(bytes, each);
         bytes.len()
+    }
+
+    /// The first value of a document that is a list is complete: cuts the list, if the dialect wants it.
+    fn cut_list(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
+        let bracket = self.buffer.bytes.iter().position(|byte| *byte == b'[');
+        let head = bracket.map_or(0, |at| at + 1);
+        let first = self.buffer.bytes.get(head..).unwrap_or_default();
+        let is_list = !self.buffer.oversized && !self.listed.is_empty() && has_member(first, self.listed);
+        self.is_list = Some(is_list);
+        if !is_list {
+            return;
+        }
+        let first = self.buffer.bytes.split_off(head);
+        self.buffer.bytes.push(b']');
+        let bytes = &self.buffer.bytes;
+        each(Frame::cut(bytes, bytes.get(..head).unwrap_or_default(), FrameKind::Head));
+        self.buffer.bytes.clear();
+        self.begin_elements(&first, each);
     }
 
     /// The first byte after the list's bracket that is no space.
@@ -319,13 +356,20 @@ impl DocumentFramer {
             self.add(b"]", each);
             return 1;
         }
+        self.begin_elements(&space, each);
+        0
+    }
+
+    /// The elements of the list begin, with these bytes: the space before the first one, or all of it.
+    fn begin_elements(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        let space = bytes.len() - bytes.trim_ascii_start().len();
+        let space = bytes.get(..space).unwrap_or_default();
         let line = space.iter().rposition(|byte| *byte == b'\n');
         self.layout.element = line.map(|at| space.get(at + 1..).unwrap_or_default().to_vec());
         self.state = State::Element;
         self.comma = false;
         self.nesting = Nesting::default();
-        self.add(&space, each);
-        0
+        self.add(bytes, each);
     }
 
     /// Goes on in an element. Returns how many of the bytes are dealt with.
@@ -341,7 +385,9 @@ impl DocumentFramer {
             self.end_element(bytes.get(..found).unwrap_or_default(), each);
             self.comma = !ends_list;
             if ends_list {
-                self.state = State::Ended;
+                // Nothing more belongs to a document that is the list.
+                let ended = State::Between(Some(FrameKind::Tail));
+                self.state = if self.is_list == Some(true) { ended } else { State::Ended };
                 self.add(b"]", each);
             }
             return at;
@@ -392,6 +438,10 @@ impl DocumentFramer {
         self.tail.clear();
         let bytes = self.buffer.bytes.as_slice();
         let rest = bytes.strip_prefix(b"]").unwrap_or(bytes);
+        if self.is_list == Some(true) {
+            self.tail.extend_from_slice(b"[]");
+            return self.tail.extend_from_slice(rest);
+        }
         let space = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         let (space, rest) = rest.split_at(space);
         let first = rest.trim_ascii_start().first();
@@ -524,6 +574,14 @@ impl Framer for DocumentFramer {
             State::Ended | State::Tail | State::TailValue => self.end_document(FrameKind::Tail, each),
         }
     }
+}
+
+/// Whether a text is an object with one of these members.
+fn has_member(text: &[u8], names: &[&str]) -> bool {
+    let Ok(text) = simdutf8::basic::from_utf8(text) else { return false };
+    let mut tape = TapeBuf::default();
+    tape.parse(text, &Limits::default())
+        .is_ok_and(|tape| names.iter().any(|name| tape.root().get(name).is_some()))
 }
 
 /// No line is indented further; where one is, nothing is looked for after it.

@@ -10,6 +10,7 @@ use super::{DocumentFramer, Frame, FrameKind, Framer, LineFramer};
 /// The framer of either.
 pub struct LinesOrDocumentsFramer {
     path: &'static [&'static str],
+    listed: &'static [&'static str],
     limit: usize,
     /// The beginning, until it is known what it is.
     beginning: Vec<u8>,
@@ -30,9 +31,10 @@ impl std::fmt::Debug for LinesOrDocumentsFramer {
 const LONGEST: usize = 1 << 20;
 
 impl LinesOrDocumentsFramer {
-    /// Cuts the list at `path` of documents, gathering at most `limit` bytes at a time.
-    pub fn new(path: &'static [&'static str], limit: usize) -> Self {
-        Self { path, limit, beginning: Vec::new(), looked: 0, chosen: None }
+    /// Cuts the list at `path` of documents, and a list that is the document if its first element has one of the names
+    /// `listed`, gathering at most `limit` bytes at a time.
+    pub fn new(path: &'static [&'static str], listed: &'static [&'static str], limit: usize) -> Self {
+        Self { path, listed, limit, beginning: Vec::new(), looked: 0, chosen: None }
     }
 
     /// Whether the input is lines, as soon as that is certain.
@@ -81,7 +83,7 @@ impl LinesOrDocumentsFramer {
         let mut framer: Box<dyn Framer> = if lines {
             Box::new(LineFramer::new(self.limit))
         } else {
-            Box::new(DocumentFramer::new(self.path, self.limit))
+            Box::new(DocumentFramer::new(self.path, self.limit).with_lists_of(self.listed))
         };
         framer.push(&std::mem::take(&mut self.beginning), each);
         self.chosen = Some(framer);

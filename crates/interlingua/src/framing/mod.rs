@@ -159,7 +159,7 @@ impl FramePlace {
     /// What people call it. Lists are called by their name in the framing.
     pub fn name(self, framing: Framing) -> String {
         let list = match framing {
-            Framing::Documents(path) | Framing::LinesOrDocuments(path) => path.last().copied(),
+            Framing::Documents(path) | Framing::LinesOrDocuments(path, _) => path.last().copied(),
             Framing::Lines | Framing::Sse | Framing::EventsOrArray | Framing::Whole => None,
         };
         let list = list.unwrap_or_default();
@@ -240,8 +240,9 @@ pub enum Framing {
     /// Documents one after the other, with or without space between them. A long list at this path is cut into its
     /// elements.
     Documents(&'static [&'static str]),
-    /// One document a line, or such documents over several lines: the first one tells.
-    LinesOrDocuments(&'static [&'static str]),
+    /// One document a line, or such documents over several lines: the first one tells. A document that is a list itself is
+    /// cut, too, if its first element is an object with one of the second names.
+    LinesOrDocuments(&'static [&'static str], &'static [&'static str]),
 }
 
 impl Framing {
@@ -253,7 +254,9 @@ impl Framing {
             Framing::EventsOrArray => Box::new(EventsOrArrayFramer::new(limit)),
             Framing::Whole => Box::new(WholeFramer::new(limit)),
             Framing::Documents(path) => Box::new(DocumentFramer::new(path, limit)),
-            Framing::LinesOrDocuments(path) => Box::new(LinesOrDocumentsFramer::new(path, limit)),
+            Framing::LinesOrDocuments(path, listed) => {
+                Box::new(LinesOrDocumentsFramer::new(path, listed, limit))
+            }
         }
     }
 
@@ -265,7 +268,7 @@ impl Framing {
             Framing::EventsOrArray => "sse or array",
             Framing::Whole => "whole",
             Framing::Documents(_) => "documents",
-            Framing::LinesOrDocuments(_) => "lines or documents",
+            Framing::LinesOrDocuments(..) => "lines or documents",
         }
     }
 }

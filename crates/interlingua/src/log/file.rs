@@ -275,7 +275,7 @@ impl LogFile {
     /// The way to the list that documents are cut at.
     const fn path(&self) -> &'static [&'static str] {
         match self.rules.framing {
-            Framing::Documents(path) | Framing::LinesOrDocuments(path) => path,
+            Framing::Documents(path) | Framing::LinesOrDocuments(path, _) => path,
             Framing::Lines | Framing::Sse | Framing::EventsOrArray | Framing::Whole => &[],
         }
     }
@@ -283,6 +283,10 @@ impl LogFile {
     /// Writes a head without the brackets that close it, or a tail without those that open it: the framer added them.
     fn write_cut(&self, is_head: bool, out: &mut Target<'_>) {
         let (text, path) = (self.cut.bytes(), self.path());
+        if text.starts_with(b"[") {
+            // The document is the list, and its bracket at the end stands before the tail.
+            return out.json.bytes(if is_head { b"[" } else { b"" });
+        }
         if is_head {
             let end = text.len().saturating_sub(path.len() + 1);
             return out.json.bytes(text.get(..end).unwrap_or_default());
@@ -359,7 +363,7 @@ impl LogFile {
 
     /// Whether a frame is a line.
     const fn ends_lines(&self) -> bool {
-        matches!(self.rules.framing, Framing::Lines | Framing::LinesOrDocuments(_))
+        matches!(self.rules.framing, Framing::Lines | Framing::LinesOrDocuments(..))
     }
 
     /// What is due before the next frame.

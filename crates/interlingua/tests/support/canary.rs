@@ -277,8 +277,6 @@ pub const EXCUSES: &[Excuse] = &[
         "/event/message/model",
         "a response's own model is lost; its items name the same one",
     ),
-    ("record", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
-    ("record-v2", "gemini-cli", "/event-type", "`messages` follows from the list that is given back"),
     ("record", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
     ("record-v2", "gemini-cli", "/files[]/action", "follows from the line that is given back"),
     ("record", "qwen-code", "/files[]/action", "follows from the line that is given back"),

@@ -59,7 +59,7 @@ impl UnreadableRun {
     pub(super) fn begins(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) -> bool {
         let is_lines = |dialect: &Dialect| {
             let lines =
-                |spec: &RoleSpec| matches!(spec.framing, Framing::Lines | Framing::LinesOrDocuments(_));
+                |spec: &RoleSpec| matches!(spec.framing, Framing::Lines | Framing::LinesOrDocuments(..));
             dialect.roles.iter().any(lines)
         };
         let alone = std::mem::replace(&mut self.goes_on, more) || more || bytes.len() > PIECE;

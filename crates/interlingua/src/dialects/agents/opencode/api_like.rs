@@ -11,6 +11,9 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
+/// What tells a list of messages from the lists of OpenCode's storage.
+pub(super) const LISTED: &[&str] = &["role", "tool_calls", "tool_responses", "metadata", "meta", "info"];
+
 /// How surely a document is of this form.
 pub(super) fn sniff(doc: Val<'_>) -> Option<u32> {
     let in_metadata = |name| doc.get("metadata").is_some_and(|metadata| metadata.has_str(name));

@@ -64,11 +64,16 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// An export is one document with a list of messages; storage is documents without one, and a run prints lines.
-const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"]);
+/// An export is one document with a list of messages; storage is documents without one, and a run prints lines. Messages that
+/// look like an API's may be a list without anything around them.
+const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"], api_like::LISTED);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
+    if doc.kind() == Kind::Array {
+        let scores = doc.elements().take(20).filter_map(api_like::sniff);
+        return scores.max().map(|score| (Role::Log, score));
+    }
     let is_object = |name| doc.has_kind(name, Kind::Object);
     let score = if let Some(info) = doc.get("info").filter(|info| info.kind() == Kind::Object) {
         let session = doc.has_kind("messages", Kind::Array)

@@ -186,8 +186,14 @@ impl OpencodeReader {
         self.reverted = reverted.filter(|id| !id.is_empty()).map(str::to_owned);
     }
 
-    /// The beginning of an export.
+    /// The beginning of an export, or of a list of messages.
     fn head(&mut self, head: Val<'_>, out: &mut Events<'_>) {
+        if head.kind() == Kind::Array {
+            // Nothing stands around the messages.
+            self.leave_named(out);
+            head.note(Field::Padding);
+            return;
+        }
         let info = head.get("info").filter(|info| info.kind() == Kind::Object);
         if let Some(info) = info {
             part::report_unreadable(info, out);

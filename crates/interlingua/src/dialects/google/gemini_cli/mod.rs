@@ -51,8 +51,9 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// One document with its messages until spring 2026, lines since then.
-const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"]);
+/// One document with its messages until spring 2026, lines since then. Messages as the API has them may be a list without
+/// anything around them.
+const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"], &["role", "parts", "type"]);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;

@@ -68,6 +68,11 @@ impl Reader for GeminiReader {
             self.close(out);
         }
         let root = doc.root;
+        if root.kind() == Kind::Array && matches!(doc.kind, FrameKind::Head | FrameKind::Tail) {
+            // Nothing stands around the messages of a list.
+            root.note(Field::Padding);
+            return;
+        }
         let [id, kind, role, parts, set, rewind, session_id] =
             root.get_all(["id", "type", "role", "parts", "$set", "$rewindTo", "sessionId"]);
         let is_text = |val: Option<Val<'_>>| val.is_some_and(|val| val.kind() == Kind::String);

@@ -319,6 +319,10 @@ impl Heard {
     /// Says what the responses that end with this entry have used.
     fn used(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
         let Some(usage) = entry.usage() else { return };
+        // A response without counts, which says why it stopped.
+        if usage.counts.members().next().is_none() {
+            usage.counts.note(Field::Structure);
+        }
         let turn = read_response(usage, entry, &mut self.tally);
         self.model(turn.model.as_ref());
         out.event(&Event::Usage(turn));
