@@ -130,26 +130,51 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
         .target()
         .role_for(identity.spec.role)
         .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
-    let sink = match output {
-        None => Sink::stdout_for_data(),
-        Some(path) => Sink::file(path, input.path())?,
-    };
     let to = (args.target(), role);
+    // A document on stdout is one record: if its file has that name, nothing is written before it is known that it is.
+    let is_document = output.is_none() && is_record(to.0) && outputs::stdout_is_named_json();
+    let spool = is_document.then(outputs::Spool::new).transpose()?;
+    let sink = match (output, &spool) {
+        (Some(path), _) => Sink::file(path, input.path())?,
+        (None, Some(spool)) => spool.sink()?,
+        (None, None) => Sink::stdout_for_data(),
+    };
     let options = conversion_options((&opened, &input), &identity, to, args)?;
     let mut account = RunAccount::begin(args)?;
     let mut number = 1;
     let mut next = || {
         number += 1;
-        let path = numbered(output.unwrap_or(Path::new("")), number);
-        // Only the first file has the name that the user gave: no other file is replaced by something else.
-        if path.exists() { Sink::again(&path) } else { Sink::file(&path, input.path()) }
+        further_file(&outputs::further(output.unwrap_or(Path::new("")), number), input.path())
     };
     let hidden = ProgressBar::hidden();
-    let converted = convert(opened, &input, identity, to, (sink, Some(&mut next)), &options, &hidden)?;
+    let next: NextFile<'_> = if spool.is_some() { None } else { Some(&mut next) };
+    let converted = convert(opened, &input, identity, to, (sink, next), &options, &hidden)?;
+    if let Some(spool) = spool {
+        if record::has_several(&converted.report) {
+            return Err(CommandError::SeveralRecords(input.name()));
+        }
+        spool.pass_on()?;
+    } else if output.is_none() && record::has_several(&converted.report) {
+        talk.say(RECORDS_FOLLOW);
+    }
     let converted = Converted { output: output.map(Path::to_owned), ..converted };
     talk.say(&render::converted(&converted, talk.verbose));
     account.add(&converted);
     account.end()
+}
+
+/// What is said if several records went to stdout.
+const RECORDS_FOLLOW: &str =
+    "several records follow one another on stdout; `-o FILE` or `-o DIR/` writes a file for each\n";
+
+fn is_record(dialect: &Dialect) -> bool {
+    [record::DIALECT.name, record_v2::DIALECT.name].contains(&dialect.name)
+}
+
+/// The file of a record after the first. Only the first has the name that the user gave: no other file is replaced by
+/// something else.
+pub(crate) fn further_file(path: &Path, source: Option<&Path>) -> Result<Sink, CommandError> {
+    if path.exists() { Sink::again(path) } else { Sink::file(path, source) }
 }
 
 /// Many files to a directory, so many at once as asked for.
@@ -359,17 +384,6 @@ fn conversion_options(
         whole: !matches!(input, InputPlace::Stdin),
         ..options(&args.source)
     })
-}
-
-/// The name of a further file for one that was named: `out-2.json`.
-fn numbered(path: &Path, number: usize) -> PathBuf {
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("-{number}"));
-    if let Some(extension) = path.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    path.with_file_name(name)
 }
 
 /// Opens the file of each record after the first, where the records of an input go to files of their own.

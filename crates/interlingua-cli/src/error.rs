@@ -110,6 +110,8 @@ pub(crate) enum CommandError {
     NeedsOutput,
     /// So many sessions are to become one record.
     SeveralSessions(usize),
+    /// An input becomes several records, and stdout is a file that is called one document.
+    SeveralRecords(String),
     /// A record holds sessions that were joined, and one log is one session.
     HoldsSessions(String),
     /// Several inputs, and an output that has the name of a file.
@@ -211,6 +213,7 @@ impl CommandError {
             | CommandError::NoTarget
             | CommandError::JoinsRecords(_)
             | CommandError::SeveralSessions(_)
+            | CommandError::SeveralRecords(_)
             | CommandError::HoldsSessions(_)
             | CommandError::OverInput(_)
             | CommandError::OverOutput(_)
@@ -325,6 +328,9 @@ impl CommandError {
             CommandError::NeedsOutput => "`--join` needs a file or a directory to write to".to_owned(),
             CommandError::SeveralSessions(count) => {
                 format!("these files are of {count} sessions that do not belong together")
+            }
+            CommandError::SeveralRecords(name) => {
+                format!("`{name}` holds several sessions, and a JSON document is one record")
             }
             CommandError::HoldsSessions(name) => format!("`{name}` holds several sessions that were joined"),
             CommandError::FileForSeveral(path) => {
@@ -454,6 +460,9 @@ impl CommandError {
             CommandError::NoTarget => "say it with `--to DIALECT`; `interlingua dialects` lists them".to_owned(),
             CommandError::JoinsRecords(_) => "use `--to record`".to_owned(),
             CommandError::NeedsOutput => "name it with `-o`".to_owned(),
+            CommandError::SeveralRecords(_) => {
+                "name the output with `-o FILE` or `-o DIR/`, for a file each".to_owned()
+            }
             CommandError::SeveralSessions(_) | CommandError::HoldsSessions(_) => {
                 "name a directory with `-o DIR/`, for a file each; it is made if need be".to_owned()
             }

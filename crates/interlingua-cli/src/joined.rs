@@ -16,7 +16,7 @@ use interlingua::json::Output;
 use interlingua::model::Usage;
 
 use crate::convert::{
-    Converted, RunAccount, convert_file, output_directory, report_file, report_place, tell,
+    Converted, RunAccount, convert_file, further_file, output_directory, report_file, report_place, tell,
 };
 use crate::error::CommandError;
 use crate::flags::Convert;
@@ -273,7 +273,23 @@ pub(crate) fn join(
         };
         let mut sink = Sink::file(&path, files[family.members[root].number].input.path())?;
         family.write(root, &mut sink)?;
-        sink.finish()?;
+        let (member, mut number) = (&family.members[root], 1);
+        if record::has_several(&member.converted.report) {
+            // Nothing was joined to it, and a file holds one record.
+            let base = &files[member.number].base;
+            let mut next = || {
+                number += 1;
+                let further = if into_directory {
+                    taken.claim(output, base, args.target().name, record_framing())
+                } else {
+                    outputs::further(output, number)
+                };
+                further_file(&further, files[member.number].input.path())
+            };
+            sink.finish_apart(&mut next)?;
+        } else {
+            sink.finish()?;
+        }
         family.outputs.insert(root, path);
     }
     family.finish().iter().for_each(|converted| account.add(converted));

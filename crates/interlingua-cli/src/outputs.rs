@@ -89,6 +89,59 @@ pub(crate) fn stdout_file() -> Option<&'static Path> {
     regular_file("/dev/stdout")
 }
 
+/// Whether stdout goes to a file whose name says that it is one JSON document.
+pub(crate) fn stdout_is_named_json() -> bool {
+    let file = stdout_file().and_then(|path| fs::canonicalize(path).ok());
+    file.is_some_and(|file| file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")))
+}
+
+/// The name of a further file for one that was named: `out-2.json`.
+pub(crate) fn further(path: &Path, number: usize) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+/// What is to go to stdout, once it is known whether it may.
+pub(crate) struct Spool(PrivateFolder);
+
+impl Spool {
+    pub(crate) fn new() -> Result<Self, CommandError> {
+        let failed = |error| CommandError::Write(std::env::temp_dir(), error);
+        PrivateFolder::new().map(Self).map_err(failed)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("stdout")
+    }
+
+    pub(crate) fn sink(&self) -> Result<Sink, CommandError> {
+        Sink::file(&self.path(), None)
+    }
+
+    /// Passes everything on to stdout.
+    pub(crate) fn pass_on(self) -> Result<(), CommandError> {
+        let path = self.path();
+        let failed = |error| CommandError::Read(path.display().to_string(), error);
+        let mut reader = io::BufReader::new(File::open(&path).map_err(failed)?);
+        let mut sink = Sink::stdout();
+        loop {
+            let bytes = reader.fill_buf().map_err(failed)?;
+            let length = bytes.len();
+            if length == 0 {
+                return sink.finish();
+            }
+            sink.write(bytes);
+            sink.take_error()?;
+            reader.consume(length);
+        }
+    }
+}
+
 fn regular_file(path: &'static str) -> Option<&'static Path> {
     fs::metadata(path).is_ok_and(|meta| meta.is_file()).then_some(Path::new(path))
 }

@@ -436,3 +436,40 @@ fn each_session_of_an_input_becomes_a_record_in_a_file_of_its_own() {
         assert_eq!(dir.read("out-2.json"), b"mine");
     }
 }
+
+/// A shell opens the file behind stdout: its name says whether one document is meant.
+#[cfg(target_os = "linux")]
+#[test]
+fn records_are_not_glued_together_behind_a_name_that_means_one_document() {
+    let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
+    let folder = dialects.join("agents/opencode/fixtures");
+    let dir = Dir::new("records_on_stdout");
+    dir.write("two.json", fs::read(folder.join("2026-11/two-exports.json")).expect("a fixture can be read"));
+    dir.write("one.json", fs::read(folder.join("2026-11/export.json")).expect("a fixture can be read"));
+    let run = |args: &[&str], stdin: Option<&str>, stdout: &str| {
+        let file = fs::File::create(dir.path().join(stdout)).expect("a file");
+        let stdin = stdin.map_or_else(Stdio::null, |name| {
+            Stdio::from(fs::File::open(dir.path().join(name)).expect("a file"))
+        });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"));
+        let command = command.args(args).current_dir(dir.path()).stdin(stdin).stdout(file);
+        let ran = command.output().expect("the command runs");
+        (ran.status.code(), String::from_utf8(ran.stderr).expect("text"), dir.read(stdout))
+    };
+    for profile in ["v3", "v2"] {
+        let convert = |input| ["convert", input, "--to", "record", "--profile", profile];
+        for (input, stdin) in [("two.json", None), ("-", Some("two.json"))] {
+            let (code, said, written) = run(&convert(input), stdin, "out.json");
+            assert_eq!((code, written.len()), (Some(2), 0), "{said}");
+            assert!(said.contains("holds several sessions, and a JSON document is one record"), "{said}");
+            let (code, said, written) = run(&convert(input), stdin, "out.records");
+            assert_eq!(code, Some(0), "{said}");
+            assert!(said.contains("several records follow one another on stdout"), "{said}");
+            assert!(!written.is_empty());
+        }
+        let (code, said, written) = run(&convert("one.json"), None, "out.json");
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(written, dir.run(&convert("one.json").join(" ")).stdout().as_bytes());
+        assert!(serde_json::from_slice::<serde_json::Value>(&written).is_ok(), "one document");
+    }
+}

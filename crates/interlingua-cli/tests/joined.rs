@@ -108,6 +108,13 @@ fn a_damaged_record_and_one_of_several_sessions_stay_as_they_are() {
     dir.write("torn.json", &torn);
     dir.run("convert main.jsonl torn.json several.jsonl --to record --join -o out/ -q").expect(0, "");
     assert_eq!(dir.read("out/torn.record.json"), torn);
-    dir.run("convert out/several.record.json --to opencode -o back.jsonl -q").expect(0, "");
+    // Each of its sessions has a file.
+    let records =
+        ["several.record.json", "several-2.record.json"].map(|name| dir.read(&format!("out/{name}")));
+    for record in &records {
+        assert!(serde_json::from_slice::<serde_json::Value>(record).is_ok(), "one document");
+    }
+    dir.write("together.json", records.concat());
+    dir.run("convert together.json --to opencode -o back.jsonl -q").expect(0, "");
     assert_eq!(dir.read("back.jsonl"), dir.read("several.jsonl"));
 }

@@ -66,6 +66,17 @@ fn opencode() -> Vec<Value> {
     ]
 }
 
+/// Messages as OpenCode's server lists them.
+fn listed() -> Vec<Value> {
+    let message =
+        |id: &str, role: &str| json!({"id": id, "sessionID": "ses_1", "role": role, "time": {"created": 1}});
+    let part = |id: &str, message: &str, text: &str| json!({"id": id, "sessionID": "ses_1", "messageID": message, "type": "text", "text": text});
+    vec![
+        json!({"info": message("msg_1", "user"), "parts": [part("prt_1", "msg_1", "Fix it")]}),
+        json!({"info": message("msg_2", "assistant"), "parts": [part("prt_2", "msg_2", "Done.")]}),
+    ]
+}
+
 /// A list as programs lay it out.
 fn layouts(messages: &[Value]) -> Vec<String> {
     let list = Value::Array(messages.to_vec());
@@ -83,7 +94,7 @@ fn layouts(messages: &[Value]) -> Vec<String> {
 
 #[test]
 fn the_messages_of_a_list_are_the_entries_that_lines_would_be() {
-    for (name, messages) in [("gemini-cli", gemini()), ("opencode", opencode())] {
+    for (name, messages) in [("gemini-cli", gemini()), ("opencode", opencode()), ("opencode", listed())] {
         let way = log(name);
         let lines: String = messages.iter().map(|message| message.to_string() + "\n").collect();
         let expected = told(entries(way, &lines));

@@ -9,4 +9,4 @@ from agents import (
 
 AGENTS = [copilot_cli, kimi_code, kimi_cli, qwen_code, pi, amp, opencode, gemini_cli, codex, claude_code, cursor]
 for agent in AGENTS:
-    agent.TAKES_LISTS = agent is gemini_cli  # an API-like list of messages
+    agent.TAKES_LISTS = agent in (gemini_cli, opencode)  # a bare list of messages

@@ -1,4 +1,5 @@
-"""OpenCode: documents of the storage one after the other, an export, or the lines that `run --format json` prints."""
+"""OpenCode: documents of the storage one after the other, an export, a bare list of messages, or the lines that `run --format json`
+prints."""
 
 from facts import Facts, at, count_of, maps, moment, parse, text_of
 
@@ -7,6 +8,9 @@ NAME = "opencode"
 
 def mine(values):
     first = values[0] if values else None
+    if isinstance(first, list):
+        marks = ("info", "tool_calls", "tool_responses", "metadata")
+        return any(mark in message for message in maps(first) for mark in marks)
     return isinstance(first, dict) and "table" not in first and (
         isinstance(first.get("info"), dict) and isinstance(first.get("messages"), list)
         or isinstance(first.get("part"), dict) and "sessionID" in first or at(first, "type") == "error" and "sessionID" in first
@@ -21,10 +25,19 @@ def read(values):
     return store.sessions
 
 
+def around(messages):
+    """A bare list of messages as the document that others have it in."""
+    first = next(iter(maps(messages)), {})
+    if "info" in first:
+        return {"info": {"id": at(first, "info", "sessionID")}, "messages": messages}
+    return {"messages": messages} if mine([messages]) else None
+
+
 class Store:
     def __init__(self, values):
         self.sessions = {}
         self.roles = {}  # message id -> author: parts may stand before their message
+        values = [around(value) if isinstance(value, list) else value for value in values]
         values = [value for value in values if isinstance(value, dict)]
         for value in values:
             for message in [value] + [at(m, "info") for m in maps(value.get("messages"))]:

@@ -70,10 +70,17 @@ const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"], api_like::LIST
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    if doc.kind() == Kind::Array {
-        let scores = doc.elements().take(20).filter_map(api_like::sniff);
-        return scores.max().map(|score| (Role::Log, score));
-    }
+    let score = if doc.kind() == Kind::Array {
+        let is_message = |doc: &Val<'_>| api_like::LISTED.iter().any(|name| doc.get(name).is_some());
+        doc.elements().take(20).filter(is_message).filter_map(score_of).max()
+    } else {
+        score_of(doc)
+    };
+    score.map(|score| (Role::Log, score))
+}
+
+/// How surely a document is one of OpenCode's.
+fn score_of(doc: Val<'_>) -> Option<u32> {
     let is_object = |name| doc.has_kind(name, Kind::Object);
     let score = if let Some(info) = doc.get("info").filter(|info| info.kind() == Kind::Object) {
         let session = doc.has_kind("messages", Kind::Array)
@@ -94,9 +101,9 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         // A session that was shared; others have secrets and addresses, too.
         1
     } else {
-        return api_like::sniff(doc).map(|score| (Role::Log, score));
+        return api_like::sniff(doc);
     };
-    Some((Role::Log, score))
+    Some(score)
 }
 
 /// A time as OpenCode writes it, in milliseconds since 1970, or as a date.
