@@ -161,3 +161,101 @@ fn what_cannot_be_read_is_left_out_aloud_and_the_others_are_joined() {
     let whole = String::from_utf8(dir.read("all.json")).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(places(&whole).0, ["child"]);
 }
+
+/// The file of each session in the call of that id.
+fn in_call(joined: &str, call: &str) -> Vec<String> {
+    fn look(value: &Value, call: &str, found: &mut Vec<String>) {
+        if value["type"] == "tool-call" && value["call-id"] == call {
+            let children = value["children"].as_array().into_iter().flatten();
+            let file = |child: &Value| Some(child["data"]["content"]["file"].as_str()?.to_owned());
+            found.extend(children.filter_map(file));
+        }
+        let inner = value.as_object().into_iter().flat_map(|object| object.values());
+        inner.chain(value.as_array().into_iter().flatten()).for_each(|value| look(value, call, found));
+    }
+    let mut found = Vec::new();
+    let first = serde_json::Deserializer::from_str(joined).into_iter::<Value>().next();
+    look(&first.expect("a record").expect("JSON"), call, &mut found);
+    found
+}
+
+#[test]
+fn sessions_of_one_call_stand_in_the_order_of_their_files() {
+    let dir = Dir::new("families_order");
+    dir.write("in/main.json", session("main", None, &["c1", "c2"]));
+    for (name, call) in [("a", "c2"), ("b", "c1"), ("c", "c2"), ("d", "c2"), ("e", "c1")] {
+        dir.write(&format!("in/{name}.json"), session(name, Some(("main", call)), &[]));
+    }
+    let whole = joined(&dir, "convert in --to record --join -o all.json -q");
+    assert_eq!(
+        (in_call(&whole, "c1"), in_call(&whole, "c2")),
+        (vec!["b".into(), "e".into()], vec!["a".into(), "c".into(), "d".into()])
+    );
+    come_back(&dir, ["main", "a", "b", "c", "d", "e"].into_iter(), "main");
+}
+
+/// The results of calls name the sessions that they started; a session that names its own call needs no result.
+#[test]
+fn each_session_stands_in_the_call_whose_result_names_it() {
+    let dir = Dir::new("families_mentioned");
+    let main = session("main", None, &["c1", "c2", "c3"]);
+    let told = |record: String, call: &str, text: &str| {
+        let result = format!(r#""call-id":"{call}","content":"#);
+        record.replace(&format!("{result}\"done\""), &format!("{result}\"{text}\""))
+    };
+    let main = told(main, "c1", "started session-one and went on");
+    let main = told(main, "c2", "started session-two");
+    dir.write("in/main.json", told(main, "c3", "started nothing"));
+    dir.write("in/k1.json", session("session-one", Some(("main", "")), &[]));
+    dir.write("in/k2.json", session("session-two", Some(("main", "")), &[]));
+    // Another file of the first session, which knows better.
+    dir.write("in/k3.json", session("session-one", Some(("main", "c3")), &[]));
+    let whole = joined(&dir, "convert in --to record --join -o all.json -q");
+    let places = ["c1", "c2", "c3"].map(|call| in_call(&whole, call));
+    assert_eq!(places, [["k1"], ["k2"], ["k3"]]);
+}
+
+/// Few of its parts are open at once when a record comes apart, and each goes on where it ended.
+#[test]
+fn a_record_goes_on_behind_many_sessions_in_its_calls() {
+    let dir = Dir::new("families_reopened");
+    let calls: Vec<String> = (0..40).map(|number| format!("c{number}")).collect();
+    dir.write("in/main.json", session("main", None, &calls.iter().map(String::as_str).collect::<Vec<_>>()));
+    let names: Vec<String> = (0..40).map(|number| format!("kid-{number}")).collect();
+    for (name, call) in names.iter().zip(&calls) {
+        dir.write(&format!("in/{name}.json"), session(name, Some(("main", call)), &[]));
+    }
+    joined(&dir, "convert in --to record --join -o all.json -q");
+    come_back(&dir, names.iter().map(String::as_str).chain(["main"]), "main");
+}
+
+/// A record is read in pieces of 1 MiB; the name that shows that it is joined may stand across two of them.
+#[test]
+fn a_joined_record_is_known_wherever_its_mark_stands() {
+    let mark = "session-joined";
+    for across in [1, 7, 13] {
+        let dir = Dir::new(&format!("families_across_{across}"));
+        let main = session("main", None, &["c1"]);
+        let child = session("kid", Some(("main", "c1")), &[]);
+        let write = |padding: usize| {
+            let text = format!("asked of main {}", "x".repeat(padding));
+            dir.write("in/main.json", main.replace("asked of main", &text)).write("in/kid.json", &child);
+            joined(&dir, "convert in --to record --join -o all.json -q").find(mark).expect("a mark")
+        };
+        let place = write(0);
+        assert_eq!(write((1 << 20) - across - place), (1 << 20) - across);
+        come_back(&dir, ["main", "kid"].into_iter(), "main");
+    }
+}
+
+#[test]
+fn a_file_of_any_name_gets_its_name_back() {
+    let dir = Dir::new("families_names");
+    dir.write("in/main.json", session("main", None, &["c1"]));
+    dir.write("in/it's \"é\" 漢.json", session("kid", Some(("main", "c1")), &[]));
+    dir.write("in/fork \"2\".json", session("fork", Some(("main", "")), &[]));
+    joined(&dir, "convert in --to record --join -o all.json -q");
+    dir.run("convert all.json --to claude-code -o back/ -q").expect(0, "");
+    let back: Vec<String> = dir.files().into_iter().filter(|file| file.starts_with("back/all/")).collect();
+    assert_eq!(back, ["back/all/fork \"2\".claude-code.jsonl", "back/all/it's \"é\" 漢.claude-code.jsonl"]);
+}

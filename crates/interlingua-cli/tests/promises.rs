@@ -313,6 +313,7 @@ fn a_model_is_found_by_each_form_of_its_name_and_by_no_other() {
         ("m-1-2025110", false),
         ("m-1-202511011", false),
         ("m-11", false),
+        // Vendors, proxies and price tables spell one name in different cases (`GLM-4.6`, `glm-4.6`).
         ("M-1", true),
     ] {
         dir.write(

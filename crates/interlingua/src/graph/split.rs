@@ -81,7 +81,7 @@ impl SplitState {
         let entry = tape.root();
         if let Some(joined) = joined(entry).filter(|_| begins_session(entry)) {
             self.found = true;
-            self.names.push_back(joined.str_or_empty("file").to_owned());
+            self.names.push_back(file_of(joined));
             return;
         }
         let mut kept = String::new();
@@ -119,6 +119,12 @@ impl SplitState {
             Some((number, file)) => SplitPart::Following { number: *number, file, bytes },
         });
     }
+}
+
+/// The name of the source file of a joined session.
+fn file_of(joined: Val<'_>) -> String {
+    let file = joined.get("file").and_then(|file| file.str());
+    file.map_or_else(String::new, |file| file.decode().into_owned())
 }
 
 /// Finds the sessions in an entry: says where they stand, and shows each.
@@ -195,7 +201,7 @@ impl NestedRecord<'_> {
         inner.push(text.as_bytes(), &mut part);
         inner.finish(&mut part);
         let record = String::from_utf8_lossy(&own);
-        each(SplitPart::Nested { file: self.told.str_or_empty("file"), record: &record });
+        each(SplitPart::Nested { file: &file_of(self.told), record: &record });
     }
 }
 

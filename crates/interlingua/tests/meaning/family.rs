@@ -212,7 +212,8 @@ fn join(parent: &str, sessions: &[(&str, &str, &str)], last: &[String]) -> Strin
             .map(|(call, file, record)| {
                 let mut nested = NestedSession::of(&kinship);
                 record.as_bytes().chunks(5).for_each(|chunk| nested.push(chunk));
-                nested.finish(&link(0, Relation::Subagent, Some(call), file).unwrap(), file)
+                let name = file.replace(['"', '\\'], "");
+                nested.finish(&link(0, Relation::Subagent, Some(call), &name).unwrap(), file)
             })
             .collect();
         (!texts.is_empty()).then(|| texts.join(","))
@@ -279,7 +280,7 @@ fn each_session_stands_in_its_own_call_and_comes_back_from_there() {
         ("c1", "one", child("s1")),
         ("c2", "two", child("s2")),
         ("c2", "three", child("s3")),
-        ("c3", "four", record("s4", "", &[])),
+        ("c3", "f\"o\\ur", record("s4", "", &[])),
         ("c5", "never", child("s5")),
     ];
     let given: Vec<(&str, &str, &str)> = sessions.iter().map(|(a, b, c)| (*a, *b, c.as_str())).collect();
@@ -293,7 +294,7 @@ fn each_session_stands_in_its_own_call_and_comes_back_from_there() {
     assert_eq!(marks(&entries[1]["children"][0]), ["one"]);
     assert_eq!(marks(&entries[1]["children"][1]), ["two", "three"], "both, in their order");
     assert_eq!(entries[1]["children"][1]["children"][0]["type"], "tool-result", "behind what stood there");
-    assert_eq!(marks(&entries[2]), ["four"]);
+    assert_eq!(marks(&entries[2]), ["f\"o\\ur"]);
     let mark = &entries[1]["children"][0]["children"][0];
     assert_eq!((&mark["agent"], &mark["parent-call"]), (&"one".into(), &"c1".into()));
     assert_eq!(mark["data"]["content"]["relation"], "subagent");
@@ -331,12 +332,9 @@ fn records_that_follow_keep_their_names_and_their_order() {
         let parent = record("p", "", entries);
         let forks = ["f1", "f2", "f3"]
             .map(|id| record(id, &lineage("p", ""), &[&said("user", ""), &said("assistant", "")]));
-        let named: Vec<String> = ["first", "second", "th\\\"ird"]
-            .iter()
-            .map(|file| {
-                following_entry(&link(0, Relation::Fork, None, "f").unwrap(), &file.replace('\\', ""))
-            })
-            .collect();
+        let names = ["first", "second", "th\"i\\r\nd"];
+        let fork = link(0, Relation::Fork, None, "f").unwrap();
+        let named: Vec<String> = names.iter().map(|file| following_entry(&fork, file)).collect();
         let mut joined = join(&parent, &[], &named);
         assert_eq!(joined.matches("\"relation\":\"fork\"").count(), 3);
         for fork in &forks {
@@ -349,7 +347,7 @@ fn records_that_follow_keep_their_names_and_their_order() {
         assert!(found);
         assert_eq!(first.trim_end(), parent);
         let files: Vec<&str> = others.iter().map(|(file, _)| file.as_str()).collect();
-        assert_eq!(files, ["first", "second", "th\\\"ird"]);
+        assert_eq!(files, names);
         for (number, (_, text)) in others.iter().enumerate().take(2) {
             assert_eq!(text.trim(), forks[number]);
         }
