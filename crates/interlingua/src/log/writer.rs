@@ -694,8 +694,12 @@ impl<F: LogForm> Writer for LogWriter<F> {
             self.refused.iter().rev().find(|(known, _)| *known == around).map(|(_, reason)| *reason)
         });
         // The words of a system are left out; calls, results and thoughts beside them are not its words.
-        let is_beside_system =
-            within_refused == Some(Reason::Foreign) && !matches!(head.kind, ItemKind::Message);
+        let is_beside_system = match head.kind {
+            ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::ToolResult(_) => {
+                within_refused == Some(Reason::Foreign)
+            }
+            ItemKind::Message | ItemKind::Notice(_) => false,
+        };
         let is_within_refused = within_refused.is_some();
         let within_refused = within_refused.filter(|_| !is_beside_system);
         // What a subagent reports in the end is the result of a call of the agent itself, which waits for it.
