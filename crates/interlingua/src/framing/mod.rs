@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn frames_are_called_as_people_find_them() {
-        const LIST: Framing = Framing::LinesOrDocuments(&["a"]);
+        const LIST: Framing = Framing::LinesOrDocuments(&["a"], &[]);
         let long = "x".repeat(40);
         let before = "what stands before `a`";
         let after = "what stands after `a`";
@@ -528,7 +528,7 @@ mod tests {
 
     #[test]
     fn a_torn_document_ends_where_the_next_one_begins() {
-        let path = Framing::LinesOrDocuments(&["a"]);
+        let path = Framing::LinesOrDocuments(&["a"], &[]);
         let whole = "{\n  \"x\": {\n    \"y\": 1\n  }\n}\n";
         let texts = |text: &str| -> Vec<String> {
             let found = frames(path, 1000, text.len(), text);
@@ -558,7 +558,7 @@ mod tests {
     #[test]
     fn the_first_document_tells_lines_from_documents() {
         let kinds = |text: &str| -> Vec<String> {
-            frames(Framing::LinesOrDocuments(&["a"]), 100, 5, text)
+            frames(Framing::LinesOrDocuments(&["a"], &[]), 100, 5, text)
                 .into_iter()
                 .map(|(_, kind)| kind)
                 .collect()
