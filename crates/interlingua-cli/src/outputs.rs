@@ -196,7 +196,8 @@ impl Taken {
 fn of_usual_length(base: &Path) -> PathBuf {
     match base.file_name().map(OsStr::to_string_lossy) {
         Some(name) if name.len() > LONGEST_NAME => {
-            base.with_file_name(&name[..name.floor_char_boundary(LONGEST_NAME)])
+            let end = (0..=LONGEST_NAME).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+            base.with_file_name(&name[..end])
         }
         Some(_) | None => base.to_owned(),
     }
@@ -270,8 +271,9 @@ impl Sink {
 
     /// Stdout for data: as it is, but for a terminal, which it may not steer.
     pub(crate) fn stdout_for_data() -> Self {
-        let screen = io::stdout().is_terminal().then(DataScreen::default);
-        Self { screen, ..Self::stdout() }
+        let stdout = Self::stdout();
+        let is_terminal = matches!(&stdout.target, OutputPlace::Stdout(stdout) if stdout.is_terminal());
+        Self { screen: is_terminal.then(DataScreen::default), ..stdout }
     }
 
     /// A file made of that input. A file that is replaced keeps its permissions; a new one has those of the input. A link

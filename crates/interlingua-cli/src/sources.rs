@@ -460,7 +460,7 @@ impl FoundFiles {
             None => return false,
             // Programs have databases of all sorts.
             Some(Err(error)) if error.is_skip() && !named => {
-                self.skipped.push((safe::path_name(path), error))
+                self.skipped.push((safe::path_name(path), error));
             }
             Some(Err(error)) => self.failed.push((safe::path_name(path), error)),
             Some(Ok(StoreInputs { sessions, damage })) => {
