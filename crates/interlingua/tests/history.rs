@@ -679,7 +679,9 @@ fn rewritten_gemini_cli(acts: &[Act]) -> Vec<u8> {
             Act::Back(turns) => {
                 let questions = live.iter().enumerate().filter(|(_, (at, _))| matches!(acts[*at], Act::User));
                 let questions: Vec<usize> = questions.map(|(place, _)| place).collect();
-                let Some(&first) = questions.iter().rev().take(usize::from(*turns)).last() else { continue };
+                let Some(&first) = questions.iter().rev().take(usize::from(*turns)).next_back() else {
+                    continue;
+                };
                 all.push(json!({"$rewindTo": live[first].1["id"]}));
                 live.truncate(first);
                 continue;
