@@ -158,6 +158,10 @@ const NAMED_OTHERWISE: &[Excuse] = &[];
 const MADE_OF_A_KEPT_LINE: &str = "made of values in another form; the line that is given back has those";
 
 const LEAVES: &[Excuse] = &[
+    ("record", "gemini-cli", "/session/session-end", "follows from the documents given back"),
+    ("record", "opencode", "/session/session-end", "follows from the documents given back"),
+    ("record-v2", "gemini-cli", "/session/session-end", "follows from the documents given back"),
+    ("record-v2", "opencode", "/session/session-end", "follows from the documents given back"),
     ("record", "opencode", "/session/agent-meta/model-id", "`unknown` follows from the documents given back"),
     ("record", "opencode", "/session/agent-meta/model-provider", "follows from the documents given back"),
     ("record", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
