@@ -38,6 +38,27 @@ fn an_order_becomes_a_request_an_answer_and_a_chain_of_receipts() {
     assert!(text(&dir, "returned.json").contains(r#""text":"At noon.""#));
     let ran = dir.run("receipt verify two.json --sent request.json --response answer.json --returned returned.json --previous one.json");
     assert_eq!((ran.stdout(), ran.code), ("two.json: valid\n", Some(0)));
+    // Without files there is nothing to compare, and that is said.
+    let ran = dir.run("receipt verify two.json");
+    assert_eq!(ran.code, Some(0));
+    assert!(
+        ran.stdout().starts_with("two.json: valid form; only the receipt itself was checked"),
+        "{}",
+        ran.stdout()
+    );
+    // The newest receipt has none after it: its own digest shows a change.
+    for (from, to) in [("\"Complete\"", "\"Partial\""), ("vllm", "vllm2"), ("\"count\":", "\"count\": ")] {
+        let changed = text(&dir, "two.json").replacen(from, to, 1);
+        assert_ne!(changed, text(&dir, "two.json"), "{from}");
+        dir.write("changed.json", changed);
+        let ran = dir.run("receipt verify changed.json");
+        assert_eq!(ran.code, Some(3), "{from}");
+        assert!(ran.stdout().contains("/digest: not the hash of the bytes before it"), "{}", ran.stdout());
+    }
+    let whole = text(&dir, "two.json");
+    let (before, _) = whole.split_once(",\"digest\"").expect("a receipt ends with its digest");
+    dir.write("changed.json", format!("{before}}}\n"));
+    assert!(dir.run("receipt verify changed.json").stdout().contains("/digest: missing"));
     // One byte of the receipt before it, and the chain is broken.
     dir.write("forged.json", text(&dir, "one.json").replace("Partial", "Complete"));
     let ran = dir.run("receipt verify two.json --previous forged.json");

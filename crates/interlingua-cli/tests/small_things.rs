@@ -147,3 +147,31 @@ fn sessions_in_files_of_one_name_stay_sessions_of_their_own() {
     dir.write(&format!("moved/{one}/wire.jsonl"), log);
     assert!(ids.contains(&id(&format!("moved/{one}/wire.jsonl"))));
 }
+
+#[test]
+fn a_live_session_has_its_id_its_time_and_its_failure_from_the_first_event_to_the_last() {
+    let dir = Dir::new("small_universal");
+    let log = concat!(
+        r#"{"type":"control_response","response":{"subtype":"success","request_id":"r1","response":{"commands":[]}}}"#,
+        "\n",
+        r#"{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555","cwd":"/w","model":"m","tools":[]}"#,
+        "\n",
+        r#"{"type":"assistant","session_id":"11111111-2222-4333-8444-555555555555","uuid":"u1","parent_tool_use_id":null,"timestamp":"2026-02-01T00:00:05.000Z","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hello"}]}}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"API Error: 529 overloaded","session_id":"11111111-2222-4333-8444-555555555555"}"#,
+        "\n",
+    );
+    dir.write("live.jsonl", log);
+    let file = dir.run("convert live.jsonl --from claude-stream --to universal -q");
+    let pipe = dir.run_with("convert - --from claude-stream --to universal -q", log.as_bytes());
+    for ran in [&file, &pipe] {
+        let lines: Vec<&str> = ran.stdout().lines().collect();
+        for line in &lines {
+            assert!(line.contains(r#""session_id":"11111111-2222-4333-8444-555555555555""#), "{line}");
+            assert!(!line.contains("1970"), "{line}");
+        }
+        let last = lines.last().expect("events");
+        assert!(last.contains(r#""type":"session.ended","data":{"reason":"error""#), "{last}");
+    }
+    assert!(file.stdout().lines().all(|line| line.contains("2026-02-01T00:00:05.000Z")), "{}", file.stdout());
+}

@@ -662,3 +662,36 @@ fn the_cost_of_an_unknown_model_is_estimated_by_its_family() {
         "{row}"
     );
 }
+
+#[test]
+fn ids_that_share_a_hash_are_counted_both() {
+    // The unkeyed `SipHash` of both is 13af953b1da64cf5.
+    let [one, two] = ["call_id_focdbmkjhamdlplb", "call_id_oahjgbibnpakgbfj"];
+    let log = |session: [&str; 2], uuid: [&str; 2], response: [&str; 2], call: [&str; 2]| {
+        let mut log = String::new();
+        for number in 0..2 {
+            let [session, uuid, response, call] = [session, uuid, response, call].map(|ids| ids[number]);
+            let _ = writeln!(
+                log,
+                r#"{{"type":"assistant","uuid":"{uuid}","parentUuid":null,"sessionId":"{session}","timestamp":"2026-02-10T23:59:1{number}.000Z","message":{{"role":"assistant","id":"{response}","model":"claude-opus-4-6","content":[{{"type":"text","text":"Let me look."}},{{"type":"tool_use","id":"{call}","name":"Bash","input":{{}}}}],"usage":{{"input_tokens":10,"output_tokens":5}}}}}}"#
+            );
+        }
+        log
+    };
+    let (same, different, colliding) =
+        (["s", "s"], ["first_long_id_of_two", "second_long_id_of_two"], [one, two]);
+    let places = [
+        [colliding, different, different, different],
+        [same, colliding, different, different],
+        [same, different, colliding, different],
+        [same, different, different, colliding],
+    ];
+    for (number, [session, uuid, response, call]) in places.into_iter().enumerate() {
+        let dir = Dir::new(&format!("stats_collide_{number}"));
+        dir.write("x.jsonl", log(session, uuid, response, call));
+        let plain = |ids: [&'static str; 2]| if ids == colliding { different } else { ids };
+        dir.write("y.jsonl", log(plain(session), plain(uuid), plain(response), plain(call)));
+        let counted = |name: &str| dir.run(&format!("stats {name} --json")).stdout().replace(name, "");
+        assert_eq!(counted("x.jsonl"), counted("y.jsonl"), "place {number}");
+    }
+}

@@ -155,6 +155,10 @@ const CLAIMED_IN_VAIN: &[Excuse] = &[];
 const NAMED_OTHERWISE: &[Excuse] = &[];
 
 const LEAVES: &[Excuse] = &[
+    ("record", "gemini-cli", "/session/session-end", "follows from the documents given back"),
+    ("record", "opencode", "/session/session-end", "follows from the documents given back"),
+    ("record-v2", "gemini-cli", "/session/session-end", "follows from the documents given back"),
+    ("record-v2", "opencode", "/session/session-end", "follows from the documents given back"),
     ("record", "opencode", "/session/agent-meta/model-id", "`unknown` follows from the documents given back"),
     ("record", "opencode", "/session/agent-meta/model-provider", "follows from the documents given back"),
     ("record", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),

@@ -8,6 +8,7 @@
 
 mod content;
 mod digest;
+mod names;
 mod paths;
 mod policy;
 mod report;
@@ -19,7 +20,8 @@ use crate::model::{Event, Field, Fields, ItemHead, ItemId, SaysTable, says_every
 use crate::tape::{Tape, Val};
 use content::ContentCounter;
 pub(crate) use digest::{TextDigest, TextKey, text_key};
-use paths::{Booking, NOTHING_HASH, Names, Paths, SEED};
+use names::Names;
+use paths::{Booking, PathNumber, Paths};
 pub(crate) use paths::{Identity, hash};
 pub use policy::{LossPolicy, LossRule, PolicyError};
 pub use report::{ContentCounts, Fate, Leaf, Reason, Report, Row};
@@ -189,7 +191,7 @@ impl Ledger {
         let path = field.word();
         // Where it stood is not known any more, and this frame is another.
         let row = Booking { reason, field: Some(field), leaves, bytes, frame: FramePlace::default() };
-        self.lost_paths.add(hash(SEED, path.as_bytes()), row, &path);
+        self.lost_paths.add(PathNumber::of_field(field), row, || path.to_owned());
         if let Some(trace) = &mut self.trace {
             let (frame, fate) = (self.frame.number, Fate::Lost(reason));
             trace.push(Leaf { frame, span: None, count: leaves, field: Some(field), fate });
@@ -205,7 +207,7 @@ impl Ledger {
             self.lost += leaves;
             let frame = FramePlace::default();
             let row = Booking { reason: Reason::NoSlot, field: None, leaves, bytes: 0, frame };
-            self.lost_paths.add(NOTHING_HASH, row, &"(nothing was written)");
+            self.lost_paths.add(PathNumber::NOTHING, row, || "(nothing was written)".to_owned());
             self.kept_paths = Paths::default();
             self.content = ContentCounter::default();
         }

@@ -1,7 +1,7 @@
 //! Settling a frame: one walk over its tape books every leaf, and a line is kept with its holes in the same walk. It
 //! decides no meaning: what is mapped follows from the claims and from the writer's table.
 
-use super::paths::{BLANK_HASH, Booking, HOLES_HASH, MARK_HASH, UNPARSED_HASH};
+use super::paths::{Booking, PathNumber};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
 use crate::model::{Field, Says};
@@ -80,12 +80,12 @@ impl Ledger {
                 };
                 *count += 1;
                 // What was never meant to say anything is no damage.
-                let (key, path) = match why {
-                    "blank" => (BLANK_HASH, "(blank)"),
-                    "bom" => (MARK_HASH, "(byte order mark)"),
-                    _ => (UNPARSED_HASH, "(unparsed)"),
+                let (number, path) = match why {
+                    "blank" => (PathNumber::BLANK, "(blank)"),
+                    "bom" => (PathNumber::MARK, "(byte order mark)"),
+                    _ => (PathNumber::UNPARSED, "(unparsed)"),
                 };
-                paths.add(key, free, &path);
+                paths.add(number, free, || path.to_owned());
                 return;
             }
             LeftoverBody::NoFinalNewline => return,
@@ -129,7 +129,7 @@ impl Ledger {
                 Some(_) => (&mut self.lost_paths, &mut self.lost),
             };
             *count += holes;
-            paths.add(HOLES_HASH, row, &"(holes of a kept line)");
+            paths.add(PathNumber::HOLES, row, || "(holes of a kept line)".to_owned());
         }
     }
 
@@ -166,9 +166,8 @@ impl Ledger {
         };
         *count += leaves;
         let row = Booking { reason, field, leaves, bytes: seen.span().len() as u64, frame: self.frame };
-        self.names.go_to(seen.val);
-        let (names, key) = (&self.names, self.names.hash_of(seen.name()));
-        paths.add(key, row, &names.path_of(seen.val.frame_text(), seen.name()));
+        let path = self.names.path_of(seen.val);
+        paths.add(path, row, || self.names.text_of(path));
     }
 
     #[cold]

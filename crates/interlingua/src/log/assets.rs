@@ -20,6 +20,8 @@ pub(super) struct Assets {
 struct Asset {
     media: Media<'static>,
     is_shown: bool,
+    /// Where it is shown, nothing else told what it is.
+    tells_type: bool,
     /// The target writes the notice itself.
     is_written: bool,
 }
@@ -56,7 +58,8 @@ impl Assets {
         let Some(name) = media.name.as_ref().filter(|_| is_asset(media)) else { return };
         let name = name.as_escaped().to_owned();
         self.bytes += size(media);
-        let asset = Asset { media: media.clone().into_owned(), is_shown: false, is_written };
+        let asset =
+            Asset { media: media.clone().into_owned(), is_shown: false, tells_type: false, is_written };
         match self.by_name.insert(name.clone(), asset) {
             Some(known) => self.forget(&known, out),
             None => self.order.push_back(name),
@@ -80,6 +83,7 @@ impl Assets {
         let MediaSource::File(name) = &media.source else { return None };
         let asset = self.by_name.get_mut(name.as_escaped())?;
         asset.is_shown = true;
+        asset.tells_type |= media.media_type.is_none();
         let mut media = media.clone();
         media.source = asset.media.source.clone();
         media.media_type = media.media_type.or_else(|| asset.media.media_type.clone());
@@ -102,14 +106,16 @@ impl Assets {
         if asset.is_written {
             return;
         }
-        let lost = [(Field::MediaName, name.as_ref()), (Field::MediaType, media_type.as_ref())];
-        let shown = [(Field::MessageMedia, Some(source.text()))].into_iter().filter(|_| !asset.is_shown);
         // The name is told nowhere; the rest is where the picture is shown.
-        for (field, text) in
-            lost.into_iter().filter(|(field, _)| *field == Field::MediaName || !asset.is_shown).chain(shown)
-        {
+        let lost = [
+            (Field::MediaName, name.as_ref(), false),
+            (Field::MediaType, media_type.as_ref(), asset.is_shown && asset.tells_type),
+            (Field::MessageMedia, Some(source.text()), asset.is_shown),
+        ];
+        let reason = if asset.is_shown { Reason::Redundant } else { Reason::NoSlot };
+        for (field, text, _) in lost.into_iter().filter(|(_, _, is_told)| !is_told) {
             if let Some(text) = text {
-                out.ledger.lose_late(field, Reason::NoSlot, 1, text.as_escaped().len() as u64);
+                out.ledger.lose_late(field, reason, 1, text.as_escaped().len() as u64);
             }
         }
     }

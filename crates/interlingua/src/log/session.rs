@@ -1,7 +1,7 @@
 //! What a reader says of the session.
 
 use crate::json::{Raw, Str};
-use crate::model::{Event, Session};
+use crate::model::{Event, Session, time};
 use crate::pipe::Events;
 
 /// What has been said of the session. Line after line repeats it; only what changed is an event.
@@ -26,17 +26,19 @@ impl SessionNews {
         out.event(&Event::SessionStarted(Session { agent, ..Session::default() }));
     }
 
-    /// The head of a session holds when it was written last. Everything that follows the head is earlier, so that is told
-    /// when the session ends.
-    pub fn updated(&mut self, time: Raw<'_>, out: &mut Events<'_>) {
-        self.end(out);
-        self.updated = Some(time.into_owned());
+    /// The head of a session, or a line of its own, holds when the log was written last. What follows the head is earlier,
+    /// and of several lines the latest counts, so that one is told when the session ends. The values stay where they are.
+    pub fn updated(&mut self, time: &Raw<'_>) {
+        let latest = self.updated.as_ref().and_then(time::epoch_millis);
+        if time::epoch_millis(time) >= latest {
+            self.updated = Some(time.clone().into_owned());
+        }
     }
 
     /// Nothing more comes of the session.
     pub fn end(&mut self, out: &mut Events<'_>) {
         if let Some(time) = self.updated.take() {
-            out.event(&Event::Clock(time));
+            out.event_unclaimed(&Event::Clock(time));
         }
     }
 

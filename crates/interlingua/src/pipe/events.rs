@@ -136,6 +136,11 @@ impl Events<'_> {
         self.order.event(event, self.writer, &mut self.out);
     }
 
+    /// Says one event that follows from values which nobody claimed: they have their fate already.
+    pub(crate) fn event_unclaimed(&mut self, event: &Event<'_>) {
+        self.order.event(event, self.writer, &mut self.out.of_no_frame());
+    }
+
     /// Says an event and drops it.
     #[expect(
         clippy::inline_always,

@@ -53,6 +53,11 @@ impl Target<'_> {
         Target { frame: None, late: false, made_up: true, ..self.reborrow() }
     }
 
+    /// Whether no leaf of the source is claimed for the events at hand.
+    pub(crate) const fn is_made_up(&self) -> bool {
+        self.made_up
+    }
+
     /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
     /// loss.
     pub fn lose(&mut self, field: Field, reason: Reason) {

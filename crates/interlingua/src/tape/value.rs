@@ -522,12 +522,6 @@ pub(crate) struct Visited<'t> {
 }
 
 impl Visited<'_> {
-    /// What a member is called.
-    #[inline]
-    pub(crate) fn name(&self) -> Name {
-        self.val.name()
-    }
-
     /// The claim on it, and why it could not be said, if it could not.
     #[inline]
     pub(crate) fn claim(&self) -> (Claim, Option<Reason>) {

@@ -180,7 +180,7 @@ impl OpencodeReader {
         };
         self.session.tell(DIALECT.name, told, out);
         if let Some(updated) = time.and_then(|time| time.get("updated")).and_then(moment) {
-            self.session.updated(updated.note(Field::EventTime), out);
+            self.session.updated(&updated.raw());
         }
         let reverted = revert.map(|revert| revert.str_or_empty("messageID"));
         self.reverted = reverted.filter(|id| !id.is_empty()).map(str::to_owned);

@@ -140,7 +140,7 @@ impl GeminiReader {
         }
         self.tell(told, out);
         if let Some(updated) = root.get("lastUpdated").filter(Val::is_time) {
-            self.session.updated(updated.note(Field::EventTime), out);
+            self.session.updated(&updated.raw());
         }
         let event_type = event_type.or(is_known.then_some(Str::escaped("session")));
         let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
@@ -159,7 +159,7 @@ impl GeminiReader {
         let updated = set.get("lastUpdated").filter(Val::is_time);
         if set.members().all(|(name, _)| name.is("lastUpdated")) {
             if let Some(updated) = updated {
-                out.event(&Event::Clock(updated.note(Field::EventTime)));
+                self.session.updated(&updated.raw());
             }
             return;
         }

@@ -40,6 +40,8 @@ pub(super) struct Entries {
     call_ids: CallIds,
     /// The time at the source, for what has none of its own.
     now: Option<Raw<'static>>,
+    /// An entry has that time.
+    now_is_said: bool,
     /// Lines whose item is still open.
     held: JsonBuffer,
     /// Whose lines they are.
@@ -145,6 +147,7 @@ impl Entries {
             }
             Event::Clock(time) => {
                 self.ends_after(Some(time));
+                self.now_is_said = out.is_made_up();
                 self.shape.clock(time);
                 self.now = Some(time.clone().into_owned());
             }
@@ -158,6 +161,7 @@ impl Entries {
         match leftover.body {
             LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
                 let owner = leftover.owner;
+                self.give_up_clock(owner, out);
                 self.line(leftover, out);
                 self.shape.end_frame();
                 self.go_on(out);
@@ -178,6 +182,14 @@ impl Entries {
     pub(super) fn finish(&mut self, out: &mut Target<'_>) {
         self.go_on(out);
         self.close_entry(out);
+        let unsaid = self
+            .now
+            .take()
+            .filter(|now| !self.now_is_said && now.as_str() != self.summary.overview.last_time);
+        if let Some(now) = unsaid {
+            // No entry has that time, and the session does not end with it.
+            out.ledger.lose_late(Field::EventTime, Reason::Merged, 1, now.as_str().len() as u64);
+        }
     }
 
     fn is_open(&self) -> bool {
@@ -294,6 +306,7 @@ impl Entries {
         if let Some(time) = head.time.as_ref().or(self.now.as_ref()).filter(|_| has_time) {
             self.summary.overview.time(time);
         }
+        self.now_is_said |= head.time.is_none();
         self.shape.started(head, 0, [has_time, self.now.is_some()]);
         self.push_node(node);
     }
@@ -453,6 +466,7 @@ impl Entries {
             if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
                 self.summary.overview.time(time);
             }
+            self.now_is_said |= now.is_some() && head.time.is_none();
             self.shape.started(head, self.nodes.len(), [has_time, now.is_some()]);
             self.push_node(child);
         }
@@ -504,6 +518,7 @@ impl Entries {
         self.begin_entry(Entry { apart: true, ..Entry::default() }, out);
         self.shape.happened(event, self.now.is_some());
         open_event(event, &mut out.json);
+        self.now_is_said = true;
         if let Some(now) = &self.now
             && put_time(now, &mut out.json)
         {
@@ -527,6 +542,14 @@ impl Entries {
                 write_usage(more.as_ref(), turn, out);
                 out.json.end_object();
             }
+        }
+    }
+
+    /// Gives up a time that no entry of its line has: the session may end with it, but a later line may move that end. An
+    /// event of a live source may have the time of one before it.
+    fn give_up_clock(&mut self, owner: &str, out: &mut Target<'_>) {
+        if self.now.is_some() && !self.now_is_said && is_log(owner) {
+            out.lose(Field::EventTime, Reason::Merged);
         }
     }
 

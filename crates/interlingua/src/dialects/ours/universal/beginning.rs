@@ -4,6 +4,7 @@
 //! A live source shows each event at once, so little may wait there: lines that are no part of the conversation wait for
 //! the id of the session, and nothing waits for a time beyond its own line.
 
+use super::EPOCH;
 use crate::model::{Event, ItemKind, Session, Time, time};
 
 /// Input that waits.
@@ -57,7 +58,7 @@ impl Beginning {
     pub(super) fn event(&mut self, event: &Event<'_>) -> bool {
         self.has_session |= session_of(event).is_some_and(|session| session.id.is_some());
         if self.time.is_none() {
-            self.time = time_of(event).and_then(time::utc);
+            self.time = time_of(event).and_then(time::utc).filter(|time| time.as_str() >= EPOCH);
         }
         let is_urgent = !self.whole && !may_wait(event);
         self.inputs.push(EarlyInput::Event(event.clone().into_owned()));

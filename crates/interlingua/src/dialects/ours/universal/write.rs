@@ -306,6 +306,10 @@ impl UniversalWriter {
         if time.as_str() == self.said_time {
             return;
         }
+        if out.is_made_up() {
+            self.advance(time);
+            return;
+        }
         let before = self.time.clone();
         if !self.advance(time) {
             return out.lose_raw(field, time, Reason::Narrowed);
@@ -326,7 +330,8 @@ impl UniversalWriter {
         // `…:05Z` is before `…:05.1Z`, so the letter must not be compared.
         let forward = now.trim_end_matches('Z') >= self.time.trim_end_matches('Z');
         // A made-up time gives way to the first that the source tells.
-        let forward = std::mem::take(&mut self.time_is_made_up) || forward;
+        let forward = forward || (self.time_is_made_up && now.as_str() >= EPOCH);
+        self.time_is_made_up &= !forward;
         if forward {
             self.time = now;
         }

@@ -1,0 +1,213 @@
+//! Where in a frame a leaf stands: a number for each distinct path, found while the frame is walked. Paths have the same
+//! number only if all their names are the same texts. Bounded, whatever names a frame makes up.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::paths::{Identity, PathNumber};
+use super::text_key;
+use crate::json::same;
+use crate::tape::{Name, Val};
+
+/// The containers around a value, and all paths that were met. Containers are found when the path is asked for: most
+/// values are mapped, and nobody asks.
+#[derive(Debug)]
+pub(super) struct Names {
+    around: Vec<Container>,
+    /// The number of the first value that has not been passed.
+    next: u32,
+    nodes: Vec<PathNode>,
+    /// The first node of each parent and hash of a name.
+    by_hash: HashMap<u64, u32, BuildHasherDefault<Identity>>,
+    /// Nodes whose parent has another of the same hash, and nodes of long names, by the key of the name.
+    others: HashMap<(u32, u128), u32>,
+    /// The bytes of all names.
+    bytes: usize,
+    /// The path that was met last.
+    last: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Container {
+    /// The number of the value after it.
+    end: u32,
+    path: PathNumber,
+}
+
+/// One name of a path.
+#[derive(Debug)]
+struct PathNode {
+    parent: u32,
+    /// Of an element of a list there is none.
+    name: Option<Box<str>>,
+    /// The path that followed it when it was met last: lines of one form repeat all of them in the same order.
+    next: u32,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let document = PathNode { parent: 0, name: None, next: 0 };
+        Self {
+            around: Vec::new(),
+            next: 0,
+            nodes: vec![document],
+            by_hash: HashMap::default(),
+            others: HashMap::default(),
+            bytes: 0,
+            last: 0,
+        }
+    }
+}
+
+impl Names {
+    /// The most names, and their most bytes. What is beyond has no path of its own.
+    const MOST: usize = 1 << 14;
+    const MOST_BYTES: usize = 1 << 20;
+
+    /// Begins with that document.
+    pub(super) fn begin(&mut self, root: Val<'_>) {
+        self.around.clear();
+        self.next = root.number();
+        self.last = 0;
+    }
+
+    /// Goes on to a value of the document, which stands behind all those before, and returns its path. Each value is
+    /// passed once at most.
+    #[inline]
+    pub(super) fn path_of(&mut self, value: Val<'_>) -> PathNumber {
+        let place = value.number();
+        while self.next < place {
+            self.leave(self.next);
+            let passed = value.numbered(self.next);
+            let end = passed.number_after();
+            if end <= place {
+                self.next = end;
+            } else {
+                let path = self.child(passed);
+                self.around.push(Container { end, path });
+                self.next += 1;
+            }
+        }
+        self.leave(place);
+        self.child(value)
+    }
+
+    /// Leaves the containers that end before the value of that number.
+    fn leave(&mut self, next: u32) {
+        while self.around.pop_if(|container| container.end <= next).is_some() {}
+    }
+
+    /// The path of a value in the innermost container.
+    #[inline]
+    fn child(&mut self, value: Val<'_>) -> PathNumber {
+        // The document itself, whatever it is called where it stands.
+        let Some(container) = self.around.last() else { return PathNumber::DOCUMENT };
+        let PathNumber(parent) = container.path;
+        let name = value.name();
+        let text = name.text(value.frame_text());
+        if let Some(guess) = self.nodes.get(self.last as usize).map(|last| last.next)
+            && let Some(node) = self.nodes.get(guess as usize)
+            && node.parent == parent
+            && is_named(node, text)
+            && guess != 0
+        {
+            self.last = guess;
+            return PathNumber(guess);
+        }
+        self.find(parent, name, text)
+    }
+
+    #[inline(never)]
+    fn find(&mut self, parent: u32, name: Name, text: Option<&str>) -> PathNumber {
+        if PathNumber(parent) == PathNumber::OTHERS {
+            return PathNumber::OTHERS;
+        }
+        let new = self.nodes.len() as u32;
+        // No two pairs give the same.
+        let key = (u64::from(parent) << 32 | u64::from(name.hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let is_short = text.is_none_or(|text| text.len() <= LONGEST_NAME);
+        let first = self.by_hash.get(&key).copied().filter(|_| is_short);
+        let known = match first {
+            Some(first) if self.nodes.get(first as usize).is_some_and(|node| is_named(node, text)) => {
+                Some(first)
+            }
+            None if is_short => None,
+            // Another name has that hash. Nobody can make two names share a key.
+            _ => self.others.get(&(parent, text_key(text.unwrap_or_default()))).copied(),
+        };
+        let path = match known {
+            Some(known) => known,
+            None if self.nodes.len() >= Self::MOST || self.bytes >= Self::MOST_BYTES => {
+                return PathNumber::OTHERS;
+            }
+            None => {
+                if first.is_none() && is_short {
+                    self.by_hash.insert(key, new);
+                } else {
+                    self.others.insert((parent, text_key(text.unwrap_or_default())), new);
+                }
+                let name = text.map(|text| shown(text).into());
+                self.bytes += text.map_or(0, |text| text.len().min(LONGEST_NAME));
+                self.nodes.push(PathNode { parent, name, next: 0 });
+                new
+            }
+        };
+        if let Some(last) = self.nodes.get_mut(self.last as usize) {
+            last.next = path;
+        }
+        self.last = path;
+        PathNumber(path)
+    }
+
+    /// The path for people, built once per distinct path.
+    pub(super) fn text_of(&self, PathNumber(path): PathNumber) -> String {
+        if path == 0 {
+            return "[]".to_owned();
+        }
+        let mut names = Vec::new();
+        let mut at = path;
+        while at != 0
+            && let Some(node) = self.nodes.get(at as usize)
+        {
+            names.push(node.name.as_deref());
+            at = node.parent;
+        }
+        let mut text = String::new();
+        for name in names.into_iter().rev() {
+            match name {
+                Some(name) => {
+                    text.push('/');
+                    text.push_str(name);
+                }
+                None => text.push_str("[]"),
+            }
+            if text.len() > LONGEST_PATH {
+                let end = (0..=LONGEST_PATH).rev().find(|at| text.is_char_boundary(*at));
+                text.truncate(end.unwrap_or(0));
+                text.push('…');
+                break;
+            }
+        }
+        text
+    }
+}
+
+#[inline]
+fn is_named(node: &PathNode, text: Option<&str>) -> bool {
+    match (&node.name, text) {
+        (Some(name), Some(text)) => same(name.as_bytes(), text.as_bytes()),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+/// As much of a name as a path shows.
+fn shown(name: &str) -> &str {
+    let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at));
+    name.get(..end.unwrap_or(0)).unwrap_or(name)
+}
+
+/// The most bytes of a path: names may be long and deep, and a report holds thousands of them.
+const LONGEST_PATH: usize = 1000;
+/// Longer names are told apart by their keys. It is one more than a path shows.
+const LONGEST_NAME: usize = LONGEST_PATH + 1;
