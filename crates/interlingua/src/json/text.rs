@@ -20,6 +20,11 @@ impl<'a> Str<'a> {
         Self(Cow::Borrowed(text))
     }
 
+    /// Text that is escaped already, and owned.
+    pub(crate) const fn from_escaped(text: String) -> Str<'static> {
+        Str(Cow::Owned(text))
+    }
+
     /// Escapes plain text; borrows when nothing needs escaping.
     pub fn plain(text: &'a str) -> Self {
         if text.bytes().any(needs_escape) {

@@ -23,7 +23,9 @@ pub(super) struct CallIds {
     /// The number of the last id of ours.
     last: u64,
     /// The ids of calls that have one: a result without an id may answer the only one of these.
-    named: VecDeque<Str<'static>>,
+    named: VecDeque<String>,
+    /// The memory of ids that are answered, to be used again: a call costs no allocation.
+    spare: Vec<String>,
 }
 
 impl CallIds {
@@ -40,15 +42,17 @@ impl CallIds {
         // No later id of ours is the same.
         self.last = self.last.max(number_of(id).unwrap_or(0));
         if self.named.len() == Self::MOST_NAMED {
-            self.named.pop_front();
+            self.spare.extend(self.named.pop_front());
         }
-        self.named.push_back(id.clone().into_owned());
+        let mut named = self.spare.pop().unwrap_or_default();
+        id.as_escaped().clone_into(&mut named);
+        self.named.push_back(named);
     }
 
     /// A result with an id of the source begins.
     pub(super) fn named_result(&mut self, id: &Str<'_>) {
-        if let Some(at) = self.named.iter().position(|known| known == id) {
-            self.named.remove(at);
+        if let Some(at) = self.named.iter().position(|known| known == id.as_escaped()) {
+            self.spare.extend(self.named.remove(at));
         }
     }
 
@@ -63,7 +67,9 @@ impl CallIds {
     pub(super) fn unnamed_result(&mut self, tool: Option<&Str<'_>>) -> Option<Str<'static>> {
         match self.pairs.result(link_key(None, tool)) {
             Answered::Call(ItemId(number)) => Some(id_of(number)),
-            Answered::Again | Answered::Nothing if self.named.len() == 1 => self.named.pop_front(),
+            Answered::Again | Answered::Nothing if self.named.len() == 1 => {
+                self.named.pop_front().map(Str::from_escaped)
+            }
             Answered::Again | Answered::Nothing => None,
         }
     }
@@ -79,7 +85,7 @@ impl CallIds {
 }
 
 fn id_of(number: u64) -> Str<'static> {
-    Str::from_plain(&format!("{PREFIX}{number}"))
+    Str::from_escaped(format!("{PREFIX}{number}"))
 }
 
 /// The number in an id that looks like ours.
