@@ -70,6 +70,11 @@ impl GatheredItems {
         self.numbers.get(&id).map(|&at| GatheredItem { all: self, at })
     }
 
+    /// The item of that number, if it stands alone or has a frame apart. Frames apart are in the order of their items.
+    pub fn framed(&self, id: ItemId) -> Option<GatheredItem<'_>> {
+        self.item(id).filter(|item| item.at == 0 || self.apart.binary_search(&item.at).is_ok())
+    }
+
     /// The item that has that frame.
     pub fn item_of(&self, FrameNumber(at): FrameNumber) -> Option<GatheredItem<'_>> {
         (at < self.items.len()).then_some(GatheredItem { all: self, at })

@@ -418,8 +418,7 @@ impl<F: LogForm> LogWriter<F> {
                 out.lose_part(Of::Reasoning, &part, Reason::Refused);
             }
         }
-        let mut frames = self.items.root().into_iter().chain(self.items.apart());
-        let whole = frames.find(|frame| frame.head().id == tail.id);
+        let whole = self.items.framed(tail.id);
         let unsaid = whole.filter(|frame| !self.restoring && !frame.says_anything());
         if let Some(ItemHead { native_id, parent, time, model, agent, parent_call, .. }) =
             unsaid.map(GatheredItem::head)
