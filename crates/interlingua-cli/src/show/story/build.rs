@@ -178,6 +178,8 @@ impl Gathering {
             let id = session.id.clone().unwrap_or(Str::escaped(""));
             let began = EntryBody::Began(id.into_owned());
             self.end_part();
+            // The clock is that of the session before.
+            self.clock = None;
             // Its first turn is not the last one of the session before.
             self.story.turns.push(StoryTurn::default());
             self.told = Session::default();
