@@ -216,7 +216,9 @@ fn the_matrix_of_two_logs_lists_what_is_carried_and_what_is_not() {
         for to in logs.iter().filter(|to| *to != from) {
             let ran = dir.run(&format!("matrix {from} {to}"));
             let has = |fidelity: &str| ran.stdout().lines().any(|line| line.contains(fidelity));
-            assert!(has("message/text ") && has("  exact  "), "{from} to {to}: {}", ran.stdout());
+            // Between some logs no field is exact: what subagents say is left out of nearly all.
+            let is_carried = has("  exact  ") || has("  lossy  ");
+            assert!(has("message/text ") && is_carried, "{from} to {to}: {}", ran.stdout());
             assert!(!ran.stdout().contains("no-slot"), "{from} to {to}: {}", ran.stdout());
         }
     }

@@ -64,8 +64,8 @@ fn a_long_generated_log_needs_little_memory_and_no_allocation_per_line() {
 }
 
 /// What a conversion of ordinary pieces holds, however many they are: the largest piece, and what is remembered of calls and
-/// ids that may be named again.
-const ORDINARY: i64 = 2 << 20;
+/// ids that may be named again. An id is a key of 16 bytes: a narrower one could be made to collide.
+const ORDINARY: i64 = 3 << 20;
 
 /// Eight bytes of a hash for each text, and the ids of messages: a log that may write its history anew has to know it.
 const REMEMBERS: &[&str] = &["gemini-cli"];
