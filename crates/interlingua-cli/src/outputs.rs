@@ -126,7 +126,7 @@ impl Spool {
     /// Passes everything on to stdout.
     pub(crate) fn pass_on(self) -> Result<(), CommandError> {
         let path = self.path();
-        let failed = |error| CommandError::Read(path.display().to_string(), error);
+        let failed = |error| CommandError::Read(crate::show::safe::path_name(&path), error);
         let mut reader = io::BufReader::new(File::open(&path).map_err(failed)?);
         let mut sink = Sink::stdout();
         loop {

@@ -10,7 +10,7 @@
 
 mod support;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use interlingua::check::CheckWriter;
@@ -137,9 +137,8 @@ fn unlike([one, two]: &[String; 2]) -> String {
 fn ids(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut found = Vec::new();
-    let mut quoted = text.split('"');
     let mut name = "";
-    while let Some(piece) = quoted.next() {
+    for piece in text.split('"') {
         let is_id = ["id", "Id", "ID"].iter().any(|end| name.ends_with(end));
         if is_id && piece.len() >= 2 && !piece.contains('\\') && !found.iter().any(|known| known == piece) {
             let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.:|".contains(c);
@@ -205,10 +204,9 @@ fn ids_that_share_a_hash_are_two_ids_in_every_dialect() {
                 let differ = replaced(&case.bytes, old, [one, &other]);
                 if let (Some(found), Some(expected)) =
                     (checked(case.way, &collide), checked(case.way, &differ))
+                    && told(&found, [two, &other]) != told(&expected, ["", ""])
                 {
-                    if told(&found, [two, &other]) != told(&expected, ["", ""]) {
-                        broken.push(format!("{case}: `check` takes {two} for {one} in the place of {old:?}"));
-                    }
+                    broken.push(format!("{case}: `check` takes {two} for {one} in the place of {old:?}"));
                 }
                 // Each pair of ids goes to a few targets; all of them together go to every target.
                 for to in targets(case).into_iter().skip(number % 3).step_by(3) {
@@ -243,7 +241,7 @@ fn name_hash(name: &str) -> u32 {
 
 /// Names that share the hash of their path: of 32 bits, so that a few thousand names have two.
 fn names_that_collide(count: usize) -> Vec<[String; 2]> {
-    let mut known: HashMap<u32, String> = HashMap::new();
+    let mut known: BTreeMap<u32, String> = BTreeMap::new();
     let names =
         (0_u64..).map(|number| format!("x{:011x}", number.wrapping_mul(0x1234_5677_89ab) & 0xfff_ffff_ffff));
     let twice =
@@ -326,18 +324,16 @@ fn responses_whose_ids_share_a_hash_are_counted_both_however_far_apart_they_are(
 #[test]
 fn requests_of_a_response_that_share_a_hash_are_told_both() {
     for Pair { texts: [one, two], .. } in pairs() {
-        let log: String = [&one, &two]
-            .iter()
-            .enumerate()
-            .map(|(number, request)| {
-                let line = json!({
-                    "type": "assistant", "sessionId": "s", "uuid": format!("u{number}"), "parentUuid": null, "requestId": request,
-                    "message": {"role": "assistant", "id": "msg_1", "model": "m", "content": [{"type": "text", "text": "yes"}],
-                        "usage": {"input_tokens": 3, "output_tokens": 5}},
-                });
-                format!("{line}\n")
-            })
-            .collect();
+        let mut log = String::new();
+        for (number, request) in [&one, &two].into_iter().enumerate() {
+            let line = json!({
+                "type": "assistant", "sessionId": "s", "uuid": format!("u{number}"), "parentUuid": null, "requestId": request,
+                "message": {"role": "assistant", "id": "msg_1", "model": "m", "content": [{"type": "text", "text": "yes"}],
+                    "usage": {"input_tokens": 3, "output_tokens": 5}},
+            });
+            log += &line.to_string();
+            log.push('\n');
+        }
         let record = convert(log_of("claude-code"), log_of("record"), log.as_bytes());
         let back = convert(log_of("record"), log_of("claude-code"), &record.bytes);
         assert_eq!(String::from_utf8_lossy(&back.bytes), log);
@@ -353,7 +349,7 @@ fn requests_of_a_response_that_share_a_hash_are_told_both() {
 
 /// Two ids of sessions whose [`fnv`] has the same lower half, which was all that the ids of an export were made of.
 fn sessions_that_collide() -> [String; 2] {
-    let mut known: HashMap<u32, String> = HashMap::new();
+    let mut known: BTreeMap<u32, String> = BTreeMap::new();
     for number in 0_u64.. {
         let id =
             format!("ses_{:012x}abcdefghijklmn", number.wrapping_mul(0x9e37_79b9_7f4b) & 0xffff_ffff_ffff);

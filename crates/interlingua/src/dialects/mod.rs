@@ -255,6 +255,7 @@ impl Role {
 
 /// Settings of a conversion.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Options {
     /// How large a frame may get.
     pub limits: Limits,

@@ -113,6 +113,7 @@ impl DocumentFramer {
     }
 
     /// Cuts a document that is a list, too, if its first element is an object with one of these members.
+    #[must_use]
     pub fn with_lists_of(self, listed: &'static [&'static str]) -> Self {
         Self { listed, ..self }
     }

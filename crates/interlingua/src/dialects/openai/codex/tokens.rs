@@ -5,7 +5,7 @@ use super::read::{CodexReader, Payload};
 use crate::json::{Latest, Str};
 use crate::model::{Event, Field, Turn, Usage};
 use crate::pipe::Events;
-use crate::tape::{Kind, Member as _, Val, WantedNames};
+use crate::tape::{Kind, Member, Val, WantedNames};
 
 /// What was told last: the running total, the usage of the last response, and its id.
 #[derive(Default)]
@@ -97,7 +97,7 @@ impl CodexReader {
         if self.copied.source().is_some() {
             return;
         }
-        let counts = read_counts(news.counts, |count, field| count.note_count(field));
+        let counts = read_counts(news.counts, Member::note_count);
         let known = self.session.known();
         out.event(&Event::Usage(Turn {
             id: news.response.note_text(Field::TurnId),

@@ -7,7 +7,7 @@ use super::call_ids::CallIds;
 use super::events::{open_event, put_response};
 use super::node::{EntryNode, NodeKind, is_time, put_tail, put_time};
 use super::profile::DraftProfile;
-use super::rebuild::{Rebuilder, Repaired, SourceLines};
+use super::rebuild::{Rebuilder, Repaired, SourceLines, write_line};
 use super::session::SessionSummary;
 use super::shape::{EntryShape, KnownShapes};
 use super::unreadable;
@@ -16,9 +16,8 @@ use super::waiting::{Waiting, WaitingUnit};
 use crate::dialects::ours::lose_tail;
 use crate::dialects::ours::unreadable_run::UnreadableRun;
 use crate::dialects::{Dialect, Options, Plane};
-use crate::json::{JsonBuffer, JsonWriter};
-use crate::json::{Raw, Str};
-use crate::ledger::{Identity, Leftover, LeftoverBody, LineHoles, Reason, write_whole};
+use crate::json::{JsonBuffer, Raw, Str};
+use crate::ledger::{Identity, Leftover, LeftoverBody, LineHoles, Reason};
 use crate::log::{MADE_UP_CALL_ID, UNNAMED_RESULT};
 use crate::model::{
     Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Tally, Time, ToolCall, ToolResult,
@@ -684,17 +683,6 @@ impl Entries {
             self.close_entry(out);
             unreadable::begin(&mut self.unreadable, owner, bytes, why, more, &mut out.json);
         }
-    }
-}
-
-/// Writes a line with its holes, or without.
-fn write_line(holes: &LineHoles, body: LeftoverBody<'_>, whole: bool, json: &mut JsonWriter<'_>) {
-    match body {
-        LeftoverBody::Frame(tape) if whole => {
-            json.begin_raw();
-            write_whole(tape.root(), json);
-        }
-        body => holes.write(body, json),
     }
 }
 

@@ -5,6 +5,7 @@
 //! canonical terms; `more` are further lines of the same entry. So the entry reads as a record, and the line comes
 //! back byte for byte. What is known before the first entry stands before `entries`, the rest after it: one pass.
 
+mod arguments;
 mod call_ids;
 mod check;
 mod closed;

@@ -7,17 +7,16 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use super::arguments::{is_ambiguous, put_arguments};
 use super::call_ids::SYNTHETIC;
-use super::read::is_parts;
 use super::session::UNKNOWN;
 use super::words::{self, SPEAKERS};
-use crate::json::{JsonWriter, Raw, Str, escape_into, is_rfc3339};
+use crate::json::{JsonWriter, Raw, Str, is_rfc3339};
 use crate::ledger::{Identity, text_key};
 use crate::model::{
     Args, Author, CallKind, Delta, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
     Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
 };
-use crate::tape::{Limits, TapeBuf};
 
 /// An entry or a child: what of its content is written.
 pub(super) struct EntryNode {
@@ -648,39 +647,6 @@ pub(super) fn put_time(time: &Raw<'_>, json: &mut JsonWriter<'_>) -> bool {
     let is_time = is_time(time);
     json.key(if is_time { "timestamp" } else { "native-time" }).raw(time);
     is_time
-}
-
-/// Writes arguments that came as text: as the object they spell, or else as they are. Returns whether as text.
-fn put_arguments(text: &Str<'_>, json: &mut JsonWriter<'_>) -> bool {
-    let plain = text.decode();
-    let object = plain.starts_with('{') && plain.ends_with('}');
-    // What decoding had to replace is not the same JSON any more.
-    let sound = || {
-        !plain.contains(char::REPLACEMENT_CHARACTER) || {
-            let mut again = String::new();
-            escape_into(&plain, &mut again);
-            again == text.as_escaped()
-        }
-    };
-    let limits = Limits { depth: 100, ..Limits::default() };
-    if object && sound() && TapeBuf::default().parse(&plain, &limits).is_ok() {
-        json.raw(&Raw::new(&plain));
-        return false;
-    }
-    json.str(text);
-    true
-}
-
-/// Whether a value of the source would be read as something else than a value: as text, as nothing, as a content list.
-fn is_ambiguous(value: &Raw<'_>) -> bool {
-    let text = value.as_str();
-    match text.as_bytes().first() {
-        Some(b'"' | b'n') => true,
-        Some(b'[') => TapeBuf::default()
-            .parse(text, &Limits::default().around_others())
-            .is_ok_and(|tape| is_parts(tape.root())),
-        Some(_) | None => false,
-    }
 }
 
 /// The `type` of a part in a content list.

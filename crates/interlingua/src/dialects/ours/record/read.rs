@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::arguments::is_parts;
 use super::call_ids::CallIds;
 use super::check::{Checker, Pointer, check_entry};
 use super::events::{read_event, read_response, taken};
@@ -571,26 +572,6 @@ fn opaque<'t>(entry: &ReadEntry<'t>, vendor: &str) -> Option<Part<'t>> {
     let issuer = entry.ours.take_str("issuer", Field::Issuer).unwrap_or_else(|| Str::escaped(usual()));
     let value = value.take_text(kind.field())?;
     Some(Part::Opaque(Opaque { kind, issuer, value }))
-}
-
-/// Whether a value is a content list in our form.
-pub(super) fn is_parts(list: Val<'_>) -> bool {
-    list.kind() == Kind::Array
-        && list.elements().next().is_some()
-        && list.elements().all(|part| {
-            let kind = part.get("type").and_then(|kind| kind.str());
-            let text = || part.get("text").is_some_and(|text| text.kind() == Kind::String);
-            match kind.as_ref().map(Str::as_escaped) {
-                Some("text" | "summary" | "refusal") => text(),
-                Some("media") => ["data", "url", "file", "text"].iter().any(|name| part.get(name).is_some()),
-                Some("json") => part.get("json").is_some(),
-                Some("arguments") => part.get("json").is_some() || text(),
-                Some("citation") => part.get("citation").is_some(),
-                Some("cache") => part.get("cache").is_some(),
-                Some("file") => part.get("path").is_some() && part.get("action").is_some(),
-                _ => false,
-            }
-        })
 }
 
 /// Says the content of an entry and the state beside it, as parts of `item` from `first` on; returns the number after the

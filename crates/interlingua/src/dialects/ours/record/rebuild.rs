@@ -6,8 +6,8 @@ use super::profile::DraftProfile;
 use super::read::read_alone;
 use super::read_entry::ReadEntry;
 use crate::dialects::{Dialect, Options, Plane, Role, WriteSpec};
-use crate::json::JsonBuffer;
-use crate::ledger::{Leftover, LeftoverBody, Reason, write_whole};
+use crate::json::{JsonBuffer, JsonWriter};
+use crate::ledger::{Leftover, LeftoverBody, LineHoles, Reason, write_whole};
 use crate::model::{Event, ItemHead};
 use crate::pipe::{Target, Writer, rehearse};
 use crate::tape::{Limits, TapeBuf};
@@ -95,6 +95,17 @@ impl SourceLines {
     fn line(&self, number: usize) -> Option<&str> {
         let (start, end) = (*self.lines.get(number)?)?;
         self.text.get(start..end)
+    }
+}
+
+/// Writes a line with its holes, or without.
+pub(super) fn write_line(holes: &LineHoles, body: LeftoverBody<'_>, whole: bool, json: &mut JsonWriter<'_>) {
+    match body {
+        LeftoverBody::Frame(tape) if whole => {
+            json.begin_raw();
+            write_whole(tape.root(), json);
+        }
+        body => holes.write(body, json),
     }
 }
 

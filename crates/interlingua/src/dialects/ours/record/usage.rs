@@ -254,7 +254,9 @@ impl KnownResponses {
 impl KnownResponses {
     /// Remembers what responses used that were told elsewhere.
     pub(super) fn told(&mut self, responses: &[(String, Usage)]) {
-        responses.iter().for_each(|(id, usage)| self.older.insert(id, *usage));
+        for (id, usage) in responses {
+            self.older.insert(id, *usage);
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) struct Beginning {
 }
 
 /// Something that came before the first event.
+#[expect(clippy::large_enum_variant, reason = "few are held, and only before the first event")]
 pub(super) enum EarlyInput {
     Event(Event<'static>),
     /// A frame ends; its line, and what to call it if it told nothing.
@@ -83,8 +84,8 @@ impl Beginning {
     /// Ends the wait. The event that names the session is no input any more.
     pub(super) fn end(self) -> Begun {
         let Self { mut inputs, time, .. } = self;
-        let names = |input: &EarlyInput| matches!(input, EarlyInput::Event(event) if session_of(event).is_some_and(|it| it.id.is_some()));
-        let named = inputs.iter().position(names).map(|at| inputs.remove(at));
+        let has_id = |input: &EarlyInput| matches!(input, EarlyInput::Event(event) if session_of(event).is_some_and(|it| it.id.is_some()));
+        let named = inputs.iter().position(has_id).map(|at| inputs.remove(at));
         let session = match named {
             Some(EarlyInput::Event(Event::SessionStarted(session) | Event::SessionUpdated(session))) => {
                 Some(session)

@@ -671,9 +671,9 @@ impl UniversalWriter {
                     place: out.ledger.frame_name(),
                 };
                 if said {
-                    leftover.mark_kept(out.ledger)
+                    leftover.mark_kept(out.ledger);
                 } else {
-                    leftover.lose(out.ledger, Reason::Invalid)
+                    leftover.lose(out.ledger, Reason::Invalid);
                 }
                 input
             }
