@@ -20,7 +20,9 @@ fn log_of(name: &str) -> Way {
 }
 
 fn lines(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    let mut text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    text.push(String::new());
+    text.join("\n")
 }
 
 // ---- The end of a session -------------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ fn a_session_ends_at_the_latest_time_of_every_log() {
 }
 
 /// An export of OpenCode with these times of its session and its two messages.
-fn export(session: Value, asked: Value, mut answered: Value) -> String {
+fn export(session: &Value, asked: Value, mut answered: Value) -> String {
     answered["role"] = "assistant".into();
     let message = |number: u32, role: &str, mut info: Value| {
         info["id"] = format!("msg_{number}").into();
@@ -98,7 +100,7 @@ fn a_session_of_opencode_ends_when_its_last_message_was_complete() {
     let created = |millis: u64| json!({"created": begun + millis});
     let tokens = json!({"input": 1, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}});
     let end = |session: Value, answered: Value| {
-        let log = export(session, json!({"time": created(1)}), answered);
+        let log = export(&session, json!({"time": created(1)}), answered);
         millis(&record_of("opencode", &log)["session"]["session-end"]).expect("a time") - begun
     };
     let complete = json!({"created": begun + 2, "completed": begun + 900});

@@ -1,0 +1,140 @@
+//! The beginning of a session's events: what came before the session was known, and lines that cannot be read.
+
+use super::super::beginning::{Beginning, Begun, EarlyInput};
+use super::super::data::put_unreadable;
+use super::super::{EPOCH, SESSION_UPDATED};
+use super::{Made, RawState, UniversalWriter};
+use crate::dialects::ours::unreadable_run::UnreadableLines;
+use crate::json::{Raw, Str};
+use crate::model::{Neutral as _, Session, Spelling, time};
+use crate::pipe::Target;
+
+impl UniversalWriter {
+    /// Writes the first event, and all that waited for it.
+    pub(super) fn begin(&mut self, beginning: Beginning, out: &mut Target<'_>) {
+        let is_whole = beginning.is_whole();
+        let Begun { inputs, session, time } = beginning.end();
+        self.time_is_made_up = time.is_none();
+        if let Some(time) = time {
+            self.time = time;
+        } else {
+            out.ledger.note("made up the time of events: the source holds none so far");
+            // Of a file that is converted twice the same must come out, so the clock counts for live sources only.
+            let now = self.now.filter(|_| !is_whole).map(|now| Raw::owned(now.to_string()));
+            self.time = now.and_then(|now| time::utc(&now)).unwrap_or_else(|| EPOCH.to_owned());
+        }
+        if let Some(session) = &session {
+            self.first(session, out);
+        }
+        let ends_frame = |input: &EarlyInput| !matches!(input, EarlyInput::Event(_));
+        let here = inputs.iter().rposition(ends_frame).map_or(0, |at| at + 1);
+        for (number, input) in inputs.into_iter().enumerate() {
+            let mut out = if number < here { out.of_earlier_frames() } else { out.reborrow() };
+            let out = &mut out;
+            match input {
+                EarlyInput::Event(event) => self.tell(&event, out),
+                EarlyInput::FrameEnd(line) => {
+                    self.end_unreadable(out);
+                    let (line, label) = line.unzip();
+                    if let Some(label) = label.filter(|_| self.raw == RawState::Unsaid) {
+                        self.status(Made::ByAgent, &label, out, |json| _ = json.null());
+                    }
+                    self.release(line.as_deref(), out);
+                }
+                EarlyInput::Unreadable { owner, bytes, why, more, place } => {
+                    let lines = UnreadableLines { owner: &owner, why, bytes: &bytes, lines: 1 };
+                    self.unreadable(&lines, more, &place, out);
+                }
+            }
+        }
+    }
+
+    /// Ends the wait, if anything waits.
+    pub(super) fn begin_now(&mut self, out: &mut Target<'_>) {
+        if let Some(beginning) = self.beginning.take() {
+            self.begin(beginning, out);
+        }
+    }
+
+    /// Lines that cannot be read: the first is told at once, the others together.
+    pub(super) fn unreadable(
+        &mut self,
+        lines: &UnreadableLines<'_>,
+        more: bool,
+        place: &str,
+        out: &mut Target<'_>,
+    ) {
+        let UnreadableLines { owner, why, bytes, .. } = *lines;
+        if self.unreadable.joins(owner, bytes, why, more) {
+            return;
+        }
+        let follows = self.was_unreadable;
+        self.end_unreadable(out);
+        self.was_unreadable = true;
+        place.clone_into(&mut self.unreadable_at);
+        if !follows || !self.unreadable.begins(owner, bytes, why, more) {
+            let said = self.include_raw && !more;
+            self.unreadable_at.clear();
+            self.say(Made::ByUs, "agent.unparsed", out, |json| put_unreadable(lines, place, said, json));
+        }
+    }
+
+    /// Says what else could not be read, if there is anything.
+    #[inline]
+    pub(super) fn end_unreadable(&mut self, out: &mut Target<'_>) {
+        self.was_unreadable = false;
+        if !self.unreadable.is_empty() {
+            let (mut run, place) =
+                (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.unreadable_at));
+            if let Some(lines) = run.end() {
+                let said = self.include_raw;
+                self.say(Made::ByUs, "agent.unparsed", out, |json| {
+                    put_unreadable(&lines, &place, said, json);
+                });
+            }
+        }
+    }
+
+    /// Gives the waiting event its raw line and writes what came after it.
+    pub(super) fn release(&mut self, raw: Option<&str>, out: &mut Target<'_>) {
+        if std::mem::take(&mut self.raw) == RawState::Unsaid {
+            self.early_raw = raw.map(str::to_owned).or_else(|| self.early_raw.take());
+            return;
+        }
+        let early = self.early_raw.take();
+        match raw.or(early.as_deref()) {
+            Some(raw) => drop(out.json.raw(&Raw::new(raw.trim()))),
+            None => drop(out.json.null()),
+        }
+        out.json.end_object().end_frame("\n");
+        out.json.bytes(self.held.bytes());
+        self.held.clear();
+    }
+
+    /// The first event says what is known about the session.
+    pub(super) fn first(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+        let own = |text: &Str<'_>| text.as_escaped().to_owned();
+        let named = || self.source_name.as_ref().map(|name| own(&Str::plain(name)));
+        self.native_session = session.id.as_ref().map(own);
+        self.session =
+            Some(self.native_session.clone().or_else(named).unwrap_or_else(|| "unknown".to_owned()));
+        if let Some(start) = &session.start {
+            self.tick(start);
+        }
+        self.write(Made::ByUs, "session.started", out, |json| {
+            json.object().key("metadata");
+            session.write(Spelling::Snake, json);
+            json.end_object();
+        });
+    }
+
+    pub(super) fn session(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+        if self.session.is_none() {
+            return self.first(session, out);
+        }
+        if let Some(id) = &session.id {
+            self.native_session = Some(id.as_escaped().to_owned());
+        }
+        self.status_of(SESSION_UPDATED, session, out);
+    }
+}
