@@ -11,6 +11,7 @@ mod build;
 mod counted;
 mod file;
 mod fill;
+mod frame_fields;
 mod gather;
 mod history;
 mod hunks;

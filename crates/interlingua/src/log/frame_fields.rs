@@ -1,0 +1,122 @@
+//! Which fields and parts of an item a frame of a log can hold, and the losses of those that it cannot.
+
+use super::file::is_date;
+use super::gather::GatheredItem;
+use super::writer::LogRules;
+use crate::json::Str;
+use crate::ledger::Reason;
+use crate::model::{Author, EachField as _, Field, ItemHead, ItemKind, Of, Part};
+use crate::pipe::Target;
+use crate::wire::alias;
+
+/// What only a frame says of an item; without one it is lost.
+const OF_FRAME: [Field; 5] =
+    [Field::ItemAuthor, Field::ItemId, Field::ItemParent, Field::ItemTime, Field::ItemModel];
+
+/// What a frame says of the subagent it belongs to.
+const OF_AGENT: [Field; 2] = [Field::ItemAgent, Field::ItemParentCall];
+
+/// Shows what every kept frame says, if its entry does. Other values may be noted, made of others, or said another way.
+pub(super) fn for_each_text<'g>(item: GatheredItem<'g>, show: &mut dyn FnMut(Field, &'g str)) {
+    let ItemHead { native_id, parent, time, model, .. } = item.head();
+    for (field, text) in [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
+    {
+        if let Some(text) = text {
+            show(field, text.as_escaped());
+        }
+    }
+    if let Some(time) = time {
+        show(Field::ItemTime, time.as_str());
+    }
+    let of = item.of();
+    for part in item.parts().filter(|_| of != Of::Notice) {
+        match part {
+            Part::Text(text) => show(of.text(), text.as_escaped()),
+            Part::Summary(text) => show(Field::ReasoningSummary, text.as_escaped()),
+            Part::Refusal(text) => show(Field::Refusal, text.as_escaped()),
+            Part::Json(json) => show(of.json(), json.as_str()),
+            Part::Media(media) => show(of.media(), media.source.text().as_escaped()),
+            Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => {}
+        }
+    }
+}
+
+/// Gives up what no frame under these rules says of an item that begins.
+pub(super) fn lose_of_head(
+    rules: &LogRules,
+    head: &ItemHead<'_>,
+    around: Option<GatheredItem<'_>>,
+    out: &mut Target<'_>,
+) {
+    match &head.kind {
+        ItemKind::Message if head.author == Author::Tool => out.lose(Field::ItemAuthor, Reason::Narrowed),
+        ItemKind::ToolCall(call) if !rules.calls.contains(&call.kind) => {
+            out.lose(Field::CallKind, Reason::Narrowed);
+        }
+        ItemKind::Message
+        | ItemKind::Reasoning
+        | ItemKind::ToolCall(_)
+        | ItemKind::ToolResult(_)
+        | ItemKind::Notice(_) => {}
+    }
+    let call_id = match &head.kind {
+        ItemKind::ToolCall(call) => call.call_id.as_ref().map(|id| (Field::CallId, id)),
+        ItemKind::ToolResult(result) => result.call_id.as_ref().map(|id| (Field::ResultCallId, id)),
+        ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => None,
+    };
+    if let Some((field, id)) = call_id
+        && alias(id, rules.call_ids).as_escaped() != id.as_escaped()
+    {
+        out.ledger.note("id of a call replaced by one that the API takes");
+        out.lose_str(field, id, Reason::Refused);
+    }
+    if head.origin.is_some_and(|origin| !rules.origins.contains(&origin)) {
+        out.lose(Field::ItemOrigin, Reason::Narrowed);
+    }
+    if let Some(around) = around {
+        // Messages within one are not known: their content is that of the frame.
+        if head.kind == ItemKind::Message && around.head().author != head.author {
+            out.lose(Field::ItemAuthor, Reason::Narrowed);
+        }
+        head.clone().each_field(&mut |field, value| {
+            // Who joins a message has its model.
+            let same_model = field == Field::ItemModel && around.head().model == head.model;
+            let of_frame = (OF_FRAME.contains(&field) && !same_model) || OF_AGENT.contains(&field);
+            if let (true, Some(text)) = (of_frame && !rules.within.contains(&field), value.source()) {
+                out.lose_str(field, &Str::escaped(text), Reason::NoSlot);
+            }
+        });
+        return;
+    }
+    if rules.one_agent {
+        out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
+    }
+    if let Some(time) = head.time.as_ref().filter(|time| !is_date(time)) {
+        out.lose_raw(Field::ItemTime, time, Reason::Refused);
+    }
+}
+
+/// Whether a frame can say a part of such an item, and if not, why. Media are the dialect's to judge.
+pub(super) fn takes_part(of: Of, part: &Part<'_>, issuer: &str) -> Result<(), Reason> {
+    match (of, part) {
+        (Of::Reasoning, Part::Opaque(opaque)) if opaque.is_of(issuer) => Ok(()),
+        (_, Part::Opaque(_)) => Err(Reason::Foreign),
+        (Of::Call, Part::Args(_)) => Ok(()),
+        (
+            Of::Message | Of::Reasoning | Of::Result,
+            Part::Text(_) | Part::Summary(_) | Part::Refusal(_) | Part::Json(_),
+        ) => Ok(()),
+        (
+            Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice,
+            Part::Text(_)
+            | Part::Summary(_)
+            | Part::Refusal(_)
+            | Part::Json(_)
+            | Part::Media(_)
+            | Part::Args(_)
+            | Part::File(_)
+            | Part::Citation(_)
+            | Part::Cache(_),
+        ) => Err(Reason::NoSlot),
+    }
+}
