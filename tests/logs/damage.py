@@ -174,16 +174,27 @@ class Attempt:
     def __init__(self, binary, path, folder, agent):
         self.binary, self.path, self.folder, self.known = binary, path, folder, True
         self.record, self.report = folder / "record.json", folder / "report.json"
+        self.clear()
         self.code, self.talk = self.run("convert", path, "--to", "record", "-o", self.record, "--report", self.report)
         taken = self.source()[0] if self.code == 0 else None
         if self.code == 1 or taken != agent.NAME:
             self.known = False
+            self.clear()
             self.code, self.talk = self.run(
                 "convert", path, "--from", agent.NAME, "--to", "record", "-o", self.record, "--report", self.report)
 
-    def run(self, *arguments):
-        done = subprocess.run([self.binary, *arguments, "--quiet"], capture_output=True, timeout=300)
+    def run(self, *arguments, stdin=None):
+        done = subprocess.run([self.binary, *arguments, "--quiet"], capture_output=True, timeout=300, input=stdin)
         return done.returncode, done.stderr
+
+    def clear(self):
+        for file in self.folder.glob("record*.json"):
+            file.unlink()
+
+    def records(self):
+        """The text of the records: a log of several sessions becomes a file for each."""
+        further = sorted(self.folder.glob("record-*.json"), key=lambda file: int(file.stem.split("-")[1]))
+        return b"".join(file.read_bytes() for file in [self.record, *further])
 
     def source(self):
         """What the command took the file for."""
@@ -202,11 +213,11 @@ def one(options, folder, path, agent, data, make):
         # Nothing that could be read is left: a document that was cut, for one.
         good = [value for value in good_values(data, damaged) if isinstance(value, dict)]
         return ([f"not read: {brief(done.talk.decode(errors='replace'))}"] if len(good) > 1 else []), done.known
-    code, talk = done.run("convert", done.record, "--to", agent.NAME, "-o", back)
+    code, talk = done.run("convert", "-", "--from", "record", "--to", agent.NAME, "-o", back, stdin=done.records())
     if code != 0:
         return [f"the way back: exit code {code}: {brief(talk.decode(errors='replace'))}"], done.known
     found = [] if back.read_bytes() == damaged else ["other bytes came back"]
-    told = Told(done.record.read_text(encoding="utf-8"))
+    told = Told(done.records().decode())
     # What keeps every line keeps all of the story; in documents lines mean nothing.
     lossy = make in LOSSY or not is_lines(data) and make not in WHOLE
     return found + missing(agent, good_values(data, damaged) if lossy else load(data), told, lossy, make), done.known
