@@ -396,7 +396,8 @@ impl FoundFiles {
             InputPlace::Stdin => PathBuf::from("-"),
             InputPlace::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
             InputPlace::Stored(session) => {
-                fs::canonicalize(&session.store).unwrap_or_default().join(session.number.to_string())
+                let store = fs::canonicalize(&session.store).unwrap_or_else(|_| session.store.clone());
+                store.join(session.number.to_string())
             }
             InputPlace::Separated(session) => session.record.join(session.number.to_string()),
         };
