@@ -203,6 +203,9 @@ fn is_named(node: &PathNode, text: Option<&str>) -> bool {
 
 /// As much of a name as a path shows.
 fn shown(name: &str) -> &str {
+    if name.len() <= LONGEST_NAME {
+        return name;
+    }
     let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at));
     name.get(..end.unwrap_or(0)).unwrap_or(name)
 }
