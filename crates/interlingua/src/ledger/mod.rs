@@ -62,6 +62,8 @@ pub struct Ledger {
     current: CurrentFrame,
     /// Whether the target has given back a line.
     restores: bool,
+    /// The books of a rehearsal have no rows: no report is made from them.
+    rehearsal: bool,
     names: Names,
     trace: Option<Vec<Leaf>>,
 }
@@ -112,9 +114,15 @@ impl Ledger {
             next_item: 0,
             current: CurrentFrame::default(),
             restores: false,
+            rehearsal: false,
             names: Names::default(),
             trace: trace.then(Vec::new),
         }
+    }
+
+    /// A ledger for a rehearsal: it settles frames without a row for any path.
+    pub(crate) fn rehearsal() -> Self {
+        Self { rehearsal: true, ..Self::default() }
     }
 
     /// A frame begins, or one that is too large goes on with its next piece.

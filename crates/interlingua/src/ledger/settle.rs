@@ -90,6 +90,9 @@ impl Ledger {
             }
             LeftoverBody::NoFinalNewline => return,
         };
+        if self.rehearsal {
+            return;
+        }
         self.names.begin(root);
         let mapped_before = self.mapped;
         let is_line = matches!(body, LeftoverBody::Kept { .. });

@@ -306,7 +306,7 @@ pub(crate) fn rehearse(
     bytes: &mut JsonBuffer,
     read: impl FnOnce(&mut Events<'_>),
 ) {
-    let (mut order, mut ledger) = (Order::new(limits), Ledger::default());
+    let (mut order, mut ledger) = (Order::new(limits), Ledger::rehearsal());
     read(&mut Events { writer, order: &mut order, out: Target::new(bytes.hold(), &mut ledger) });
 }
 
