@@ -25,11 +25,6 @@ impl TextDigest {
         digest.end()
     }
 
-    /// One byte, such as a tag.
-    pub(crate) fn byte(&mut self, byte: u8) {
-        self.0.update([byte]);
-    }
-
     /// A text and its length: where one ends and the next begins makes a difference.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_le_bytes());
@@ -66,6 +61,19 @@ impl TextKey {
     #[inline]
     pub(crate) fn piece(&mut self, bytes: &[u8]) {
         self.0.iter_mut().for_each(|half| half.write(bytes));
+    }
+
+    /// One byte, such as a tag.
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.piece(&[byte]);
+    }
+
+    /// A text and its length: where one ends and the next begins makes a difference.
+    #[inline]
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.piece(&(bytes.len() as u64).to_le_bytes());
+        self.piece(bytes);
     }
 
     #[inline]

@@ -144,7 +144,7 @@ mod tests {
         ] {
             for seed in 0..200u8 {
                 let mut digest = TextDigest::new();
-                digest.byte(seed);
+                digest.bytes(&[seed]);
                 let id = form.made_of(digest.end());
                 assert_eq!(form.form_of(&id).as_deref(), Some(id.as_str()), "{form:?}");
             }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 
 use crate::json::Str;
-use crate::ledger::{Identity, TextDigest};
+use crate::ledger::{Identity, TextKey};
 use crate::tape::Val;
 
 /// The tools that were called last: an answer names only its call.
@@ -51,7 +51,7 @@ pub(super) struct Agents {
     next: usize,
     /// The call that started the subagent whose log follows.
     announced: Option<String>,
-    /// Digests of what subagents said: a report on the way may repeat it.
+    /// Keys of the messages of subagents: a progress report may repeat a message.
     told: HashSet<u128, BuildHasherDefault<Identity>>,
 }
 
@@ -95,16 +95,16 @@ impl Agents {
 
     /// A subagent said that. Returns whether it was told before: by the id of its line, or by its response and content.
     pub(super) fn told(&mut self, id: Option<Val<'_>>, response: Option<Val<'_>>, content: Val<'_>) -> bool {
-        let digest = |tag, texts: [Option<Val<'_>>; 2]| {
-            let mut digest = TextDigest::new();
-            digest.byte(tag);
+        let key = |tag, texts: [Option<Val<'_>>; 2]| {
+            let mut key = TextKey::default();
+            key.byte(tag);
             for text in texts {
-                digest.bytes(text.map_or("", |text| text.text()).as_bytes());
+                key.bytes(text.map_or("", |text| text.text()).as_bytes());
             }
-            digest.end()
+            key.end()
         };
-        let by_line = id.map(|id| digest(1, [Some(id), None]));
-        let by_content = digest(2, [response, Some(content)]);
+        let by_line = id.map(|id| key(1, [Some(id), None]));
+        let by_content = key(2, [response, Some(content)]);
         if self.told.len() >= Self::MOST_TOLD {
             self.told.clear();
         }

@@ -1,13 +1,13 @@
 //! What has been said. A log of Gemini CLI repeats itself: a message is written again when its calls are answered, a result
 //! stands with its call and again as the user's, and a resumed session writes its whole history anew, in another form.
-//! Digests of what was said tell what is new: sixteen bytes for each text, call and result.
+//! Keys of what was said tell what is new: sixteen bytes for each text, call and result.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use super::super::logged::value_of;
 use crate::json::Str;
-use crate::ledger::{Identity, TextDigest, text_key};
+use crate::ledger::{Identity, TextKey, text_key};
 use crate::model::Usage;
 use crate::tape::{Kind, Val};
 
@@ -44,11 +44,11 @@ impl<'t> Owner<'t> {
     }
 }
 
-/// Digests of what has been said.
+/// Keys of what has been said.
 #[derive(Default)]
 pub(super) struct Memory {
     said: HashSet<u128, BuildHasherDefault<Identity>>,
-    /// What messages have used, by the digest of their id.
+    /// What messages have used, by the key of their id.
     used: HashMap<u128, Usage, BuildHasherDefault<Identity>>,
     live: LiveIds,
     plain: String,
@@ -82,26 +82,26 @@ impl Memory {
         said: SaidOf,
         texts: impl IntoIterator<Item = Str<'t>>,
     ) -> u128 {
-        let mut digest = SaidDigest::new(of, said);
+        let mut key = SaidKey::new(of, said);
         // As one text: wherever it is cut, the same is said.
         self.plain.clear();
         for text in texts {
             text.decode_into(&mut self.plain);
         }
-        digest.bytes(self.plain.as_bytes());
-        digest.end()
+        key.bytes(self.plain.as_bytes());
+        key.end()
     }
 
     /// The key of a thought: its heading stands before it where it is one text. Spaces and asterisks do not count.
     pub(super) fn thought_key(&mut self, of: Owner<'_>, subject: Option<&Str<'_>>, text: &Str<'_>) -> u128 {
-        let mut digest = SaidDigest::new(of, SaidOf::Thought);
+        let mut key = SaidKey::new(of, SaidOf::Thought);
         self.plain.clear();
         for text in subject.into_iter().chain([text]) {
             text.decode_into(&mut self.plain);
         }
         self.plain.retain(|c| !c.is_ascii_whitespace() && c != '*');
-        digest.bytes(self.plain.as_bytes());
-        digest.end()
+        key.bytes(self.plain.as_bytes());
+        key.end()
     }
 
     /// The key of a call or a result, by the call's id and a value: however that is spaced and escaped.
@@ -112,29 +112,28 @@ impl Memory {
         name: &str,
         value: Option<Val<'_>>,
     ) -> u128 {
-        let mut digest = SaidDigest::new(of, said);
-        digest.bytes(name.as_bytes());
+        let mut key = SaidKey::new(of, said);
+        key.bytes(name.as_bytes());
         let value = match said {
             SaidOf::Result => value.map(value_of),
             _ => value,
         };
         if let Some(value) = value {
-            digest.value(value, &mut self.plain);
+            key.value(value, &mut self.plain);
         }
-        digest.end()
+        key.end()
     }
 }
 
-/// The digest of something that is said of a message or call.
-struct SaidDigest(TextDigest);
+/// The key of something that is said of a message or call.
+struct SaidKey(TextKey);
 
-impl SaidDigest {
+impl SaidKey {
     fn new(of: Owner<'_>, said: SaidOf) -> Self {
-        let mut digest = TextDigest::new();
-        digest.bytes(of.id.as_bytes());
-        digest.byte(0xf8 | said as u8);
-        digest.byte(u8::from(of.is_user));
-        Self(digest)
+        let mut key = TextKey::default();
+        key.bytes(of.id.as_bytes());
+        key.piece(&[0xf8 | said as u8, u8::from(of.is_user)]);
+        Self(key)
     }
 
     fn byte(&mut self, byte: u8) {
