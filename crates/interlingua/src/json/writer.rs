@@ -1,5 +1,7 @@
 //! Writing JSON: commas are placed for you, escaped text is copied, large slices go straight through.
 
+use std::borrow::Cow;
+
 use super::one_line::{append_one_line, find_break};
 use crate::json::{Raw, Str, base64, escape_pieces};
 
@@ -33,6 +35,7 @@ pub struct JsonWriter<'o> {
     comma: &'o mut bool,
     written: &'o mut u64,
     frame: &'o mut Option<OpenFrame>,
+    kept: &'o mut KeptTail,
     /// `None`: everything stays in the buffer.
     out: Option<&'o mut dyn Output>,
 }
@@ -51,6 +54,32 @@ pub struct JsonBuffer {
     /// Bytes that are no longer in the buffer.
     written: u64,
     frame: Option<OpenFrame>,
+    kept: KeptTail,
+}
+
+/// The end of the output that the writer may read again, wherever its bytes are by then.
+#[derive(Debug, Default)]
+struct KeptTail {
+    /// Where in the buffer the tail begins, or goes on behind `passed`. `None`: nothing is kept.
+    start: Option<usize>,
+    /// A copy of the bytes of the tail that were passed on.
+    passed: Vec<u8>,
+}
+
+impl KeptTail {
+    /// The buffer is passed on. The tail goes on at `next` of what follows.
+    #[inline]
+    fn pass(&mut self, buffer: &[u8], next: usize) {
+        if let Some(start) = &mut self.start {
+            self.passed.extend_from_slice(buffer.get(*start..).unwrap_or_default());
+            *start = next;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.start = None;
+        self.passed.clear();
+    }
 }
 
 /// A frame that has begun and not ended. A frame is one line, whatever the JSON values in it hold.
@@ -65,18 +94,19 @@ struct OpenFrame {
 impl JsonBuffer {
     /// A writer that writes into the memory of `out`; if it has none, it buffers here and spills.
     pub fn emit<'o>(&'o mut self, out: &'o mut dyn Output) -> JsonWriter<'o> {
-        let Self { buffer, comma, written, frame } = self;
+        let Self { buffer, comma, written, frame, kept } = self;
         if out.memory().is_none() {
-            return JsonWriter { buffer, room: JsonWriter::BUFFER, comma, written, frame, out: Some(out) };
+            let room = JsonWriter::BUFFER;
+            return JsonWriter { buffer, room, comma, written, frame, kept, out: Some(out) };
         }
         let buffer = out.memory().unwrap_or(buffer);
-        JsonWriter { buffer, room: usize::MAX, comma, written, frame, out: None }
+        JsonWriter { buffer, room: usize::MAX, comma, written, frame, kept, out: None }
     }
 
     /// A writer that keeps everything here.
     pub fn hold(&mut self) -> JsonWriter<'_> {
-        let Self { buffer, comma, written, frame } = self;
-        JsonWriter { buffer, room: usize::MAX, comma, written, frame, out: None }
+        let Self { buffer, comma, written, frame, kept } = self;
+        JsonWriter { buffer, room: usize::MAX, comma, written, frame, kept, out: None }
     }
 
     /// What has been held, as text.
@@ -97,21 +127,16 @@ impl JsonBuffer {
         self.clear();
     }
 
-    /// Writes what has been held from that byte on to `out`, which goes on where this stands; nothing is forgotten.
-    pub(crate) fn pass_on(&self, from: usize, out: &mut JsonWriter<'_>) {
-        out.bytes(self.buffer.get(from..).unwrap_or_default());
+    /// Moves all held bytes to `out`, with the tail that is kept. `out` continues the JSON value of this buffer.
+    pub(crate) fn move_to(&mut self, out: &mut JsonWriter<'_>) {
+        let length = out.buffer.len();
+        out.bytes(&self.buffer);
         *out.comma = self.comma;
-    }
-
-    /// Forgets the first bytes.
-    pub(crate) fn forget_first(&mut self, count: usize) {
-        self.buffer.drain(..count.min(self.buffer.len()));
-    }
-
-    /// Forgets what has been held; what is held next goes on where `out` stands.
-    pub(crate) fn follow(&mut self, out: &JsonWriter<'_>) {
+        if let Some(start) = self.kept.start {
+            out.kept.clear();
+            out.kept.start = Some(length + start);
+        }
         self.clear();
-        self.comma = *out.comma;
     }
 
     /// Writes members that have been held into an object of `out`, if there are any, and forgets them.
@@ -150,6 +175,7 @@ impl JsonBuffer {
         self.comma = false;
         self.written = 0;
         self.frame = None;
+        self.kept.clear();
     }
 }
 
@@ -163,8 +189,58 @@ impl JsonWriter<'_> {
             Some(out) => Some(&mut **out),
             None => None,
         };
-        let Self { buffer, room, comma, written, frame, .. } = self;
-        JsonWriter { buffer, room: *room, comma, written, frame, out }
+        let Self { buffer, room, comma, written, frame, kept, .. } = self;
+        JsonWriter { buffer, room: *room, comma, written, frame, kept, out }
+    }
+
+    /// The same writer, which passes nothing on: all bytes stay in the buffer until [`JsonWriter::pass_on_full`].
+    pub(crate) fn without_spilling(&mut self) -> JsonWriter<'_> {
+        JsonWriter { room: usize::MAX, ..self.reborrow() }
+    }
+
+    /// Passes the buffer on if it is full.
+    #[inline]
+    pub(crate) fn pass_on_full(&mut self) {
+        if self.buffer.len() > self.room {
+            self.flush();
+        }
+    }
+
+    /// Keeps the bytes that follow readable, also after they are passed on.
+    #[inline]
+    pub(crate) fn begin_tail(&mut self) {
+        self.kept.passed.clear();
+        self.kept.start = Some(self.buffer.len());
+    }
+
+    /// Forgets the tail.
+    pub(crate) fn forget_tail(&mut self) {
+        self.kept.clear();
+    }
+
+    /// The length of the tail.
+    #[inline]
+    pub(crate) fn tail_length(&self) -> usize {
+        let Some(start) = self.kept.start else { return 0 };
+        self.kept.passed.len() + self.buffer.len().saturating_sub(start)
+    }
+
+    /// The bytes written since [`JsonWriter::begin_tail`]; none if they are not kept.
+    pub(crate) fn tail(&self) -> Cow<'_, [u8]> {
+        let Some(start) = self.kept.start else { return Cow::default() };
+        let buffered = self.buffer.get(start..).unwrap_or_default();
+        if self.kept.passed.is_empty() {
+            return Cow::Borrowed(buffered);
+        }
+        Cow::Owned([&self.kept.passed, buffered].concat())
+    }
+
+    /// Replaces the bytes of the tail from `at` on. Bytes that were passed on are final: the new ones must begin with them.
+    pub(crate) fn replace_tail(&mut self, at: usize, bytes: &[u8]) {
+        let Some(start) = self.kept.start else { return };
+        let passed = self.kept.passed.len();
+        self.buffer.truncate(start + at.saturating_sub(passed));
+        self.bytes(bytes.get(passed.saturating_sub(at)..).unwrap_or_default());
     }
 
     /// The bytes in the buffer: all of them, if this is [`JsonBuffer::hold`].
@@ -172,9 +248,9 @@ impl JsonWriter<'_> {
         self.buffer
     }
 
-    /// Takes back what a writer of [`JsonBuffer::hold`] has written after the first `length` bytes.
-    pub(crate) fn take_back(&mut self, length: usize) {
-        self.buffer.truncate(length);
+    /// Takes back the last `count` bytes, which must still be in the buffer.
+    pub(crate) fn take_back(&mut self, count: usize) {
+        self.buffer.truncate(self.buffer.len().saturating_sub(count));
     }
 
     /// Begins to count. What lies in the caller's memory already is not counted.
@@ -182,6 +258,9 @@ impl JsonWriter<'_> {
         *self.written = self.written.wrapping_sub(self.buffer.len() as u64);
         if let Some(frame) = self.frame {
             frame.start = self.buffer.len();
+        }
+        if let Some(start) = &mut self.kept.start {
+            *start = self.buffer.len();
         }
     }
 
@@ -198,6 +277,7 @@ impl JsonWriter<'_> {
             self.flush();
         } else {
             *self.written = self.total();
+            self.kept.pass(self.buffer, self.buffer.len());
         }
     }
 
@@ -208,6 +288,7 @@ impl JsonWriter<'_> {
         if let Some(out) = self.out.as_deref_mut() {
             *self.written += self.buffer.len() as u64;
             out.write(self.buffer);
+            self.kept.pass(self.buffer, 0);
             self.buffer.clear();
             if let Some(frame) = self.frame {
                 frame.start = 0;
@@ -246,10 +327,12 @@ impl JsonWriter<'_> {
                     let mut line = Vec::with_capacity(bytes.len());
                     append_one_line(bytes, &mut frame.in_indent, &mut line);
                     *self.written += line.len() as u64;
+                    self.kept.pass(&line, 0);
                     out.write(&line);
                 }
                 _ => {
                     *self.written += bytes.len() as u64;
+                    self.kept.pass(bytes, 0);
                     out.write(bytes);
                 }
             },

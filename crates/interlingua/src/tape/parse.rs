@@ -560,11 +560,16 @@ fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// The first bytes of a chunk as a number: `len` of them, fewer than sixteen.
+#[inline]
+pub(super) const fn short_word(chunk: [u8; 16], len: usize) -> u128 {
+    u128::from_le_bytes(chunk) & SHORT[len & 15]
+}
+
 /// The hash of a name of less than sixteen bytes, which is the beginning of `chunk`.
 #[inline]
 const fn hash_of_short(chunk: [u8; 16], len: usize) -> u32 {
-    // The bytes behind the name are none of its business.
-    let word = u128::from_le_bytes(chunk) & SHORT[len & 15];
+    let word = short_word(chunk, len);
     mix(word as u64, (word >> 64) as u64, len)
 }
 

@@ -1,6 +1,6 @@
 //! A value on the tape: looking at it, claiming it, walking it. Nothing is decoded before someone asks.
 
-use super::parse::hash_of;
+use super::parse::{hash_of, short_word};
 use super::{Claim, Kind, Mark, Name, Node, Tape};
 use crate::json::{Raw, Str, is_rfc3339, same};
 use crate::ledger::Reason;
@@ -41,6 +41,21 @@ impl<'t> Val<'t> {
     /// The hash of its name, if it is a member.
     pub(crate) fn name_hash(&self) -> u32 {
         self.node.name.hash
+    }
+
+    /// The name of a member as one number, if it has fewer than sixteen bytes. No two names give the same number and
+    /// length.
+    #[inline]
+    pub(crate) fn short_name(&self) -> Option<u128> {
+        let name = self.node.name;
+        let chunk = self.tape.text.as_bytes().get(name.start as usize..)?.first_chunk::<16>()?;
+        (name.len < 16).then(|| short_word(*chunk, name.len as usize))
+    }
+
+    /// The length of its name, if it is a member.
+    #[inline]
+    pub(crate) fn name_length(&self) -> u32 {
+        self.node.name.len
     }
 
     /// Its name as it is spelled with the closing quote, if it is a member; or else nothing.
@@ -221,8 +236,19 @@ impl<'t> Val<'t> {
     }
 
     fn children(&self, kind: Kind) -> impl Iterator<Item = Val<'t>> + use<'t> {
-        let (tape, node) = (self.tape, self.node);
-        let end = if node.kind == kind { node.next } else { self.node.at };
+        self.children_up_to(if self.node.kind == kind { self.node.next } else { self.node.at })
+    }
+
+    /// Members or elements in order.
+    #[inline]
+    pub(crate) fn inner_values(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        // The value after a scalar is its neighbour.
+        self.children_up_to(self.node.next)
+    }
+
+    #[inline]
+    fn children_up_to(&self, end: u32) -> impl Iterator<Item = Val<'t>> + use<'t> {
+        let tape = self.tape;
         let mut next = self.node.at + 1;
         std::iter::from_fn(move || {
             if next >= end {

@@ -9,7 +9,7 @@ use super::node::{EntryNode, NodeKind, is_time, put_tail, put_time};
 use super::profile::DraftProfile;
 use super::rebuild::{Rebuilder, Repaired, SourceLines, write_line};
 use super::session::SessionSummary;
-use super::shape::{EntryShape, KnownShapes};
+use super::shape::{EntryShape, KnownShapes, SourceText};
 use super::unreadable;
 use super::usage::{KnownResponses, is_some, shrunk, write_counts};
 use super::waiting::{Waiting, WaitingUnit};
@@ -53,11 +53,11 @@ pub(super) struct Entries {
     lines: usize,
     /// The source of each of them.
     sources: SourceLines,
+    /// The hash of the entry's shape when a line was found sound by it, and the text of that line was not kept.
+    unread_line: Option<u64>,
     shape: EntryShape,
     known: KnownShapes,
     holes: LineHoles,
-    /// Where in the held output the entry begins.
-    start: usize,
     /// The output is not held: entries that begin now are too large to be rebuilt.
     pub(super) large: bool,
     rebuilder: Option<Rebuilder>,
@@ -102,19 +102,8 @@ impl Entries {
         Self { source, summary, tally, rebuilder, ..Self::default() }
     }
 
-    /// How many of the bytes that are held belong to entries that are complete.
-    pub(super) fn complete(&self, held: usize) -> usize {
-        if self.entry.is_some() { self.start } else { held }
-    }
-
-    /// The first bytes of the held output were forgotten.
-    pub(super) const fn forgot(&mut self, bytes: usize) {
-        self.start = self.start.saturating_sub(bytes);
-    }
-
-    /// All of the held output was forgotten, with the beginning of the entry at hand.
-    pub(super) const fn forgot_entry(&mut self) {
-        self.start = 0;
+    /// The text of the entry at hand is not kept.
+    pub(super) const fn forget_text(&mut self) {
         if let Some(entry) = &mut self.entry {
             entry.large = true;
         }
@@ -285,8 +274,12 @@ impl Entries {
     }
 
     /// Begins an entry, whose first byte comes next.
-    fn begin_entry(&mut self, mut entry: Entry, out: &Target<'_>) {
-        self.start = out.json.buffered().len();
+    fn begin_entry(&mut self, mut entry: Entry, out: &mut Target<'_>) {
+        if self.large {
+            out.json.forget_tail();
+        } else {
+            out.json.begin_tail();
+        }
         self.shape.begin();
         entry.large = self.large;
         self.entry = Some(entry);
@@ -316,7 +309,7 @@ impl Entries {
         if !self.sources.need_check() {
             return;
         }
-        if !self.known.has(&self.shape, self.sources.text()) {
+        if self.known.find(&self.shape, self.sources.text()).is_none() {
             self.rebuild(closing, out);
         }
         self.sources.checked();
@@ -325,21 +318,20 @@ impl Entries {
     #[cold]
     fn rebuild(&mut self, closing: &str, out: &mut Target<'_>) {
         let Some(rebuilder) = &mut self.rebuilder else { return };
-        let length = out.json.buffered().len();
         out.json.bytes(closing.as_bytes());
-        let entry = out.json.buffered().get(self.start..).unwrap_or_default();
+        let entry = out.json.tail();
         let comma = usize::from(entry.first() == Some(&b','));
         let text = simdutf8::basic::from_utf8(&entry[comma..]).unwrap_or_default();
         let repaired = rebuilder.repair(text, &self.sources);
-        out.json.take_back(length);
+        drop(entry);
+        out.json.take_back(closing.len());
         let Some(Repaired { at, lines, verbatim }) = repaired else {
             return self.known.add(&self.shape, self.sources.text());
         };
-        out.json.take_back(self.start + comma + at);
         // The list of further lines stays open, if it was.
         let lines = lines.bytes();
         let open = lines.len() - usize::from(closing.starts_with(']'));
-        out.json.bytes(lines.get(..open).unwrap_or_default());
+        out.json.replace_tail(comma + at, lines.get(..open).unwrap_or_default());
         self.shape.odd();
         (0..verbatim).for_each(|_| out.ledger.kept_verbatim());
     }
@@ -385,6 +377,7 @@ impl Entries {
             self.check_lines("}}", out);
         }
         self.sources.clear();
+        self.unread_line = None;
         let json = &mut out.json;
         if !self.spaces.is_empty() {
             json.key("space").array();
@@ -661,15 +654,30 @@ impl Entries {
                 return false;
             }
         };
-        let large = self.large || self.entry.as_ref().is_some_and(|entry| entry.large);
-        let text = if large { "" } else { tape.root().text() };
-        let start = self.sources.add(text);
-        self.shape.line(tape, &self.holes, self.sources.text(), start);
-        if !large {
-            return false;
+        if let Some(hash) = self.unread_line.take() {
+            // The text of the line before was not kept, and so the two cannot be compared.
+            self.shape.odd();
+            self.known.has_more(hash);
         }
-        self.sources.checked();
-        self.is_open() || !self.known.has(&self.shape, self.sources.text())
+        let large = self.large || self.entry.as_ref().is_some_and(|entry| entry.large);
+        let line = if large { "" } else { tape.root().text() };
+        let sources = SourceText { line, ..self.sources.text() };
+        self.shape.line(tape, &self.holes, sources);
+        let is_alone = !self.is_open() && !self.sources.need_check();
+        let known = self.known.find(&self.shape, sources).filter(|_| large || is_alone);
+        match known {
+            _ if large => {
+                self.sources.add_sound();
+                return self.is_open() || known.is_none();
+            }
+            Some(known) if known.has_more => self.sources.add_checked(line),
+            Some(_) => {
+                self.unread_line = Some(self.shape.hash());
+                self.sources.add_sound();
+            }
+            None => self.sources.add(line),
+        }
+        false
     }
 
     fn unparsed(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool, out: &mut Target<'_>) {

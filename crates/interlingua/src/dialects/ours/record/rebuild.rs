@@ -5,6 +5,7 @@
 use super::profile::DraftProfile;
 use super::read::read_alone;
 use super::read_entry::ReadEntry;
+use super::shape::SourceText;
 use crate::dialects::{Dialect, Options, Plane, Role, WriteSpec};
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody, LineHoles, Reason, write_whole};
@@ -32,13 +33,18 @@ pub(super) struct SourceLines {
 }
 
 impl SourceLines {
-    /// Adds a line. Returns where it begins in the text of all.
-    pub(super) fn add(&mut self, line: &str) -> usize {
+    /// Adds a line that needs a check.
+    pub(super) fn add(&mut self, line: &str) {
         let start = self.text.len();
         self.text.push_str(line);
         self.lines.push(Some((start, self.text.len())));
         self.unchecked += 1;
-        start
+    }
+
+    /// Adds a line that needs no check. Its text is kept for comparisons with later lines of the entry.
+    pub(super) fn add_checked(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.lines.push(None);
     }
 
     /// Adds a line that needs no check.
@@ -64,8 +70,8 @@ impl SourceLines {
     }
 
     /// The texts of all lines that needed a check, one after the other.
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    pub(super) fn text(&self) -> SourceText<'_> {
+        SourceText { earlier: &self.text, line: "" }
     }
 
     /// Writes the held lines of an entry anew, those that need a check without holes. Returns where the first one ends.

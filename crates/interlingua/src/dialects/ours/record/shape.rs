@@ -8,7 +8,6 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
-use std::iter::Peekable;
 
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, LineHoles, LineValue, LineValueSort};
@@ -22,7 +21,7 @@ use crate::tape::{Kind, Tape, Val};
 #[derive(Default)]
 pub(super) struct EntryShape {
     tokens: Vec<u64>,
-    /// The names of the members among them as they are spelled, each with its closing quote.
+    /// The long names of the members among them as they are spelled, each with its closing quote.
     names: Vec<u8>,
     hash: u64,
     /// Address and length of each value that the events of the current frame had. Nothing is read through an address.
@@ -34,11 +33,32 @@ pub(super) struct EntryShape {
 
 /// A hole of a source line.
 struct Hole {
-    /// Where in the sources of the entry its value begins and ends.
+    /// Where in the [`SourceText`] of the entry its value begins and ends.
     start: usize,
     end: usize,
     /// Whether the value is one of an event of its frame, and no copy of the value of another hole.
     original: bool,
+}
+
+/// The source lines of an entry, one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct SourceText<'s> {
+    pub(super) earlier: &'s str,
+    /// The line at hand, unless it is among the earlier ones.
+    pub(super) line: &'s str,
+}
+
+impl<'s> SourceText<'s> {
+    fn get(self, start: usize, end: usize) -> Option<&'s str> {
+        match start.checked_sub(self.earlier.len()) {
+            Some(start) => self.line.get(start..end - self.earlier.len()),
+            None => self.earlier.get(start..end),
+        }
+    }
+
+    fn hole(self, hole: &Hole) -> Option<&'s str> {
+        self.get(hole.start, hole.end)
+    }
 }
 
 impl EntryShape {
@@ -56,6 +76,11 @@ impl EntryShape {
     /// The current frame ends, and its text with it.
     pub(super) fn end_frame(&mut self) {
         self.values.clear();
+    }
+
+    /// The hash of the shape so far.
+    pub(super) const fn hash(&self) -> u64 {
+        self.hash
     }
 
     /// Something whose restoring depends on more than the shape.
@@ -226,17 +251,14 @@ impl EntryShape {
         }
     }
 
-    /// A line of the entry: `sources` are the texts of its lines, the last of which begins at `start`.
-    pub(super) fn line(&mut self, tape: &Tape<'_>, found: &LineHoles, sources: &str, start: usize) {
-        let root = tape.root();
+    /// A line of the entry: the line at hand of `sources`.
+    pub(super) fn line(&mut self, tape: &Tape<'_>, found: &LineHoles, sources: SourceText<'_>) {
+        let (root, start) = (tape.root(), sources.earlier.len());
         self.odd |= tape.duplicate_key.is_some() || found.values.len() > MOST_VALUES;
         if self.odd {
             return;
         }
-        self.skeleton(
-            root,
-            &mut found.values.iter().filter(|value| value.sort != LineValueSort::Word).peekable(),
-        );
+        self.skeleton(root, &mut found.values.as_slice());
         let (base, offset) = (tape.text().as_ptr() as usize, root.span().start);
         let mut next = 0;
         for &LineValue { field, sort, start: from, end: to } in &found.values {
@@ -279,8 +301,8 @@ impl EntryShape {
             } else if field == Field::CallArgs {
                 // The reader decodes JSON in a string, and takes the string only if encoding gives it back.
             } else {
-                let text = sources.get(own..end);
-                let same = |hole: &Hole| text.is_some() && sources.get(hole.start..hole.end) == text;
+                let text = sources.get(own, end);
+                let same = |hole: &Hole| text.is_some() && sources.hole(hole) == text;
                 match self.holes.iter().position(same) {
                     Some(hole) => tag |= 1 << 15 | (hole as u64) << 2,
                     None => self.odd = true,
@@ -307,24 +329,41 @@ impl EntryShape {
         true
     }
 
-    /// Names and kinds of all that stands beside a hole, or beside a value around one: log writers tell lines apart by these.
-    fn skeleton<'h>(&mut self, val: Val<'_>, holes: &mut Peekable<impl Iterator<Item = &'h LineValue>>) {
-        for inner in val.member_values().chain(val.elements()) {
+    /// Adds the names and kinds of all values beside a hole, or beside a value around one: log writers tell lines apart by
+    /// these. `values` are the values of the line that have not been passed.
+    fn skeleton(&mut self, val: Val<'_>, values: &mut &[LineValue]) {
+        for inner in val.inner_values() {
+            while let [LineValue { sort: LineValueSort::Word, .. }, others @ ..] = *values {
+                *values = others;
+            }
             let span = inner.span();
+            let next = values.first().filter(|hole| (hole.start as usize) < span.end);
             // 3: a string of tildes; 2: the hole itself; 1: one of them lies in it.
-            let place = match holes.peek() {
+            let place = match next {
                 Some(hole) if (hole.start as usize..hole.end as usize) == span => {
                     2 + u64::from(hole.sort == LineValueSort::Tildes)
                 }
-                Some(hole) if span.contains(&(hole.start as usize)) => 1,
-                _ => 0,
+                Some(_) => 1,
+                None => 0,
             };
-            self.token(u64::from(inner.name_hash()) << 8 | (inner.kind() as u64) << 4 | place);
-            self.names.extend_from_slice(inner.quoted_name());
+            let tag = u64::from(inner.name_length()) << 8 | (inner.kind() as u64) << 4 | place;
+            match inner.short_name() {
+                Some(name) => {
+                    self.token(tag);
+                    self.token(name as u64);
+                    if inner.name_length() > 8 {
+                        self.token((name >> 64) as u64);
+                    }
+                }
+                None => {
+                    self.token(tag | 1 << 63);
+                    self.names.extend_from_slice(inner.quoted_name());
+                }
+            }
             match place {
                 0 => {}
-                1 => self.skeleton(inner, holes),
-                _ => _ = holes.next(),
+                1 => self.skeleton(inner, values),
+                _ => *values = values.get(1..).unwrap_or_default(),
             }
         }
         self.token(u64::from(val.kind() == Kind::Array));
@@ -332,18 +371,17 @@ impl EntryShape {
 
     /// The pairs of holes that have the same value, perhaps by chance: a rebuilt entry may have the one in the place of the
     /// other.
-    fn equal_holes(&self, sources: &str) -> Box<[(usize, usize)]> {
+    fn equal_holes(&self, sources: SourceText<'_>) -> Box<[(usize, usize)]> {
         let original = self.holes.iter().enumerate().filter(|(_, hole)| hole.original);
-        let mut values: Vec<_> =
-            original.map(|(number, hole)| (sources.get(hole.start..hole.end), number)).collect();
+        let mut values: Vec<_> = original.map(|(number, hole)| (sources.hole(hole), number)).collect();
         values.sort_unstable();
         let equal = values.windows(2).filter(|pair| pair[0].0 == pair[1].0);
         equal.map(|pair| (pair[0].1, pair[1].1)).collect()
     }
 
     /// Whether two holes have the same value.
-    fn are_equal(&self, one: usize, other: usize, sources: &str) -> bool {
-        let value = |number: usize| self.holes.get(number).and_then(|hole| sources.get(hole.start..hole.end));
+    fn are_equal(&self, one: usize, other: usize, sources: SourceText<'_>) -> bool {
+        let value = |number: usize| self.holes.get(number).and_then(|hole| sources.hole(hole));
         value(one).is_some_and(|value_of_one| value(other) == Some(value_of_one))
     }
 
@@ -428,35 +466,43 @@ pub(super) struct KnownShapes {
 }
 
 /// A shape of an entry that was rebuilt and came back.
-struct KnownShape {
+pub(super) struct KnownShape {
     tokens: Box<[u64]>,
     names: Box<[u8]>,
     /// Holes that had the same value in that entry. Where they differ, an entry of the shape need not come back.
     equal: Box<[(usize, usize)]>,
+    /// Entries of this shape may get further lines with holes, which are compared with these.
+    pub(super) has_more: bool,
 }
 
 impl KnownShapes {
     const MOST: usize = 4096;
 
-    /// Whether an entry of that very shape came back. `sources` are the texts of the entry's lines.
+    /// The shape that an entry has in common with one that came back.
     #[inline]
-    pub(super) fn has(&self, shape: &EntryShape, sources: &str) -> bool {
-        !shape.odd
-            && self.known.get(&shape.hash).is_some_and(|known| {
-                *known.tokens == *shape.tokens
-                    && *known.names == *shape.names
-                    && known.equal.iter().all(|&(one, other)| shape.are_equal(one, other, sources))
-            })
+    pub(super) fn find(&self, shape: &EntryShape, sources: SourceText<'_>) -> Option<&KnownShape> {
+        let known = self.known.get(&shape.hash).filter(|_| !shape.odd)?;
+        let is_same = *known.tokens == *shape.tokens
+            && *known.names == *shape.names
+            && known.equal.iter().all(|&(one, other)| shape.are_equal(one, other, sources));
+        is_same.then_some(known)
     }
 
     /// An entry of that shape came back.
-    pub(super) fn add(&mut self, shape: &EntryShape, sources: &str) {
+    pub(super) fn add(&mut self, shape: &EntryShape, sources: SourceText<'_>) {
         if shape.odd || self.known.len() >= Self::MOST {
             return;
         }
         let equal = shape.equal_holes(sources);
         let (tokens, names) = (shape.tokens.as_slice().into(), shape.names.as_slice().into());
-        self.known.insert(shape.hash, KnownShape { tokens, names, equal });
+        self.known.insert(shape.hash, KnownShape { tokens, names, equal, has_more: false });
+    }
+
+    /// An entry whose lines so far had the shape of that hash has got one more.
+    pub(super) fn has_more(&mut self, hash: u64) {
+        if let Some(known) = self.known.get_mut(&hash) {
+            known.has_more = true;
+        }
     }
 }
 

@@ -25,10 +25,9 @@ pub(super) struct RecordWriter {
     entries: Entries,
     /// A session has begun.
     started: bool,
-    /// Entries that wait for the head, and the entry at hand: it is needed when its lines are checked.
+    /// Entries that wait for the head.
     held: JsonBuffer,
-    /// How many bytes of these have been written to the output.
-    passed_on: usize,
+    /// The head is written.
     begun: bool,
 }
 
@@ -40,7 +39,6 @@ impl RecordWriter {
             entries: Entries::new(options, profile),
             started: false,
             held: JsonBuffer::default(),
-            passed_on: 0,
             begun: false,
         }
     }
@@ -60,50 +58,39 @@ impl RecordWriter {
     fn end(&mut self, out: &mut Target<'_>) {
         self.begin(out);
         self.with(out, Entries::finish);
-        self.pass_on(out);
-        self.held.clear();
-        self.passed_on = 0;
+        out.json.forget_tail();
         self.entries.summary.write_tail(self.entries.no_final_newline, &mut out.json);
     }
 
-    /// Writes the head and what has waited for it.
+    /// Writes the head, and then the entries that waited for it.
     fn begin(&mut self, out: &mut Target<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             self.entries.summary.write_head(&mut out.json);
-            self.pass_on(out);
+            self.held.move_to(&mut out.json.without_spilling());
         }
     }
 
-    /// Runs `write` on what is held, or on the output if the frame is too large to be held twice.
+    /// Runs `write` on the output, or on the buffer of entries that wait for the head. The lines of an entry are checked
+    /// against the text of the entry, so the output keeps that text, unless the entry is too large to be held.
     fn with(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut Entries, &mut Target<'_>)) {
-        if !self.entries.large {
+        if !self.begun {
             return write(&mut self.entries, &mut out.redirected(self.held.hold()));
         }
-        self.pass_on(out);
-        self.entries.forgot_entry();
-        write(&mut self.entries, out);
-        self.entries.forgot_entry();
-        self.held.follow(&out.json);
-        self.passed_on = 0;
+        if self.entries.large {
+            self.forget_entry(out);
+            write(&mut self.entries, out);
+            return self.forget_entry(out);
+        }
+        write(&mut self.entries, &mut out.without_spilling());
+        if out.json.tail_length() > LARGEST {
+            self.forget_entry(out);
+        }
+        out.json.pass_on_full();
     }
 
-    /// Writes what is held to the output, once the head is written; only the entry at hand is held on.
-    fn pass_on(&mut self, out: &mut Target<'_>) {
-        if !self.begun {
-            return;
-        }
-        self.held.pass_on(self.passed_on, &mut out.json);
-        self.passed_on = self.held.bytes().len();
-        let complete = self.entries.complete(self.passed_on);
-        if self.passed_on - complete > LARGEST {
-            self.held.follow(&out.json);
-            self.entries.forgot_entry();
-            self.passed_on = 0;
-        } else {
-            self.held.forget_first(complete);
-            self.entries.forgot(complete);
-            self.passed_on -= complete;
-        }
+    fn forget_entry(&mut self, out: &mut Target<'_>) {
+        out.json.forget_tail();
+        self.entries.forget_text();
     }
 
     fn is_full(&self) -> bool {
@@ -129,9 +116,6 @@ impl Writer for RecordWriter {
         }
         self.entries.large = self.begun && large;
         self.with(out, |entries, out| entries.event(event, out));
-        if self.held.bytes().len() - self.passed_on > JsonWriter::BUFFER {
-            self.pass_on(out);
-        }
     }
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
@@ -146,7 +130,6 @@ impl Writer for RecordWriter {
         }
         self.entries.large = length > LARGEST;
         self.with(out, |entries, out| entries.leftover(leftover, out));
-        self.pass_on(out);
     }
 
     fn finish(&mut self, out: &mut Target<'_>) {
