@@ -333,6 +333,12 @@ const TABLES: &[Excuse] = &[
         "how reasoning within a message ended is the reader's own word",
     ),
     ("amp", "universal", "item/status", "how reasoning within a message ended is the reader's own word"),
+    (
+        "copilot-cli",
+        "*",
+        "call/kind",
+        "no leaf: a call of an MCP server has no type, and is read as one of a function",
+    ),
     ("kimi", "copilot", "request/tool/kind", "no leaf: the type of a builtin tool names it, and is booked"),
     ("kimi", "gemini", "request/tool/kind", "no leaf: the type of a builtin tool names it, and is booked"),
     (

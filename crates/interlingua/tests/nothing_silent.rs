@@ -39,6 +39,8 @@ const IMPLIED: &[&str] = &[
     // The HTTP status beside it says the same.
     "/error/status",
     "/contents/*/role",
+    // A document in base64 is a PDF, unless it has another type.
+    "/messages/0/content/4/source/media_type",
     "/generationConfig/responseMimeType",
 ];
 

@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::pipe::lifecycle::OneByOne;
 use crate::pipe::{Target, Writer};
-use crate::tape::Val;
+use crate::tape::{TapePlace, Val};
 use crate::wire::backends::NameRule;
 
 /// How a dialect writes items.
@@ -660,7 +660,8 @@ impl<F: LogForm> Writer for LogWriter<F> {
                 let from_record = self.file.is_from_record();
                 if let Some((_, taken @ false)) = self.now.as_mut().filter(|_| !from_record) {
                     *taken = true;
-                    tape.claimed_for(Field::EventTime).for_each(|leaf| leaf.unsaid(Reason::Redundant));
+                    tape.claimed_for(Field::EventTime, TapePlace::FRAME)
+                        .for_each(|leaf| leaf.unsaid(Reason::Redundant));
                 }
                 self.file.leftover(leftover, out);
             }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
-use super::lifecycle::{Lifecycle, Verdict};
+use super::lifecycle::{Lifecycle, ReadPlace, Verdict};
 use super::{Target, Writer};
 use crate::error::{Code, Problem, Window};
 use crate::ledger::{Identity, Ledger, Leftover, LeftoverBody, Reason};
@@ -61,13 +61,15 @@ impl Order {
 
     #[inline]
     fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
-        match self.lifecycle.observe(event) {
+        let here = out.place;
+        match self.lifecycle.observe_at(event, out.ledger.frame_number(), &mut out.place) {
             Verdict::Pass => self.pass(event, writer, out),
             Verdict::Refuse(how) => {
                 out.lose_event(Of::Message, event, Reason::Invalid);
                 problem(Code::Lifecycle, None, how, out.ledger);
             }
         }
+        out.place = here;
     }
 
     /// Hands an event on, unless it belongs to an item that the target does not take.
@@ -134,6 +136,30 @@ impl Events<'_> {
     /// Says one event.
     pub fn event(&mut self, event: &Event<'_>) {
         self.order.event(event, self.writer, &mut self.out);
+    }
+
+    /// Reads a value that has neighbours, such as an element of a list. A loss of the events that `read` emits is booked
+    /// on leaves of the value, or on leaves around it, and never on leaves of its neighbours.
+    #[inline]
+    pub(crate) fn within<T>(&mut self, value: Val<'_>, read: impl FnOnce(&mut Self) -> T) -> T {
+        let around = std::mem::replace(&mut self.out.place, value.place());
+        let done = read(self);
+        self.out.place = around;
+        done
+    }
+
+    /// The place that is being read.
+    pub(crate) fn here(&self) -> ReadPlace {
+        ReadPlace { frame: self.frame_number(), place: self.out.place }
+    }
+
+    /// Emits what was read at an earlier place. The place counts only in its own frame.
+    pub(crate) fn of_place<T>(&mut self, place: Option<ReadPlace>, emit: impl FnOnce(&mut Self) -> T) -> T {
+        let here = self.here();
+        self.out.place = place.filter(|place| place.frame == here.frame).map_or(here.place, |it| it.place);
+        let done = emit(self);
+        self.out.place = here.place;
+        done
     }
 
     /// Says one event that follows from values which nobody claimed: they have their fate already.

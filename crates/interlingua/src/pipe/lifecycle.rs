@@ -10,14 +10,31 @@ use super::OpenItems;
 use crate::json::Str;
 use crate::ledger::Identity;
 use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
+use crate::tape::TapePlace;
 
 /// What is open.
 #[derive(Debug)]
 pub struct Lifecycle {
-    items: OpenItems<()>,
+    items: OpenItems<ReadPlace>,
     turn: Option<()>,
     /// How many may be open at once.
     most: usize,
+}
+
+/// The place that an event was read from, and the number of its frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadPlace {
+    pub(super) frame: u64,
+    pub(super) place: TapePlace,
+}
+
+impl ReadPlace {
+    /// The place of a later event of the item: the item itself if the reader is around it, or else where the reader is. An
+    /// item may go on in the next element of a list.
+    #[inline]
+    fn of_later(self, frame: u64, here: TapePlace) -> TapePlace {
+        if self.frame == frame && here.contains(self.place) { self.place } else { here }
+    }
 }
 
 /// What to do with an event.
@@ -36,8 +53,14 @@ impl Lifecycle {
     }
 
     /// Judges an event and remembers what it opens and closes.
-    #[inline]
     pub fn observe(&mut self, event: &Event<'_>) -> Verdict {
+        let mut place = TapePlace::FRAME;
+        self.observe_at(event, 0, &mut place)
+    }
+
+    /// The same for an event that the reader of a frame says at a place. The place becomes that of the event's item.
+    #[inline]
+    pub(crate) fn observe_at(&mut self, event: &Event<'_>, frame: u64, place: &mut TapePlace) -> Verdict {
         match event {
             Event::ItemStarted(head) => {
                 if self.items.get(head.id).is_some() {
@@ -49,19 +72,20 @@ impl Lifecycle {
                 if self.items.len() >= self.most {
                     return Verdict::Refuse("too many items open at once");
                 }
-                self.items.insert(head.id, ());
+                self.items.insert(head.id, ReadPlace { frame, place: *place });
             }
-            Event::ItemDelta(delta) if self.items.get(delta.item).is_none() => {
-                return Verdict::Refuse("delta for an item that is not open");
-            }
-            Event::ItemCompleted(tail) if self.items.remove(tail.id).is_none() => {
-                return Verdict::Refuse("completed an item that is not open");
-            }
+            Event::ItemDelta(delta) => match self.items.get(delta.item) {
+                Some(item) => *place = item.of_later(frame, *place),
+                None => return Verdict::Refuse("delta for an item that is not open"),
+            },
+            Event::ItemCompleted(tail) => match self.items.remove(tail.id) {
+                Some(item) if item.frame == frame => *place = item.place,
+                Some(_) => {}
+                None => return Verdict::Refuse("completed an item that is not open"),
+            },
             Event::TurnStarted(_) => self.turn = Some(()),
             Event::TurnEnded(_) | Event::Error(_) => self.turn = None,
-            Event::ItemDelta(_)
-            | Event::ItemCompleted(_)
-            | Event::SessionStarted(_)
+            Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
             | Event::Clock(_)

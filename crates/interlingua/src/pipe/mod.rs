@@ -17,6 +17,7 @@ mod target;
 
 pub use events::Events;
 pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedResponse, RequestSummary};
+pub(crate) use lifecycle::ReadPlace;
 pub(crate) use open_items::OpenItems;
 pub(crate) use remembered::Remembered;
 pub use target::Target;
@@ -364,7 +365,8 @@ impl Stages {
                 let around = marks_around(&frame, &text[..span.start], &text[span.end..]);
                 let around = (around.0.as_str(), around.1);
                 let (writer, order) = (&mut *self.writer, &mut self.order);
-                let at_frame = Target { frame: Some(&tape), ..out.reborrow() };
+                let place = tape.root().place();
+                let at_frame = Target { frame: Some(&tape), place, ..out.reborrow() };
                 let mut events = Events { writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut events);
                 self.writer.leftover(

@@ -1,9 +1,10 @@
 //! What a writer writes to: the bytes, and the books in which it gives up what it cannot say.
 
+use super::ReadPlace;
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
 use crate::model::{EachField, Event, Field, Fields, Of, Part, Show, Value};
-use crate::tape::{ListElement, Tape, Val};
+use crate::tape::{ListElement, Tape, TapePlace, Val};
 
 /// What a writer writes to.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub struct Target<'o> {
     pub ledger: &'o mut Ledger,
     /// The frame whose events are being written.
     pub(super) frame: Option<&'o Tape<'o>>,
+    /// Where in the frame the current event was read.
+    pub(super) place: TapePlace,
     /// They had to wait, and their frames are gone.
     pub(super) late: bool,
     /// They are ours: no leaf of the source holds what is lost of them.
@@ -22,7 +25,7 @@ pub struct Target<'o> {
 
 impl<'o> Target<'o> {
     pub(super) const fn new(json: JsonWriter<'o>, ledger: &'o mut Ledger) -> Self {
-        Self { json, ledger, frame: None, late: false, made_up: false }
+        Self { json, ledger, frame: None, place: TapePlace::FRAME, late: false, made_up: false }
     }
 }
 
@@ -33,14 +36,14 @@ impl Target<'_> {
     }
 
     pub(crate) fn reborrow(&mut self) -> Target<'_> {
-        let Self { frame, late, made_up, .. } = *self;
-        Target { json: self.json.reborrow(), ledger: self.ledger, frame, late, made_up }
+        let Self { frame, place, late, made_up, .. } = *self;
+        Target { json: self.json.reborrow(), ledger: self.ledger, frame, place, late, made_up }
     }
 
     /// The same books, but the bytes go elsewhere.
     pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> Target<'s> {
-        let Self { frame, late, made_up, .. } = *self;
-        Target { json, ledger: self.ledger, frame, late, made_up }
+        let Self { frame, place, late, made_up, .. } = *self;
+        Target { json, ledger: self.ledger, frame, place, late, made_up }
     }
 
     /// The same output, which passes no bytes on: see [`JsonWriter::without_spilling`].
@@ -59,6 +62,17 @@ impl Target<'_> {
         Target { frame: None, late: false, made_up: true, ..self.reborrow() }
     }
 
+    /// Where the current event was read.
+    pub(crate) fn read_place(&self) -> ReadPlace {
+        ReadPlace { frame: self.ledger.frame_number(), place: self.place }
+    }
+
+    /// The same output for a value that was read at that place. There is none if its frame is gone.
+    pub(crate) fn at(&mut self, read: ReadPlace) -> Option<Target<'_>> {
+        let is_here = read.frame == self.ledger.frame_number();
+        is_here.then(|| Target { place: read.place, ..self.reborrow() })
+    }
+
     /// Whether no leaf of the source is claimed for the events at hand.
     pub(crate) const fn is_made_up(&self) -> bool {
         self.made_up
@@ -67,7 +81,7 @@ impl Target<'_> {
     /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
     /// loss.
     pub fn lose(&mut self, field: Field, reason: Reason) {
-        if let Some(leaf) = self.frame.and_then(|frame| frame.claimed_for(field).next()) {
+        if let Some(leaf) = self.frame.and_then(|frame| frame.claimed_for(field, self.place).next()) {
             leaf.unsaid(reason);
         } else if self.late {
             self.ledger.lose_late(field, reason, 1, 0);
@@ -76,7 +90,7 @@ impl Target<'_> {
 
     /// Gives up a number that a leaf said, of this frame or of an earlier one.
     pub(crate) fn lose_number(&mut self, field: Field, number: u64, reason: Reason) {
-        match self.frame.and_then(|frame| frame.claimed_for(field).next()) {
+        match self.frame.and_then(|frame| frame.claimed_for(field, self.place).next()) {
             Some(leaf) => leaf.unsaid(reason),
             None if self.made_up => {}
             None => self.ledger.lose_late(field, reason, 1, digits(number)),
@@ -98,7 +112,8 @@ impl Target<'_> {
     /// Gives up a text of reasoning: what was thought, or a summary of it.
     pub(crate) fn lose_thought(&mut self, text: &Str<'_>, reason: Reason) {
         let is_it = |leaf: Val<'_>| leaf.str().is_some_and(|own| own.as_escaped() == text.as_escaped());
-        let summed_up = self.frame.is_some_and(|frame| frame.claimed_for(Field::ReasoningSummary).any(is_it));
+        let is_summary = |frame: &Tape<'_>| frame.claimed_for(Field::ReasoningSummary, self.place).any(is_it);
+        let summed_up = self.frame.is_some_and(is_summary);
         let field = if summed_up { Field::ReasoningSummary } else { Field::ReasoningText };
         self.lose_str(field, text, reason);
     }
@@ -180,11 +195,11 @@ impl Target<'_> {
                 leaf.text() == text
                     || leaf.str().is_some_and(|own| own.as_escaped() == text || own.decode() == text)
             };
-            let alike = || frame.claimed_for(field).find(same);
+            let alike = || frame.claimed_for(field, self.place).find(same);
             // What was not copied is of this frame even if it reads otherwise there, as a format that we call a type.
-            let last = || frame.claimed_for(field).next().filter(|_| !value.is_copy());
+            let last = || frame.claimed_for(field, self.place).next().filter(|_| !value.is_copy());
             // A class and a copy of its word are one leaf, which may be given up already.
-            let again = || frame.given_up_for(field).find(same);
+            let again = || frame.given_up_for(field, self.place).find(same);
             frame.value_at(text).or_else(alike).or_else(again).or_else(last)
         });
         match found {

@@ -269,18 +269,40 @@ impl<'t> Tape<'t> {
         Some(Some(innermost).filter(claimed).or_else(|| around.find(claimed)).unwrap_or(innermost))
     }
 
-    /// The values that were claimed for `field` and are not marked as unsaid, the last claim first, if that was not long
-    /// ago.
-    pub(crate) fn claimed_for(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
-        self.recent(field).filter(|val| val.node.mark.get().unsaid.is_none())
+    /// The values that were claimed for `field` and are not marked as unsaid, if the claim was not long ago: those of the
+    /// place first, then those around it. Values of the place's neighbours are not among them.
+    pub(crate) fn claimed_for(&self, field: Field, place: TapePlace) -> impl Iterator<Item = Val<'_>> {
+        self.recent_at(field, place).filter(|val| val.node.mark.get().unsaid.is_none())
     }
 
     /// The same of values that are marked as unsaid.
-    pub(crate) fn given_up_for(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
-        self.recent(field).filter(|val| val.node.mark.get().unsaid.is_some())
+    pub(crate) fn given_up_for(&self, field: Field, place: TapePlace) -> impl Iterator<Item = Val<'_>> {
+        self.recent_at(field, place).filter(|val| val.node.mark.get().unsaid.is_some())
     }
 
-    fn recent(&self, field: Field) -> impl Iterator<Item = Val<'_>> {
+    fn recent_at(&self, field: Field, place: TapePlace) -> impl Iterator<Item = Val<'_>> {
+        let own = self.recent(field).filter(move |val| place.holds(val.node));
+        let around = self.recent(field).filter(move |val| !place.holds(val.node)).take(NEAR_AROUND);
+        // The members of a message come before those of its parts, which are items or parts of their own.
+        let is_own_member = move |val: &Val<'_>| self.is_member(val.node, place);
+        let members = own.clone().filter(is_own_member);
+        let inner = own.filter(move |val| !is_own_member(val));
+        members.chain(around.filter(is_own_member)).chain(inner)
+    }
+
+    /// Whether no list stands between a value and the innermost value that holds both it and the place. Across a list
+    /// stand neighbours. The whole frame has none.
+    fn is_member(&self, node: &Node, place: TapePlace) -> bool {
+        if place == TapePlace::FRAME {
+            return true;
+        }
+        let before = self.nodes.get(..=node.at as usize).unwrap_or_default().iter().rev().take(NEAR_HOLDER);
+        let mut holders = before.filter(|holder| holder.next > node.at);
+        let first = holders.find(|holder| holder.holds(place) || holder.is_element());
+        first.is_some_and(|holder| holder.holds(place))
+    }
+
+    fn recent(&self, field: Field) -> impl Iterator<Item = Val<'_>> + Clone {
         let last = self.claims.get();
         let oldest = last.saturating_sub(NEAR as u32);
         let claims = (oldest..last).rev().map(|claim| self.claimed[claim as usize % NEAR].get());
@@ -294,6 +316,42 @@ impl<'t> Tape<'t> {
         let claim = self.claims.get();
         self.claimed[claim as usize % NEAR].set(at);
         self.claims.set(claim + 1);
+    }
+}
+
+/// A value of a frame and all in it: the source of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TapePlace {
+    /// The number of the value.
+    first: u32,
+    /// The number of the value after it and all in it.
+    after: u32,
+}
+
+impl TapePlace {
+    /// The whole frame.
+    pub(crate) const FRAME: Self = Self { first: 0, after: u32::MAX };
+
+    /// Whether another place lies in this one.
+    #[inline]
+    pub(crate) const fn contains(self, other: Self) -> bool {
+        self.first <= other.first && other.after <= self.after
+    }
+
+    const fn holds(self, node: &Node) -> bool {
+        self.first <= node.at && node.at < self.after
+    }
+}
+
+impl Node {
+    /// Whether a place lies in the value.
+    const fn holds(&self, place: TapePlace) -> bool {
+        self.at <= place.first && place.after <= self.next
+    }
+
+    /// Whether the value is an element of a list, or the document: only those have no name.
+    const fn is_element(&self) -> bool {
+        self.name.len == 0
     }
 }
 
@@ -317,12 +375,18 @@ impl<'t> ListElement<'t> {
 }
 
 impl<'t> Val<'t> {
+    /// The value and all in it.
+    #[inline]
+    pub(crate) const fn place(self) -> TapePlace {
+        TapePlace { first: self.node.at, after: self.node.next }
+    }
+
     /// The element of the innermost list around the value; without a list the whole document. Only elements and documents
     /// have no name.
     pub(crate) fn element(self) -> ListElement<'t> {
         let at = self.node.at;
         let mut before = self.tape.nodes[..=at as usize].iter().rev();
-        let element = before.find(|node| node.next > at && node.name.len == 0);
+        let element = before.find(|node| node.next > at && node.is_element());
         ListElement { tape: self.tape, node: element.unwrap_or(self.node) }
     }
 }
@@ -330,6 +394,12 @@ impl<'t> Val<'t> {
 /// How many values or claims back one is looked for: what belongs to one event stands close together and is claimed
 /// together. A bound, because a hostile frame can give up a hundred thousand values.
 const NEAR: usize = 256;
+
+/// How many claims around a place are looked at: each costs a search for the list between.
+const NEAR_AROUND: usize = 8;
+
+/// How many values back the value is looked for that holds a claimed one and a place.
+const NEAR_HOLDER: usize = 1024;
 
 #[cfg(test)]
 mod tests {

@@ -4,18 +4,18 @@ use super::profile::BlankText;
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{Arrival, Delta, Field, ItemId, Part};
-use crate::pipe::Target;
+use crate::pipe::{ReadPlace, Target};
 
-/// A text that waits until it is known whether the target takes it, and the frame it came in.
+/// A text that waits until it is known whether the target takes it, and the place it was read from.
 #[derive(Debug)]
 pub(crate) struct HeldText {
     text: String,
-    frame: u64,
+    read: ReadPlace,
 }
 
 impl HeldText {
     pub(crate) fn new(text: &Str<'_>, out: &Target<'_>) -> Self {
-        Self { text: text.as_escaped().to_owned(), frame: out.ledger.frame_number() }
+        Self { text: text.as_escaped().to_owned(), read: out.read_place() }
     }
 
     pub(crate) fn text(&self) -> Str<'_> {
@@ -24,19 +24,17 @@ impl HeldText {
 
     /// Gives it up as a text of reasoning.
     pub(crate) fn lose_thought(&self, reason: Reason, out: &mut Target<'_>) {
-        if self.frame == out.ledger.frame_number() {
-            out.lose_thought(&self.text(), reason);
-        } else {
-            out.ledger.lose_late(Field::ReasoningText, reason, 1, self.text.len() as u64);
+        match out.at(self.read) {
+            Some(mut out) => out.lose_thought(&self.text(), reason),
+            None => out.ledger.lose_late(Field::ReasoningText, reason, 1, self.text.len() as u64),
         }
     }
 
-    /// Gives it up. If its frame is still there, it is taken for the last value of that field that was not given up.
+    /// Gives it up.
     pub(crate) fn lose(&self, field: Field, reason: Reason, out: &mut Target<'_>) {
-        if self.frame == out.ledger.frame_number() {
-            out.lose_str(field, &self.text(), reason);
-        } else {
-            out.ledger.lose_late(field, reason, 1, self.text.len() as u64);
+        match out.at(self.read) {
+            Some(mut out) => out.lose_str(field, &self.text(), reason),
+            None => out.ledger.lose_late(field, reason, 1, self.text.len() as u64),
         }
     }
 }

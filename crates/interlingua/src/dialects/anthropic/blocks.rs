@@ -40,7 +40,7 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'
         return out.delta(message, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {
-        read_block(block, number as u32, message, out);
+        out.within(block, |out| read_block(block, number as u32, message, out));
     }
 }
 
@@ -303,8 +303,10 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
                 };
                 number = place as u32;
                 if let Some(value) = value {
-                    out.delta(id, number, value);
-                    read_mark(part.get(CACHE.name), id, number, out);
+                    out.within(part, |out| {
+                        out.delta(id, number, value);
+                        read_mark(part.get(CACHE.name), id, number, out);
+                    });
                 }
             }
         } else {

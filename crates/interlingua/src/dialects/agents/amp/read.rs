@@ -135,11 +135,11 @@ impl AmpReader {
         let model = head.model.clone();
         failed(state, out);
         for block in content.elements() {
-            super::results::decided(block, &mut self.tools, out);
+            out.within(block, |out| super::results::decided(block, &mut self.tools, out));
         }
         let item = out.start(head);
         for (number, block) in content.elements().enumerate() {
-            read_block(block, number as u32, item, out);
+            out.within(block, |out| read_block(block, number as u32, item, out));
         }
         out.event(&Event::ItemCompleted(tail(item, state)));
         if let Some(usage) = usage {

@@ -247,7 +247,7 @@ impl CopilotLogReader {
         let mut calls = false;
         for request in requests.into_iter().flat_map(|requests| requests.elements()) {
             calls = true;
-            self.call(request, item, out);
+            out.within(request, |out| self.call(request, item, out));
         }
         self.answer = Some(open);
         let is_last = calls || call.is_none() || piece.is_some_and(|(index, count)| index + 1 >= count);

@@ -86,7 +86,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
         match kind.word() {
             "tool_use" if block.has_str("name") => {
                 kind.note_text(Field::Structure);
-                call(block, item, out);
+                out.within(block, |out| call(block, item, out));
             }
             // Not seen so far, but such blocks are what the others have.
             "thinking" if block.has_str("thinking") => {
@@ -105,7 +105,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
                     kind.note_text(Field::Structure);
                 }
                 if let Some(text) = block.take_str("text", Field::MessageText) {
-                    out.delta(item, number as u32, Part::Text(text));
+                    out.within(block, |out| out.delta(item, number as u32, Part::Text(text)));
                 }
             }
         }

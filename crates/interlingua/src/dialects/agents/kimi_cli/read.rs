@@ -104,7 +104,7 @@ impl KimiReader {
         let item = out.start(head);
         read_content(said, item, author, out);
         for call in calls.into_iter().flat_map(|calls| calls.elements()) {
-            self.call_in_list(call, item, out);
+            out.within(call, |out| self.call_in_list(call, item, out));
         }
         out.complete(item);
     }
@@ -140,10 +140,12 @@ fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mu
             part.note_str("type", Field::Structure);
             let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
             head.within = Some(item);
-            let thought = out.start(head);
-            think(part, thought, out);
-        } else if let Some(part) = read_part(part, Of::Message) {
-            out.delta(item, number, part);
+            out.within(part, |out| {
+                let thought = out.start(head);
+                think(part, thought, out);
+            });
+        } else if let Some(value) = read_part(part, Of::Message) {
+            out.within(part, |out| out.delta(item, number, value));
         }
     }
 }
@@ -167,8 +169,8 @@ fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut Events<'
             if is_made_up(part) {
                 part.note_str("type", Field::Structure);
                 part.note_str("text", Field::ResultIsError);
-            } else if let Some(part) = read_part(part, Of::Result) {
-                out.delta(item, number, part);
+            } else if let Some(value) = read_part(part, Of::Result) {
+                out.within(part, |out| out.delta(item, number, value));
             }
         }
     }

@@ -338,8 +338,8 @@ fn said_by_user(message: &WireMessage<'_>, out: &mut Events<'_>) {
             out.delta(item, 0, Part::Text(text));
         }
         for (number, part) in (0..).zip(content.elements()) {
-            if let Some(part) = read_part(part, Of::Message) {
-                out.delta(item, number, part);
+            if let Some(value) = read_part(part, Of::Message) {
+                out.within(part, |out| out.delta(item, number, value));
             }
         }
     }
@@ -384,8 +384,8 @@ fn result(message: &WireMessage<'_>, out: &mut Events<'_>) {
         next += 1;
     }
     for part in output.into_iter().flat_map(|output| output.elements()) {
-        if let Some(part) = read_part(part, Of::Result) {
-            out.delta(item, next, part);
+        if let Some(value) = read_part(part, Of::Result) {
+            out.within(part, |out| out.delta(item, next, value));
         }
         next += 1;
     }

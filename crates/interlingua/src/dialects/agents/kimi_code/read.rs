@@ -241,10 +241,12 @@ impl KimiCodeReader {
                 part.note_str("type", Field::Structure);
                 let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
                 head.within = Some(item);
-                let thought = out.start(head);
-                think(part, thought, out);
-            } else if let Some(part) = read_part(part, Of::Message) {
-                out.delta(item, number, part);
+                out.within(part, |out| {
+                    let thought = out.start(head);
+                    think(part, thought, out);
+                });
+            } else if let Some(value) = read_part(part, Of::Message) {
+                out.within(part, |out| out.delta(item, number, value));
             }
         }
         let is_call = |call: &Val<'_>| call.has_str("name") && is_function(*call);
@@ -258,7 +260,7 @@ impl KimiCodeReader {
             };
             let mut head = out.head(ItemKind::ToolCall(tool), Author::Assistant);
             head.within = Some(item);
-            let call_item = out.start(head);
+            let call_item = out.within(call, |out| out.start(head));
             if let Some(arguments) = call.get("arguments") {
                 self.arguments.read(arguments, call_item, out);
             }
@@ -332,8 +334,8 @@ pub(super) fn returned<'t>(
         next += 1;
     }
     for part in content.into_iter().flat_map(|content| content.elements()) {
-        if let Some(part) = read_part(part, Of::Result) {
-            out.delta(item, next, part);
+        if let Some(value) = read_part(part, Of::Result) {
+            out.within(part, |out| out.delta(item, next, value));
         }
         next += 1;
     }

@@ -119,7 +119,7 @@ impl<'t> MessageMembers<'t> {
             out.event(&Event::Error(part::failure(self.error)));
         }
         for part in list().filter(|part| matches!(part.sort(), Sort::Retry | Sort::Compaction)) {
-            part::read_event(&part, out);
+            out.within(part.root, |out| part::read_event(&part, out));
         }
         let own = list().any(|part| part.sort() == Sort::Text && part.aside.is_none());
         let aside = list().any(|part| part.sort() == Sort::Text && part.aside.is_some());
@@ -134,7 +134,9 @@ impl<'t> MessageMembers<'t> {
             out.complete(inner);
         }
         for (number, part) in list().enumerate() {
-            part::read_within(&part, number as u32, (item, author), own && aside, out);
+            out.within(part.root, |out| {
+                part::read_within(&part, number as u32, (item, author), own && aside, out);
+            });
         }
         out.complete(item);
         let completed = self.time.and_then(|time| time.get("completed")).and_then(moment);

@@ -300,24 +300,24 @@ fn read_content(
                 Part::Media(Media::new(media_type, MediaSource::Base64(data)))
             }),
             "thinking" if of == Of::Message && block.has_str("thinking") => {
-                thinking(block, message, item, out);
+                out.within(block, |out| thinking(block, message, item, out));
                 None
             }
             "toolCall" if of == Of::Message && block.has_str("name") => {
-                call(block, message, item, changes, out);
+                out.within(block, |out| call(block, message, item, changes, out));
                 None
             }
             // Words are words, whatever their block is called.
             _ => {
                 if let Some(text) = block.take_str("text", of.text()) {
-                    out.delta(item, number as u32, Part::Text(text));
+                    out.within(block, |out| out.delta(item, number as u32, Part::Text(text)));
                 }
                 continue;
             }
         };
         block.note_str("type", Field::Structure);
         if let Some(part) = part {
-            out.delta(item, number as u32, part);
+            out.within(block, |out| out.delta(item, number as u32, part));
         }
     }
 }

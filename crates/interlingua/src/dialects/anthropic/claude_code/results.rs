@@ -117,9 +117,9 @@ pub(super) fn read_content(
     for (number, block) in content.elements().enumerate() {
         if is_result(&block) {
             let detail = detail(block, results.beside.filter(|_| only), agents, made);
-            blocks::read_result_block(block, number as u32, message, detail, out);
+            out.within(block, |out| blocks::read_result_block(block, number as u32, message, detail, out));
         } else {
-            blocks::read_block(block, number as u32, message, out);
+            out.within(block, |out| blocks::read_block(block, number as u32, message, out));
         }
     }
 }

@@ -139,7 +139,7 @@ impl LiveReader {
                 known.repeat(block, if aborted { Status::Interrupted } else { Status::Completed }, out);
             } else {
                 let item = *item.get_or_insert_with(|| start(out));
-                blocks::read_block(block, number as u32, item, out);
+                out.within(block, |out| blocks::read_block(block, number as u32, item, out));
             }
         }
         if let Some(content) = content.filter(|content| content.kind() != Kind::Array) {

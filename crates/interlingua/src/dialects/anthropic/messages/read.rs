@@ -37,7 +37,7 @@ impl Reader for MessagesRequestReader {
                 && let Some(author) = role.str().and_then(|role| ROLES.value(&role))
             {
                 role.note(Field::ItemAuthor);
-                said(content, author, out);
+                out.within(message, |out| said(content, author, out));
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemHead, ItemKind, Part, Shape, Stop, StopClass, Turn,
     Usage,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, Events, ReadPlace, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::answer::{AnswerNumbers, CountsSoFar, tell_before_failure};
 use crate::wire::{note_blanks, note_tag};
@@ -59,7 +59,12 @@ impl Reader for GenerateRequestReader {
                 role.note(if author == Author::Tool { Field::Structure } else { Field::ItemAuthor });
             }
             let author = if author == Author::Tool { Author::User } else { author };
-            said(&turn, author, &mut reader, &mut parts, out);
+            match turn.as_slice() {
+                [only] => {
+                    out.within(only.val, |out| said(&turn, author, &mut reader, &mut parts, out));
+                }
+                _ => said(&turn, author, &mut reader, &mut parts, out),
+            }
         }
     }
 }
@@ -147,7 +152,7 @@ fn said<'t>(
         }
         let goes_on_next = goes_on(at + 1);
         reader.in_pieces = goes_on_here || goes_on_next;
-        reader.read(*part, out);
+        out.within(*part, |out| reader.read(*part, out));
         goes_on_here = goes_on_next;
     }
     reader.in_pieces = false;
@@ -290,7 +295,7 @@ impl ResponseChunkReader {
             self.begin([id, model, time], out);
         }
         for (place, candidate) in candidates.into_iter().flat_map(|list| list.elements()).enumerate() {
-            self.candidate(candidate, place as u64, out);
+            out.within(candidate, |out| self.candidate(candidate, place as u64, out));
         }
         if let Some(feedback) = feedback {
             self.blocked(feedback, out);
@@ -390,12 +395,14 @@ impl ResponseChunkReader {
         }
         for (number, mut candidate) in std::mem::take(&mut self.others) {
             let (answer, stop) = (Some(number), Some(candidate.end(out)));
-            out.event(&Event::TurnEnded(Turn { answer, stop, ..Turn::default() }));
+            let ended = Event::TurnEnded(Turn { answer, stop, ..Turn::default() });
+            out.of_place(candidate.stop_place, |out| out.event(&ended));
         }
         let stop = self.first.end(out);
         let usage = self.counts.take();
         if stop.class != StopClass::Error {
-            return out.event(&Event::TurnEnded(Turn { stop: Some(stop), usage, ..Turn::default() }));
+            let ended = Event::TurnEnded(Turn { stop: Some(stop), usage, ..Turn::default() });
+            return out.of_place(self.first.stop_place, |out| out.event(&ended));
         }
         let failure = malformed(stop.raw.unwrap_or_default(), self.first.complaint.take());
         if let Some(usage) = usage {
@@ -420,6 +427,8 @@ impl ResponseChunkReader {
 struct CandidateReader {
     parts: PartReader,
     stop: Option<Stop<'static>>,
+    /// The candidate that the reason stands in.
+    stop_place: Option<ReadPlace>,
     /// What the provider said about a call that it could not read.
     complaint: Option<Str<'static>>,
 }
@@ -452,7 +461,7 @@ impl CandidateReader {
         let parts = parts.into_iter().flat_map(|parts| parts.elements());
         if self.parts.streams {
             for part in parts {
-                self.parts.read(part, out);
+                out.within(part, |out| self.parts.read(part, out));
             }
             if is_grounded {
                 let sources = CandidateSources::of(candidate, |_| 0);
@@ -473,14 +482,14 @@ impl CandidateReader {
             let sources = is_grounded.then(|| CandidateSources::of(candidate, part_of));
             for (number, part) in parts.iter().enumerate() {
                 let (base, number) = (self.parts.plain.len(), number as u64);
-                self.parts.read(*part, out);
+                out.within(*part, |out| self.parts.read(*part, out));
                 if let Some(sources) = sources.as_ref().filter(|_| is_text(part)) {
                     self.cite(sources, (base, number), number == part_of(0), out);
                 }
             }
         }
         if fc.or(fs).is_some() {
-            self.read_stop(candidate);
+            self.read_stop(candidate, out);
         }
     }
 
@@ -499,7 +508,7 @@ impl CandidateReader {
     }
 
     /// Why it stopped. The first reason stands; another one later stays where it is.
-    fn read_stop(&mut self, candidate: Val<'_>) {
+    fn read_stop(&mut self, candidate: Val<'_>, out: &Events<'_>) {
         let Some((val, word)) = finish_reason(candidate) else { return };
         if word.is("FINISH_REASON_UNSPECIFIED") || word.is_empty() {
             val.note(Field::Structure);
@@ -523,6 +532,7 @@ impl CandidateReader {
             stop.detail = said.map(|said| said.take(Field::StopDetail).into_owned());
         }
         self.stop = Some(stop);
+        self.stop_place = Some(out.here());
     }
 
     /// Completes everything; returns why it stopped.

@@ -198,7 +198,7 @@ impl GeminiReader {
         let (mut last, known) = (None, self.memory.live().len());
         for message in messages.elements().filter(|message| message.kind() == Kind::Object) {
             let message = LoggedMessage::new(message);
-            self.message(&message, Some(item), out);
+            out.within(message.root, |out| self.message(&message, Some(item), out));
             // A list may have another order than the log.
             last = self.memory.live().find(message.id()).max(last);
         }
@@ -400,20 +400,24 @@ impl GeminiReader {
             };
             self.memory.learn(key);
             match piece {
-                MessagePiece::Thought(thought) => say_thought(thought, item, out),
+                MessagePiece::Thought(thought) => out.within(thought, |out| say_thought(thought, item, out)),
                 // A result may have more beside it.
                 MessagePiece::Part(_, LoggedPart::Response(response)) => {
                     let head = result_head(response, None, out);
-                    let item = out.start(ItemHead { within: Some(item), ..head });
-                    result = Some((item, say_response(response, item, out)));
+                    result = out.within(response, |out| {
+                        let item = out.start(ItemHead { within: Some(item), ..head });
+                        Some((item, say_response(response, item, out)))
+                    });
                 }
                 MessagePiece::Beside(part, _) => match &mut result {
-                    Some((item, said)) => _ = say_more(part, *item, said, out),
-                    None => say_part(part, first + next, item, out),
+                    Some((item, said)) => out.within(part, |out| _ = say_more(part, *item, said, out)),
+                    None => out.within(part, |out| say_part(part, first + next, item, out)),
                 },
-                MessagePiece::Part(part, _) => say_part(part, first + next, item, out),
-                MessagePiece::Call(call) => say_call(call, item, out),
-                MessagePiece::Result(call) => self.say_result(call, item, out),
+                MessagePiece::Part(part, _) => {
+                    out.within(part, |out| say_part(part, first + next, item, out));
+                }
+                MessagePiece::Call(call) => out.within(call, |out| say_call(call, item, out)),
+                MessagePiece::Result(call) => out.within(call, |out| self.say_result(call, item, out)),
             }
             next += 1;
         }

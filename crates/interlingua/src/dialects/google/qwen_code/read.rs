@@ -125,7 +125,7 @@ impl QwenReader {
         head.shape = if parts.elements().filter(own).nth(1).is_some() { Shape::List } else { Shape::One };
         let item = line.begin(head, out);
         for (number, part) in parts.elements().enumerate() {
-            say_part(part, number as u32, item, out);
+            out.within(part, |out| say_part(part, number as u32, item, out));
         }
         note_display(line, parts);
         out.complete(item);
@@ -179,7 +179,7 @@ impl QwenReader {
         let item = line.begin(head, out);
         let mut said = say_response(response, item, out);
         for part in parts.elements().filter(more) {
-            say_more(part, item, &mut said, out);
+            out.within(part, |out| say_more(part, item, &mut said, out));
         }
         let [call_id, status, display] = match call {
             Some(call) => call.get_all(["callId", "status", "resultDisplay"]),

@@ -408,16 +408,18 @@ impl Heard {
         }
         let mut subagent = None;
         for child in entry.children() {
-            if graph::begins_session(child.map) {
-                self.item(&child, Some((id, entry)), None, vendor, out);
-                subagent = Some((Heard::default(), JoinedSession::new(child)));
-            } else if let Some((heard, session)) = &mut subagent {
-                heard.joined(&child, session, out);
-            } else if let Some(part) = child.part.and_then(|part| part.u64()) {
-                next = later_part(&child, (id, part as u32), of, vendor, out).max(next);
-            } else {
-                self.item(&child, Some((id, entry)), None, vendor, out);
-            }
+            out.within(child.map, |out| {
+                if graph::begins_session(child.map) {
+                    self.item(&child, Some((id, entry)), None, vendor, out);
+                    subagent = Some((Heard::default(), JoinedSession::new(child)));
+                } else if let Some((heard, session)) = &mut subagent {
+                    heard.joined(&child, session, out);
+                } else if let Some(part) = child.part.and_then(|part| part.u64()) {
+                    next = later_part(&child, (id, part as u32), of, vendor, out).max(next);
+                } else {
+                    self.item(&child, Some((id, entry)), None, vendor, out);
+                }
+            });
         }
         let is_error =
             entry.is_error.and_then(|flag| bool::read(flag, Field::ResultIsError, Spelling::Kebab));
@@ -629,7 +631,7 @@ fn read_value(
                 let number = again.map_or(usual, |part| part as u32);
                 next += u32::from(again.is_none() && !is_mark);
                 last = Some(number);
-                out.delta(item, number, value);
+                out.within(part, |out| out.delta(item, number, value));
             }
         }
         return next;

@@ -52,7 +52,7 @@ pub(super) fn read_content(content: Val<'_>, of: Of, out: &mut Events<'_>, each:
         return each(0, Part::Text(text), out);
     }
     for (number, part) in parts_of(content).enumerate() {
-        part.read(number as u32, of, out, each);
+        out.within(part.val, |out| part.read(number as u32, of, out, each));
     }
 }
 

@@ -272,7 +272,7 @@ impl MessageReader {
         for note in annotations.into_iter().flat_map(|list| list.elements()) {
             if let Some(citation) = citation(note) {
                 self.thoughts.end(out);
-                holder.grow(holder.message, 0, Part::Citation(citation), out);
+                out.within(note, |out| holder.grow(holder.message, 0, Part::Citation(citation), out));
             }
         }
         if let Some(text) = refusal.and_then(|refusal| refusal.take_text(Field::Refusal)) {
@@ -283,7 +283,9 @@ impl MessageReader {
         for (place, entry) in calls.into_iter().flat_map(|calls| calls.elements()).enumerate() {
             let before = ThoughtPlace { characters: u64::MAX, calls: self.calls.count() };
             self.waiting(&mut waiting, Some(before), out);
-            self.call(|calls, out| calls.entry(entry, place as u64, holder, out), out);
+            out.within(entry, |out| {
+                self.call(|calls, out| calls.entry(entry, place as u64, holder, out), out);
+            });
         }
         if let Some(lone) = lone {
             self.call(|calls, out| calls.lone(lone, holder, out), out);
@@ -333,7 +335,7 @@ impl MessageReader {
                     if self.whole || place == here {
                         ThoughtPlace::note(entry);
                     }
-                    self.thoughts.entry(entry, number, holder, out);
+                    out.within(entry, |out| self.thoughts.entry(entry, number, holder, out));
                 }
                 WaitingThought::Packed(text, state) => self.thoughts.packed(text, state, holder, out),
             }

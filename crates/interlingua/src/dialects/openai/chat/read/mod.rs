@@ -15,7 +15,7 @@ use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::json::{Raw, same};
 use crate::model::{Event, Field, Status, Stop, StopClass, Turn};
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, Events, ReadPlace, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::answer::{AnswerNumbers, CountsSoFar, tell_before_failure};
 use crate::wire::note_blanks;
@@ -27,7 +27,7 @@ pub(super) struct CompletionReader;
 
 impl Reader for CompletionReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        let first = ChoiceReader { message: MessageReader::whole(), stop: None };
+        let first = ChoiceReader { message: MessageReader::whole(), ..ChoiceReader::default() };
         let numbers = Some(AnswerNumbers::default());
         let mut stream = ChunkReader { first, numbers, ..ChunkReader::default() };
         if !stream.chunk(doc, out) {
@@ -134,7 +134,7 @@ impl ChunkReader {
             object.filter(|object| object.is("")).map(|tag| tag.note(Field::Structure));
         }
         for (place, choice) in choices().enumerate() {
-            self.choice(choice, place as u64, out);
+            out.within(choice, |out| self.choice(choice, place as u64, out));
         }
         self.count(usage, out);
         self.count(groq, out);
@@ -174,15 +174,16 @@ impl ChunkReader {
         let reader = if number == 0 {
             &mut self.first
         } else {
-            let another = || ChoiceReader { message: self.first.message.another(number), stop: None };
+            let another =
+                || ChoiceReader { message: self.first.message.another(number), ..ChoiceReader::default() };
             self.others.entry(number).or_insert_with(another)
         };
         index.map(|index| index.note_count(if number == 0 { Field::Structure } else { Field::ItemAnswer }));
         note_blanks(choice);
         reader.message.read_choice(delta, message, out);
-        reader.read_stop(reason);
+        reader.read_stop(reason, out);
         // Older servers have an object instead.
-        reader.read_stop(details.and_then(|details| details.get("type")));
+        reader.read_stop(details.and_then(|details| details.get("type")), out);
         // Kimi's place for it.
         self.count(usage, out);
     }
@@ -212,10 +213,12 @@ impl ChunkReader {
         }
         for (number, mut choice) in std::mem::take(&mut self.others) {
             let (answer, stop) = (Some(number), Some(choice.end(out)));
-            out.event(&Event::TurnEnded(Turn { answer, stop, ..Turn::default() }));
+            let ended = Event::TurnEnded(Turn { answer, stop, ..Turn::default() });
+            out.of_place(choice.stop_place, |out| out.event(&ended));
         }
         let stop = Some(self.first.end(out));
-        out.event(&Event::TurnEnded(Turn { stop, usage: self.counts.take(), ..Turn::default() }));
+        let ended = Event::TurnEnded(Turn { stop, usage: self.counts.take(), ..Turn::default() });
+        out.of_place(self.first.stop_place, |out| out.event(&ended));
     }
 }
 
@@ -236,11 +239,13 @@ fn note_repeated(val: Option<Val<'_>>, known: &str, field: Field) {
 struct ChoiceReader {
     message: MessageReader,
     stop: Option<Stop<'static>>,
+    /// The choice that the reason stands in.
+    stop_place: Option<ReadPlace>,
 }
 
 impl ChoiceReader {
     /// Why it stopped. The first reason stands; another one later stays where it is.
-    fn read_stop(&mut self, reason: Option<Val<'_>>) {
+    fn read_stop(&mut self, reason: Option<Val<'_>>, out: &Events<'_>) {
         let Some((val, word)) = reason.and_then(|val| Some((val, val.str()?))) else { return };
         let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
         if word.is_empty() {
@@ -249,6 +254,7 @@ impl ChoiceReader {
         } else if known.is_none_or(|known| *known == word) {
             val.take(Field::StopReason);
             self.stop = Some(STOPS.stop(word.into_owned(), None));
+            self.stop_place = Some(out.here());
         }
     }
 

@@ -36,13 +36,15 @@ impl Reader for ChatRequestReader {
                 note_blanks(message);
                 let call_id = call.take_text(Field::ResultCallId);
                 let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
-                tool_result(result, content, marks, out);
+                out.within(message, |out| tool_result(result, content, marks, out));
                 continue;
             }
             role.note(Field::ItemAuthor);
-            let id = reader.begin_with(author, shape(content, &marks), out);
-            reader.read(message, out);
-            mark(content, marks, id, out);
+            out.within(message, |out| {
+                let id = reader.begin_with(author, shape(content, &marks), out);
+                reader.read(message, out);
+                mark(content, marks, id, out);
+            });
             if author == Author::Assistant && rest.peek().is_none() {
                 // Vendors' words for what follows from its place: the answer goes on where the message ends.
                 for name in ["prefix", "partial"] {

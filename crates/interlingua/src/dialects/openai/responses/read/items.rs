@@ -300,7 +300,7 @@ impl ItemReader {
             return;
         }
         for (index, part) in content.elements().enumerate() {
-            self.read_part(part, index as u64, out);
+            out.within(part, |out| self.read_part(part, index as u64, out));
         }
     }
 
@@ -317,7 +317,7 @@ impl ItemReader {
             for (number, note) in
                 part.get("annotations").into_iter().flat_map(|notes| notes.elements()).enumerate()
             {
-                self.annotate((slot, index), number, note, out);
+                out.within(note, |out| self.annotate((slot, index), number, note, out));
             }
         } else if let Some(media) = take_media(part, of, out).filter(|_| !self.is_complete) {
             out.delta(item, index as u32, media);
@@ -369,7 +369,7 @@ impl ItemReader {
         for list in ["summary", "content"] {
             let mut count = 0;
             for part in item.get(list).into_iter().flat_map(|list| list.elements()) {
-                self.read_part(part, count, out);
+                out.within(part, |out| self.read_part(part, count, out));
                 count += 1;
             }
             self.parts += count as u32;
@@ -586,13 +586,13 @@ fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Eve
             note_blanks(part);
             if let Some(text) = text.take_text(Field::ResultText) {
                 let text = if number == 0 { unmarked(&text, tail) } else { text.reborrow() };
-                out.delta(item, number, Part::Text(text));
+                out.within(part, |out| out.delta(item, number, Part::Text(text)));
             }
         } else if let Some(media) = take_media(part, Of::Result, out) {
-            out.delta(item, number, media);
+            out.within(part, |out| out.delta(item, number, media));
         }
         if let Some(mark) = mark(part) {
-            out.delta(item, number, Part::Cache(mark));
+            out.within(part, |out| out.delta(item, number, Part::Cache(mark)));
         }
     }
 }

@@ -45,7 +45,7 @@ impl Reader for ResponseReader {
         let mut facts = AnswerFacts::default();
         for item in root.get("output").into_iter().flat_map(|output| output.elements()) {
             let mut reader = ItemReader::new(Where::Answer);
-            reader.read(item, out);
+            out.within(item, |out| reader.read(item, out));
             facts = both(facts, reader.facts());
         }
         end(root, facts, out);

@@ -38,7 +38,7 @@ impl Reader for ResponsesRequestReader {
         }
         for item in input.elements() {
             let mut reader = ItemReader::new(Where::Request);
-            reader.read(item, out);
+            out.within(item, |out| reader.read(item, out));
             if !reader.has_begun() && item.str_or_empty("type") == "item_reference" {
                 out.note("an item is named that the provider keeps, and is not here");
             }

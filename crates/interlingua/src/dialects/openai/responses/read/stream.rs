@@ -267,7 +267,8 @@ impl ResponseEventReader {
         for (number, item) in response.get("output").into_iter().flat_map(|list| list.elements()).enumerate()
         {
             // Items that we do not know have a number, too.
-            self.items.entry(number as u64).or_insert_with(|| ItemReader::new(Where::Stream)).read(item, out);
+            let reader = self.items.entry(number as u64).or_insert_with(|| ItemReader::new(Where::Stream));
+            out.within(item, |out| reader.read(item, out));
         }
         self.is_over = true;
         if let Some(failure) = super::read_failure(response) {

@@ -443,9 +443,12 @@ impl OutputItems {
 
 /// Gives up reasoning. While its frame is there, what is lost is not a copy but what stands there.
 fn lose_parts(parts: &[HeldPart], out: &mut Target<'_>) {
-    for HeldPart { part, frame } in parts.iter().rev() {
+    for HeldPart { part, read } in parts.iter().rev() {
+        let Some(mut out) = out.at(*read) else {
+            out.lose_part(Of::Reasoning, part, Reason::Refused);
+            continue;
+        };
         let part = match part {
-            _ if *frame != out.ledger.frame_number() => part.clone(),
             Part::Text(text) => Part::Text(text.reborrow()),
             Part::Summary(text) => Part::Summary(text.reborrow()),
             Part::Opaque(Opaque { kind, issuer, value }) => {
@@ -482,7 +485,7 @@ impl AssistantForm for OutputItems {
         let reasons = self.head.as_ref().is_some_and(|(item, _, reasons)| *item == delta.item && *reasons);
         if reasons && self.purpose == Purpose::Request {
             let part = delta.value.clone().into_owned();
-            self.open.held.push(HeldPart { part, frame: out.ledger.frame_number() });
+            self.open.held.push(HeldPart { part, read: out.read_place() });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::json::JsonBuffer;
 use crate::model::{ItemId, Part};
+use crate::pipe::ReadPlace;
 
 /// The item that is open.
 #[derive(Default)]
@@ -57,11 +58,11 @@ impl OpenOutput {
     }
 }
 
-/// What reasoning says, and the frame it came in.
+/// What reasoning says, and the place it was read from.
 #[derive(Clone)]
 pub(super) struct HeldPart {
     pub(super) part: Part<'static>,
-    pub(super) frame: u64,
+    pub(super) read: ReadPlace,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
